@@ -39,20 +39,12 @@ from tests.support.mutants import Mutant, mutants_of, sample_of
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = "amplifier_module_context_persistent"
-_OF_LINES = [
-    "log/test_scanner.py",
-    "log/test_scanner_quick_path.py",
-    "log/test_scanner_state.py",
-    "log/test_scanner_doubtful.py",
-    "log/test_resets.py",
-    "log/test_golden.py",
-]
-_OF_RECORDS = ["log/test_record_limits.py", "log/test_record_reading.py", "log/test_record.py"]
+_OF_LINES = ["log/test_scanner.py", "log/test_scanner_state.py", "log/test_resets.py", "log/test_golden.py"]
+_OF_RECORDS = ["log/test_record.py"]
 _OF_PLANS = [
     "compaction/test_planner.py",
     "compaction/test_choose.py",
     "compaction/test_promises.py",
-    "compaction/test_floor.py",
     "compaction/test_strategies.py",
     "compaction/test_insertions.py",
     "compaction/test_view_promises.py",
@@ -62,25 +54,24 @@ _OF_VIEWS = [
     "view/test_arrangement.py",
     "view/test_rules.py",
     "view/test_bound.py",
-    "view/test_inserted.py",
     "session/test_store.py",
 ]
 TESTS = {
     "log.record": [*_OF_RECORDS, *_OF_LINES],
-    "log.plain_json": ["log/test_record_limits.py", "log/test_record.py"],
+    "log.plain_json": ["log/test_record.py"],
     "log.scanner": [
         *_OF_LINES,
-        "log/test_chain.py",
+        "log/test_record.py",
         "log/test_not_a_log.py",
         "log/test_snapshot.py",
     ],
     "log.index_builder": [
-        "log/test_index_builder.py",
+        "log/test_index.py",
         *_OF_LINES,
         "log/test_index.py",
         "log/test_snapshot.py",
     ],
-    "log.group_commit": ["log/test_group_commit.py", "log/test_group_commit_calls.py"],
+    "log.group_commit": ["log/test_group_commit.py"],
     "compaction.planner": _OF_PLANS,
     "compaction.choose": _OF_PLANS,
     "view.render": _OF_VIEWS,

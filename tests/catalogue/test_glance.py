@@ -21,7 +21,7 @@ from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.messages.normalize import tokens_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.busy_logs import lines, steps
-from tests.support.counted_reads import CountedReads
+from tests.support.counted_sessions import CountedReads
 from tests.support.logs import append_to, body, content_of, sealed, write_file
 
 COUNTER = EstimateCounter()

@@ -13,7 +13,7 @@ from amplifier_module_context_persistent.catalogue.snapshots import CatalogueSna
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.snapshot import COLUMNS
-from tests.support.counted_reads import CountedReads
+from tests.support.counted_sessions import CountedReads
 from tests.support.made_up_snapshots import altered, parts_of, put_parts
 from tests.support.snapshots import known, some_log
 

@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.paths import LOG_NAME
 from tests.support.commands import refused
 from tests.support.exports import SESSION, exported, store
-from tests.support.secret_samples import SAMPLES
+from tests.support.secret_forms import SAMPLES
 
 HOSTILE = "[bold]b[/bold]\x1b[31mred\x1b[0m \x9b5n \u202e\x07 \ud800 </details>"
 

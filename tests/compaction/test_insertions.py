@@ -5,13 +5,20 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from amplifier_module_context_persistent.compaction.draft import Draft
+from amplifier_module_context_persistent.compaction.file_names import MOST_FILES, files_text
+from amplifier_module_context_persistent.compaction.gaps import OpenGap, find_gaps
 from amplifier_module_context_persistent.compaction.insertions import Gone, Inserted, what_is_gone, write_inserted
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
+from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.view.plan import Gap, Plan
 from tests.support.drafts import history, request_of
 from tests.support.messages import Message
+from tests.support.view_properties import examples
 
 TARGET = 4_000
 FILES = tuple(f"src/package/module_{number}.py" for number in range(6))
@@ -191,3 +198,176 @@ def test_it_is_as_long_as_configured_or_as_the_budget_allows() -> None:
     assert "recall" not in short
     assert written(gone=gone, target=100).notice == ""
     assert written(gone=gone, compaction_notice_token_reserve=0).notice == ""
+
+
+HOME = "/home/someone/projects/shop"
+
+
+def test_it_names_the_newest_and_says_how_many_more_there_are() -> None:
+    """Of each kind."""
+    paths = [f"{n}.py" for n in range(MOST_FILES + 3)]
+    assert (
+        files_text(paths, ["b.md"])
+        == f" Files changed in them: {', '.join(paths[3:])} and 3 more. Files read in them: b.md."
+    )
+    assert files_text([], []) == ""
+
+
+def test_a_directory_that_they_share_is_named_once() -> None:
+    """What is not below it keeps its whole path."""
+    paths = [f"{HOME}/src/{name}.py" for name in ("cart", "order", "price", "stock")]
+    assert files_text(paths[:3], [paths[3], "/etc/hosts"]) == (
+        " Files changed in them: cart.py, order.py, price.py. Files read in them: stock.py, /etc/hosts."
+        f" Relative paths are below {HOME}/src."
+    )
+
+
+def test_no_directory_is_named_where_relative_paths_may_be_below_another_one() -> None:
+    """The session may have worked in any."""
+    paths = [f"{HOME}/src/{n}.py" for n in range(4)]
+    assert (
+        files_text(paths, ["docs/a.md"])
+        == f" Files changed in them: {', '.join(paths)}. Files read in them: docs/a.md."
+    )
+
+
+def test_a_file_that_is_named_in_two_ways_is_told_once() -> None:
+    """By its absolute path; but a name alone may be that of another file."""
+    path = f"{HOME}/src/cart.py"
+    assert files_text(["src/cart.py", path], []) == f" Files changed in them: {path}."
+    assert files_text(["src/cart.py"], [path]) == " Files changed in them: src/cart.py."
+    assert files_text([path], ["src/cart.py"]) == f" Files changed in them: {path}."
+    assert files_text([path], ["cart.py"]) == f" Files changed in them: {path}. Files read in them: cart.py."
+
+
+parts = st.lists(st.sampled_from(("home", "shop", "src", "a", "b")), min_size=1, max_size=5).map("/".join)
+files = st.lists(st.builds("{}{}.py".format, st.sampled_from(("/", "/", "/", "")), parts), max_size=20)
+
+
+@given(files, files)
+def test_every_name_stands_for_a_file_and_no_file_is_told_twice(changed: list[str], read: list[str]) -> None:
+    """Put together again with the directory, whatever the paths are; and those that are told are the newest."""
+    text = files_text(changed, read)
+    said, _, directory = text.partition(" Relative paths are below ")
+    told: list[str] = []
+    for sentence in said.split(" Files ")[1:]:
+        names = sentence.partition(": ")[2].removesuffix(".").partition(" and ")[0]
+        told += names.split(", ")
+    if directory:
+        told = [name if name.startswith("/") else f"{directory.removesuffix('.')}/{name}" for name in told]
+        assert all(path.startswith("/") for path in told)
+    assert len(told) == len(set(told))
+    assert set(told) <= {*changed, *read}
+    if changed:
+        assert any(path == changed[-1] or path.endswith(f"/{changed[-1]}") for path in told)
+
+
+def drafted(messages: Sequence[Message], dropped: Sequence[int], **request: object) -> tuple[Draft, PlanRequest]:
+    """A draft that leaves out the groups at these positions."""
+    asked = request_of(messages, 10_000, **request)
+    made = asked.draft()
+    for position in dropped:
+        made.drop(position)
+    return made, asked
+
+
+def gaps(messages: Sequence[Message], dropped: Sequence[int], **request: object) -> list[tuple[int, int | None, int]]:
+    """The gaps of such a draft: the groups around them, and how many messages."""
+    made, asked = drafted(messages, dropped, **request)
+    found = find_gaps(made.view, made.kept, asked)
+    return [(gap.before, gap.after, gap.messages) for gap in found]
+
+
+def test_a_gap_counts_messages_and_names_the_groups_around_it() -> None:
+    """Calls count with their results; the first gap may have nothing before it, and none comes after the last group."""
+    talk = history("u:9 t:9 t:9 u:9 t:9 u:9")
+    assert gaps(talk, []) == []
+    assert gaps(talk, [1, 2, 4]) == [(3, 0, 4), (5, 3, 2)]
+    assert gaps(talk, [0, 1]) == [(2, None, 3)]
+    assert gaps(talk, [4, 5]) == []
+
+
+def test_what_the_gap_left_out_is_known_by_position() -> None:
+    """A later plan describes it by them."""
+    made, request = drafted(history("u:9 t:9 t:9 u:9"), [1, 2])
+    assert find_gaps(made.view, made.kept, request) == [OpenGap(3, 0, 4, [1, 2], [])]
+
+
+def test_results_that_came_late_are_no_gap() -> None:
+    """A result stands with its call in a view, wherever it came in the session: nothing is missing there."""
+    talk = history("u:9 t:9 t:9 u:9 a:9")
+    late = [talk[0], talk[1], talk[3], talk[4], talk[5], talk[2], talk[6]]
+    assert gaps(late, []) == []
+    assert gaps(late, [2]) == [(3, 1, 2)]
+
+
+def test_results_that_came_after_a_person_spoke_are_missing_where_they_came() -> None:
+    """Where their call is left out, by a later plan too: a host may queue what a person says while tools run."""
+    talk = history("u:9 t:9 u:9 a:9 u:9 a:9")
+    late = [*talk[:2], talk[3], talk[2], *talk[4:]]
+    assert gaps(late, [1]) == [(2, 0, 1), (3, 2, 1)]
+    entries = request_of(late, 100).entries
+    keep = tuple(entry.id for entry in entries)
+    before = Plan(id="p0", upto=keep[-1], keep=keep, gaps=())
+    assert gaps(late, [1], previous=before) == [(2, 0, 1), (3, 2, 1)]
+    assert gaps(late, [], previous=before) == []
+
+
+@pytest.mark.parametrize("kind", ["blank", "orphan", "beside"])
+def test_what_no_group_has_is_not_missing(kind: str) -> None:
+    """Blank messages, results without calls, and messages that are shown beside the entries."""
+    talk = history("u:9 a:9 u:9 u:9")
+    if kind == "blank":
+        talk[1]["content"] = ""
+    elif kind == "orphan":
+        talk[1] = {**talk[1], "role": "tool", "tool_call_id": "nobody's"}
+    shown = frozenset({1}) if kind == "beside" else frozenset[int]()
+    entries = [entry for entry in request_of(talk, 100).entries if kind != "beside" or entry.ordinal != 1]
+    assert gaps(talk, [], entries=entries, shown_anyway=shown) == []
+
+
+def test_a_gap_of_the_plan_before_is_known_again() -> None:
+    """Also where this plan leaves out more beside it: it is a part of the gap that becomes of both."""
+    talk = history("u:9 " + "t:90 " * 30 + "u:9 a:9")
+    before = compact(request_of(talk, 2_000))
+    assert before.plan.gaps
+    kept = set(before.plan.keep)
+    entries = [entry for entry in request_of(talk, 2_000).entries if entry.id in kept]
+    request = request_of(talk, 2_000, entries=entries, previous=before.plan)
+    made = request.draft()
+    assert [gap.known for gap in find_gaps(made.view, made.kept, request)] == [[gap] for gap in before.plan.gaps]
+    last = before.plan.gaps[-1]
+    position = next(at for at, group in enumerate(made.view.groups) if group.head.id == last.before)
+    made.drop(position)
+    grown = find_gaps(made.view, made.kept, request)[-1]
+    assert last in grown.known
+    assert grown.messages > last.messages
+
+
+def test_a_gap_before_system_text_within_the_session_ends_there() -> None:
+    """Not after it, where nothing is missing; and there is none before system text that comes first."""
+    talk = history("s:9 u:9 t:9 s:9 a:9 u:9")
+    assert gaps(talk, [2]) == [(3, 1, 2)]
+    assert gaps(talk, [4]) == [(5, 3, 1)]
+    assert gaps(history("s:9 s:9 u:9 t:9 u:9"), [3]) == [(4, 2, 2)]
+
+
+@examples(60)
+@given(st.lists(st.sampled_from(("u:9", "a:9", "t:9", "r:9", "h:9", "s:9")), min_size=2, max_size=25), st.data())
+def test_gaps_add_up(words: list[str], data: st.DataObject) -> None:
+    """Between two kept messages that can end a gap, as many are missing as the history has there and no view shows."""
+    talk = history(" ".join(words))
+    dropped = data.draw(st.sets(st.integers(0, len(words) - 1)))
+    made, request = drafted(talk, sorted(dropped))
+    shown = {entry.ordinal for position in made.left() for entry in made.view.members[position]}
+    start = next((group.head.ordinal for group in made.view.groups if not group.head.instructs), len(talk))
+    expected, before = [], -1
+    for position in made.left():
+        head = made.view.groups[position].head
+        if head.ordinal < start:
+            continue
+        missing = [at for at in range(before + 1, head.ordinal) if at not in shown]
+        if missing:
+            expected.append((position, len(missing)))
+        before = head.ordinal
+    assert [(gap.before, gap.messages) for gap in find_gaps(made.view, made.kept, request)] == expected

@@ -3,16 +3,26 @@
 A token is four characters of text here, and a message costs nothing beside.
 """
 
+import logging
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from amplifier_core.llm_errors import ContextLengthError
 
 from amplifier_module_context_persistent import InMemoryContextManager
+from amplifier_module_context_persistent.compaction.floor import floor, pinned
+from amplifier_module_context_persistent.compaction.in_vain import tried_in_vain
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
 from amplifier_module_context_persistent.compaction.planner import Compaction, compact
+from amplifier_module_context_persistent.compaction.request_limits import (
+    SAFETY_MARGIN_TOKENS,
+    ModelLimits,
+    budget_tokens,
+    read_window,
+)
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
@@ -20,7 +30,7 @@ from amplifier_module_context_persistent.view.entry import classify
 from amplifier_module_context_persistent.view.plan import Plan
 from amplifier_module_context_persistent.window.thresholds import matters, needs_plan, worth_it
 from tests.support.checker import assert_valid
-from tests.support.drafts import count, history, request_of
+from tests.support.drafts import count, draft, draft_of, history, request_of
 from tests.support.played_sessions import Session
 
 Message = dict[str, Any]
@@ -377,3 +387,173 @@ def test_what_holds_a_view_together_counts_too() -> None:
     made = plan("u:10 " + "a:1! t:1! " * 200 + "t:500", 1_000, target_usage=0.9)
     assert sum(item.inserted is not None for item in made.arrangement.items) >= 200
     assert made.plan.tokens_after <= 1_000
+
+
+def ran(number: int, command: str, result: str) -> list[dict[str, Any]]:
+    call = {"id": f"c{number}", "tool": "bash", "arguments": {"command": command}}
+    return [
+        {"role": "assistant", "content": "", "tool_calls": [call], "metadata": {"message_id": f"m{number}a"}},
+        {"role": "tool", "tool_call_id": f"c{number}", "content": result, "metadata": {"message_id": f"m{number}b"}},
+    ]
+
+
+MESSAGES = [
+    *ran(0, "make all", "make: *** Error 1"),
+    *ran(1, "cd /home/u/src && make LIBS=-lwrong", "make: *** Error 1"),
+    *ran(2, "make all", "built"),
+    *ran(3, "make check", "FAILED: two tests"),
+]
+
+
+def test_what_failed_and_is_left_out_is_told() -> None:
+    """Not what succeeded later, nor what the view still shows; without the directory that it went to."""
+    made = draft_of(MESSAGES, 100)
+    for position in (0, 1, 2):
+        made.drop(position)
+    assert tried_in_vain(made, ["older"]) == ("older", "make LIBS=-lwrong")
+    made.drop(3)
+    assert tried_in_vain(made, ["make LIBS=-lwrong"]) == ("make LIBS=-lwrong", "make check")
+
+
+def test_a_long_command_ends_with_a_word() -> None:
+    """Its first line, and no more of it than is worth a line."""
+    made = draft_of(ran(0, "pytest " + "tests/some_file.py " * 20 + "\nmore", "error: no such test"), 100)
+    made.drop(0)
+    (line,) = tried_in_vain(made, [])
+    assert line.endswith("tests/some_file.py …")
+    assert len(line) < 90
+
+
+def test_a_search_that_finds_nothing_was_not_in_vain() -> None:
+    """It answered, as a comparison does that finds a difference; one that could not be made failed."""
+    made = draft_of(
+        [
+            *ran(0, "grep -rn name src", "Command exited with code 1"),
+            *ran(1, "cd /w && diff a b", "2c2\n< one\n---\n> two\n\nexit code: 1"),
+            *ran(2, "grep name gone.py", "grep: gone.py: No such file or directory\nexit code 2"),
+            *ran(3, "make all", "exit code 1"),
+            *ran(4, "rg name lib", "lib: No such file or directory (os error 2)\nexit code 2"),
+            *ran(5, "rg name lib", "exit code 1"),
+            *ran(6, "cmp a b", "exit code 1"),
+            *ran(7, "cmp a b", "cmp: b: No such file or directory\nexit code 2"),
+        ],
+        100,
+    )
+    for position in range(8):
+        made.drop(position)
+    assert tried_in_vain(made, []) == ("grep name gone.py", "make all", "cmp a b")
+
+
+def test_every_token_of_a_draft_has_one_name() -> None:
+    """System text, pins, the last human message, the newest messages and the rest add up to the draft."""
+    made = draft("s:10 a:90 a:40! u:20 a:30 a:5", 1_000)
+    named = floor(made)
+    assert sum(named.values()) == made.total_tokens == 195
+    assert named["system messages"] == 10
+    assert named["pins"] == 40
+    assert named["last human message"] == 20
+    assert named["system prompt, tools and overhead"] == 0
+    assert named["newest messages"] > 0
+    assert named["other messages"] >= 90
+
+
+def test_what_is_left_out_has_no_name() -> None:
+    """The floor is of what stays."""
+    made = draft("u:10 a:90 a:30 u:5", 1_000)
+    before = floor(made)
+    made.drop(1)
+    assert sum(floor(made).values()) == sum(before.values()) - 90
+
+
+def test_pins_are_told_with_their_groups() -> None:
+    """A pinned result holds its call, too."""
+    made = draft("u:10 t:90! a:40! u:5", 1_000)
+    assert pinned(made) == [("m1", 90), ("m2", 40)]
+    made.drop(2)
+    assert pinned(made) == [("m1", 90)]
+
+
+MARGIN = SAFETY_MARGIN_TOKENS
+
+
+@pytest.mark.parametrize(
+    ("config", "explicit", "window", "budget"),
+    [
+        ({}, None, None, 200_000),
+        ({"max_tokens": 500}, None, None, 500),
+        ({}, 0, None, 0),
+        ({}, 700, None, 700),
+        ({}, 700, ModelLimits(100_000), 700),
+        ({}, 900_000, ModelLimits(100_000), 900_000),  # the caller knows
+        ({"max_tokens": 500}, 700, None, 500),  # a configured `max_tokens` is a cap
+        ({"max_tokens": 500}, None, ModelLimits(100_000), 500),
+        ({"max_tokens": 500_000}, None, ModelLimits(100_000), 100_000 - MARGIN),
+        ({}, None, ModelLimits(100_000, 8_000), 92_000 - MARGIN),
+        ({}, None, ModelLimits(1_000_000, 8_000), 992_000 - MARGIN),  # the default of `max_tokens` is none
+        ({}, None, ModelLimits(100_000, 90_000), 50_000 - MARGIN),  # at most half is kept free for the answer
+        ({"output_reserve_fraction": 0.5}, None, ModelLimits(100_000, 8_000), 96_000 - MARGIN),
+        ({"output_reserve_fraction": 0}, None, ModelLimits(100_000, 8_000), 100_000 - MARGIN),
+        ({}, None, ModelLimits(MARGIN), 200_000),  # nonsense
+        ({"max_tokens": 500}, None, ModelLimits(3), 500),
+    ],
+)
+def test_the_budget(config: dict[str, Any], explicit: int | None, window: ModelLimits | None, budget: int) -> None:
+    """Explicit, else the window less answer and margin, else `max_tokens`, which caps them where it is configured."""
+    assert budget_tokens(Config.load(config), explicit, window) == budget
+
+
+@pytest.mark.parametrize(
+    ("config", "explicit", "window", "budget"),
+    [
+        ({}, None, ModelLimits(1_000_000, 8_000), 272_000 - MARGIN),
+        ({}, None, ModelLimits(200_000, 8_000), 192_000 - MARGIN),
+        ({}, None, None, 200_000),
+        ({"max_tokens": 500_000}, None, ModelLimits(1_000_000), 500_000),  # whoever says so pays for it
+        ({}, 300_000, ModelLimits(1_000_000), 300_000),
+    ],
+)
+def test_a_budget_stays_below_a_step_of_the_tariff(
+    config: dict[str, Any], explicit: int | None, window: ModelLimits | None, budget: int
+) -> None:
+    """Above it whole requests cost more; what somebody asked for is theirs."""
+    assert budget_tokens(Config.load(config), explicit, window, step_tokens=272_000) == budget
+
+
+@pytest.mark.parametrize("explicit", [-1, 1.5, "1000", True, float("nan")])
+def test_an_explicit_budget_is_a_number_of_tokens(explicit: Any) -> None:
+    """Anything else is an error that says so."""
+    with pytest.raises(ValueError, match=r"token_budget is .*; it must be a number of tokens, 0 or more"):
+        budget_tokens(Config.load(), explicit, None)
+
+
+@pytest.mark.parametrize(
+    ("published", "window", "warnings"),
+    [
+        (SimpleNamespace(context_window=100, max_output_tokens=10), ModelLimits(100, 10), 0),
+        ({"context_window": 100, "max_output_tokens": 10}, ModelLimits(100, 10), 0),
+        ({"context_window": 100}, ModelLimits(100), 0),
+        ({"context_window": 100, "max_output_tokens": 0}, ModelLimits(100), 0),
+        ({"context_window": 100, "max_output_tokens": "many"}, ModelLimits(100), 1),
+        ({"context_window": 100, "max_output_tokens": -5}, ModelLimits(100), 1),
+        ({}, None, 0),
+        ({"context_window": None}, None, 0),
+        ({"context_window": 0}, None, 0),
+        ({"context_window": -1}, None, 1),
+        ({"context_window": True}, None, 1),
+        ({"context_window": 1e6}, None, 1),
+        ("nothing of the kind", None, 0),
+    ],
+)
+def test_what_a_provider_publishes(
+    published: Any, window: ModelLimits | None, warnings: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Attributes or keys are read; what is unknown is that, and nonsense is ignored with a warning."""
+    with caplog.at_level(logging.WARNING):
+        assert read_window(published) == window
+    assert len(caplog.records) == warnings
+
+
+def test_a_window_without_room_is_ignored_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """The budget is then that of `max_tokens`."""
+    budget_tokens(Config.load(), None, ModelLimits(500))
+    assert "the provider's window of 500 tokens leaves no room" in caplog.text

@@ -1,13 +1,15 @@
 """The configuration: every key's allowed and refused values, aliases, and what is said of unknown keys."""
 
+from __future__ import annotations
+
 import logging
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
-from amplifier_module_context_persistent.config import Config
-from amplifier_module_context_persistent.config.foreign_keys import ELSEWHERE, WITHOUT_MEANING
+from amplifier_module_context_persistent.config import Config, Options, checks
+from amplifier_module_context_persistent.config.foreign_keys import ELSEWHERE, WITHOUT_MEANING, in_our_keys, nearest_key
 from amplifier_module_context_persistent.errors import ConfigError
 
 PATHS = (["a", "~/a/{session_id}", Path("a"), None], ["", 3, ["a"], True])
@@ -240,3 +242,73 @@ def test_a_password_in_a_location_is_not_shown() -> None:
     with pytest.raises(ConfigError, match="storage") as refused:
         Config.load({"storage": f"mysql://u:{secret}@h/db"})
     assert secret not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("check", "allowed", "refused"),
+    [
+        (checks.is_int, [0, -3], [True, 1.0, "1", None]),
+        (checks.is_number, [0, 1.5], [True, "1", None]),
+        (checks.path, [None, "a", Path("a")], ["", 3, b"a"]),
+        (checks.share, [0.1, 1], [0, 1.1, True, "0.5"]),
+        (checks.share_or_zero, [0, 1], [-0.1, 1.1, True]),
+        (checks.flag, [True, False], [0, "true", None]),
+        (checks.kinds_of_tools, [None, {"a": "read:target", "b": "run"}], [[], {"a": "fly"}, {1: "read"}, {"a": 2}]),
+        (checks.one_of("a", "b"), ["a", "b"], ["c", None]),
+        (checks.at_least(2), [2, 9], [1, 2.0, True]),
+    ],
+)
+def test_values(check: checks.Check, allowed: list[object], refused: list[object]) -> None:
+    """Each check takes what it names and nothing else."""
+    assert [value for value in allowed if not check(value)] == []
+    assert [value for value in refused if check(value)] == []
+
+
+def test_the_typed_keys_are_those_of_the_table() -> None:
+    """Each key but `transcript_path`, which the managers take by position, with the type that the table gives it."""
+    declared = get_type_hints(Config)
+    del declared["transcript_path"], declared["configured"]
+    assert get_type_hints(Options) == declared
+
+
+def test_what_an_editor_offers_is_what_the_table_allows() -> None:
+    """Each choice that a key's type lists is allowed, and the documentation of the key names it."""
+    options, choices = Config.options(), 0
+    for key, declared in get_type_hints(Options).items():
+        if get_origin(declared) is Literal:
+            choices += 1
+            allowed = options[key].metadata["allowed"]
+            assert allowed == ", ".join(f"`{choice}`" for choice in get_args(declared))
+            assert all(options[key].metadata["check"](choice) for choice in get_args(declared))
+    assert choices >= 6
+
+
+@pytest.mark.parametrize(
+    ("given", "ours"),
+    [
+        ({"max_tokens": 5}, {"max_tokens": 5}),
+        ({"compaction_threshold": 0.5}, {"compact_threshold": 0.5}),
+        ({"compaction_threshold": 0.5, "compact_threshold": 0.7}, {"compact_threshold": 0.7}),
+        ({"persistence": {"path": "a", "durability": "write"}}, {"storage_path": "a", "durability": "write"}),
+        ({"persistence": {"durability": "write"}, "durability": "fsync"}, {"durability": "fsync"}),
+        ({"path": "a"}, {"path": "a"}),
+        ({"persistence": None}, {}),
+    ],
+)
+def test_aliases_and_the_nested_table_are_resolved(given: dict[str, Any], ours: dict[str, Any]) -> None:
+    """The plain key wins; `path` means a place only inside `persistence`. What was given is not changed."""
+    before = dict(given)
+    assert in_our_keys(given) == ours
+    assert given == before
+
+
+def test_a_nested_table_is_a_table() -> None:
+    """Anything else is an error of the configuration."""
+    with pytest.raises(ConfigError, match="persistence"):
+        in_our_keys({"persistence": "yes"})
+
+
+def test_an_unknown_key_is_told_with_its_nearest() -> None:
+    """If one is near."""
+    assert nearest_key("max_token", {"max_tokens": 1}) == "; did you mean 'max_tokens'?"
+    assert nearest_key("zzz", {"max_tokens": 1}) == ""

@@ -11,7 +11,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.places import ROOT
+from amplifier_module_context_persistent.session.host import EVENTS
+from tests.support.places import DOCS, ROOT
 
 COPIED = ("amplifier_module_context_persistent", "benchmarks", "docs", "fixtures", "tests")
 
@@ -109,7 +110,7 @@ def test_the_recipe_of_a_strategy_is_all_that_it_takes(tmp_path: Path) -> None:
         (tmp_path / path).write_text(EDITS[path](text), encoding="utf-8")
     (command,) = re.findall(r"`docs/configuration.md`: run `python ([^`]+)`", recipe)
     run(tmp_path, *command.split())
-    tests = ("tests/compaction/test_strategies.py", "tests/config/test_options.py", "tests/docs/test_configuration.py")
+    tests = ("tests/compaction/test_strategies.py", "tests/config/test_table.py", "tests/docs/test_configuration.py")
     passed = run(tmp_path, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *tests, "-rA")
     assert "test_every_strategy_keeps_the_rules_and_the_budget[drop_oldest]" in passed
     session = tmp_path / "session.jsonl"
@@ -120,3 +121,12 @@ def test_the_recipe_of_a_strategy_is_all_that_it_takes(tmp_path: Path) -> None:
     assert requests > 20
     assert over == 0
     assert breaks > 0
+
+
+PAGE = (DOCS / "sessions.md").read_text(encoding="utf-8")
+
+
+def test_every_event_is_named() -> None:
+    """Each event that the module contributes is documented."""
+    assert EVENTS
+    assert [event for event in EVENTS if f"`{event}`" not in PAGE] == []

@@ -28,3 +28,17 @@ def test_an_agent_of_ones_own_goes_on_where_it_was(tmp_path: Path) -> None:
     records = [json.loads(line) for line in (tmp_path / "session.jsonl").read_text("utf-8").splitlines()]
     roles = [record["role"] for record in records if "_record" not in record]
     assert roles == ["system", "user", "assistant", "tool", "assistant", "user", "assistant"]
+
+
+def test_the_stand_in_compacts_and_the_session_goes_on(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "native_compaction.py")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "'strategy': 'native'" in done.stdout
+    assert "native_fallback" not in done.stdout
+    assert (tmp_path / "native-compaction.jsonl").stat().st_size

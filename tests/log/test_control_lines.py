@@ -10,7 +10,7 @@ from amplifier_module_context_persistent.log import control_lines as module
 from amplifier_module_context_persistent.log.control_lines import control_lines, has_known_places
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import CONTROL_HEAD, encode_control
-from tests.support.counted_reads import CountedReads
+from tests.support.counted_sessions import CountedReads
 from tests.support.logs import body, reset_bodies, sealed, write_file
 
 SOME = [encode_control("pin", message_id=f"m{number}", pinned=True) for number in range(9)]

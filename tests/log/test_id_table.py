@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.id_table import FEW, MOST_AT_ONCE, IdTable
 from amplifier_module_context_persistent.log.index import LIVE, UNHELD, Index, id_hash_of
 from amplifier_module_context_persistent.log.record import encode_plain, seal
-from tests.support.rows import row
+from tests.support.logs import row
 
 
 class CountedColumn(array):  # type: ignore[type-arg]

@@ -11,10 +11,12 @@ import pytest
 
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.index import TornTail
+from amplifier_module_context_persistent.log.read_back import fetch_lines
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import encode_message
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import STAMP, body, content_of, in_a_fork, number_of, reset_bodies, sealed, write_file
+from tests.support.scans import scan
 
 
 def numbers(reader: LogReader) -> list[int]:
@@ -413,3 +415,33 @@ def test_a_child_process_opens_its_own_file(path: str) -> None:
 
     assert in_a_fork(child)
     assert (reader.file.descriptor, numbers(reader)) == (parent_fd, [0, 1])
+
+
+LINES = sealed([body(number, text="x" * (30_000 if number in (4, 7) else 9)) for number in range(10)])
+CONTENT = b"".join(LINES)
+
+
+@pytest.mark.parametrize(
+    ("ordinals", "reads"),
+    [
+        ([], 0),
+        ([3], 1),
+        (range(10), 1),
+        ([0, 1, 3], 1),
+        ([3, 5], 2),  # a long line lies between them
+        ([6, 5], 2),
+        ([5, 5], 2),
+        ([8, 9, 0, 1], 2),
+    ],
+)
+def test_neighbours_are_read_together_in_the_order_asked_for(ordinals: list[int], reads: int) -> None:
+    """Others one by one."""
+    asked = []
+
+    def read(offset: int, size: int) -> bytes:
+        asked.append((offset, size))
+        return CONTENT[offset : offset + size]
+
+    index = scan(LINES).index
+    assert list(fetch_lines(index, ordinals, read)) == [(ordinal, LINES[ordinal][:-1]) for ordinal in ordinals]
+    assert len(asked) == reads

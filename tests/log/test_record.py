@@ -14,19 +14,24 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from amplifier_module_context_persistent.errors import RecordError
+from amplifier_module_context_persistent.log.chain import Chain, Stray
 from amplifier_module_context_persistent.log.plain_json import MAX_DEPTH
 from amplifier_module_context_persistent.log.record import (
     MAX_READ_DEPTH,
+    MAX_RECORD_BYTES,
+    Member,
     decode,
     encode_control,
     encode_message,
     encode_plain,
     has_crc,
+    has_misplaced_crc,
+    member_of,
     seal,
     stored_crc,
     to_plain,
 )
-from tests.support.logs import STAMP
+from tests.support.logs import STAMP, body, sealed
 
 SCALARS = (
     st.none()
@@ -356,3 +361,161 @@ def test_what_is_nested_deeper_than_can_be_written_again_is_no_record(opened: by
             with pytest.raises(ValueError, match=r"nested too deeply|limit"):
                 decode(written)
     assert decode(b'{"content":' + b"[" + b"[]," * 5_000 + b"[]]}")
+
+
+MESSAGE: dict[str, Any] = {"role": "user", "content": "text"}
+
+
+def line_of(message: dict[str, Any], member: Member | None) -> bytes:
+    """The line of a message, without LF."""
+    line, _ = seal(encode_plain(message, message_id="x", timestamp=STAMP, member=member), 0)
+    return line[:-1]
+
+
+@pytest.mark.parametrize("reset_id", ["r", "", 'quo"te', "back\\slash", "ünï", '",3]', "7"])
+@pytest.mark.parametrize("number", [0, 7, 999_999_999])
+@pytest.mark.parametrize("content", ["text", 2**70])
+def test_a_membership_is_read_and_is_no_part_of_the_message(reset_id: str, number: int, content: Any) -> None:
+    """Whatever the reset's id is, with and without LF, and in a line that the standard library wrote."""
+    line = line_of({"role": "user", "content": content}, Member(reset_id, number))
+    assert member_of(line) == Member(reset_id, number)
+    expected = {
+        "role": "user",
+        "content": content,
+        "metadata": {"timestamp": STAMP, "message_id": "x"},
+    }
+    assert decode(line) == decode(line + b"\n") == expected
+
+
+def test_what_was_written_by_hand_is_no_membership() -> None:
+    """A line without a checksum keeps its `_reset`; a membership of another shape is none."""
+    by_hand = b'{"role":"user","_reset":["r",0]}'
+    assert member_of(by_hand) is None
+    assert decode(by_hand)["_reset"] == ["r", 0]
+    for reset in (b'["r"]', b'["r",-1]', b'["r",1234567890]', b'[["r"],1]', b'["\\ud8",1]'):
+        line, _ = seal(b'{"role":"user","_reset":' + reset, 0)
+        assert member_of(line[:-1]) is None, reset
+    assert member_of(line_of(MESSAGE, None)) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b'{"_crc":"00000000","role":"user"}', True),
+        (b'{"role":"user", "_crc": "00000000", "content": "edited"}', True),
+        (b'{"role":"user","content":"text"}', False),
+        (b'{"role":"user","content":{"_crc":"00000000"}}', False),
+        (b'{"role":"user","content":"\\"_crc\\""}', False),
+        (b'["_crc"]', False),
+        (b'"_crc"', False),
+        (b'{"_crc":"0000', False),
+        (b'{"_crc":"\xff"}', False),
+    ],
+)
+def test_a_checksum_that_is_not_at_the_end_is_told(line: bytes, expected: bool) -> None:
+    """Of the message itself, in whatever order and spacing; not of what the message holds."""
+    assert has_misplaced_crc(line) is expected
+
+
+SEEDS = st.integers(0, 0xFFFFFFFF)
+
+
+@given(st.binary(min_size=1, max_size=200), SEEDS, SEEDS)
+def test_a_stray_knows_its_seed_without_its_bytes(content: bytes, seed: int, other: int) -> None:
+    """Only the one that it was written after; its checksum and its length are enough."""
+    line, crc = seal(content, seed)
+    stray = Stray.of(line[:-1], 1, crc, 0, is_message=True)
+    assert stray.was_written_after(seed)
+    assert stray.was_written_after(other) is (other == seed)
+
+
+def test_a_line_that_was_moved_is_known_by_its_neighbours() -> None:
+    """From where it stands too early, and from where it stands too late; with many strays, by none."""
+    lines = [line[:-1] for line in sealed([*map(body, range(5))])]
+    stored = [int(line[-10:-2], 16) for line in lines]
+    strays = [Stray.of(lines[at], number, stored[at], number - 1, is_message=True) for number, at in ((2, 3), (3, 2))]
+    chain = Chain()
+    for stray in strays:
+        chain.add_stray(stray)
+    assert chain.written_before(lines[4], stored[4]) == strays[0]
+    assert chain.written_before(lines[1], stored[1]) is None
+    assert chain.written_after(stored[1]) == strays[1]
+    assert chain.written_after(stored[0]) is None
+    for _ in range(70):
+        chain.add_stray(strays[0])
+    assert chain.written_before(lines[4], stored[4]) is None
+    assert chain.written_after(stored[1]) is None
+
+
+class Wrapped:
+    """A model that is dumped into what it holds."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def model_dump(self) -> Any:
+        """Give what it holds."""
+        return self.value
+
+
+class Itself:
+    """A model that is dumped into itself."""
+
+    def model_dump(self) -> Any:
+        """Give this model."""
+        return self
+
+
+def nested(levels: int, value: Any, shape: str) -> Any:
+    for _ in range(levels):
+        value = {"list": [value], "tuple": (value,), "object": {"a": value}, "model": Wrapped(value)}[shape]
+    return value
+
+
+def test_the_limits_are_those_of_the_format() -> None:
+    """They are promised in docs/format.md; a log with more is not read by other versions."""
+    assert (MAX_DEPTH, MAX_READ_DEPTH, MAX_RECORD_BYTES) == (200, 254, 64 * 1024 * 1024)
+
+
+@pytest.mark.parametrize(
+    ("shape", "bottom", "levels"),
+    [("list", 1, 200), ("tuple", 1, 200), ("object", 1, 200), ("object", (), 199), ("model", [], 199)],
+)
+def test_nesting_is_refused_beyond_200_levels(shape: str, bottom: Any, levels: int) -> None:
+    """Whatever is nested: each level counts once, and the message itself does not count."""
+    to_plain({"role": "user", "content": nested(levels, bottom, shape)})
+    with pytest.raises(RecordError, match="nested deeper than 200 levels"):
+        to_plain({"role": "user", "content": nested(levels + 1, bottom, shape)})
+
+
+def test_a_model_that_is_dumped_into_itself_is_refused() -> None:
+    """It ends in an error, not in a hang."""
+    with pytest.raises(RecordError, match="nested deeper"):
+        to_plain({"role": "user", "content": Itself()})
+
+
+@pytest.mark.parametrize(("length", "shown"), [(198, 198), (199, 199), (200, 199), (500, 199)])
+def test_the_way_to_a_refused_value_is_cut_after_200_characters(length: int, shown: int) -> None:
+    """A shorter one is shown whole."""
+    with pytest.raises(RecordError) as refused:
+        to_plain({"role": "user", "k" * length: object()})
+    cut = "…" if length > shown else ""
+    assert str(refused.value).startswith(f"message.{'k' * shown}{cut}: object has no JSON form")
+
+
+def test_a_key_that_is_no_text_is_shown_in_40_characters() -> None:
+    """Enough to find it; an error may be written to a log."""
+    with pytest.raises(RecordError) as refused:
+        to_plain({"role": "user", "content": {b"k" * 100: 1}})
+    assert str(refused.value) == f"message.content: the key {repr(b'k' * 100)[:40]} is bytes, not a string"
+
+
+@pytest.mark.parametrize(("levels", "is_read"), [(MAX_READ_DEPTH - 1, True), (MAX_READ_DEPTH, False)])
+def test_nesting_is_read_up_to_254_levels(levels: int, is_read: bool) -> None:
+    """The object itself is the first."""
+    line = b'{"content":' + b"[" * levels + b"]" * levels + b"}"
+    if is_read:
+        assert decode(line)
+    else:
+        with pytest.raises(ValueError, match="nested too deeply"):
+            decode(line)

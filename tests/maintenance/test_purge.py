@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -18,8 +20,9 @@ from amplifier_module_context_persistent.errors import (
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.maintenance.open_files import held_for_writing
 from amplifier_module_context_persistent.maintenance.purge import plan_purge
-from amplifier_module_context_persistent.maintenance.purge_options import Purge
+from amplifier_module_context_persistent.maintenance.purge_options import Purge, PurgeCounts
 from amplifier_module_context_persistent.search import pattern
 from amplifier_module_context_persistent.view.receipts import Receipt
 from tests.support.fakefs import FakeFiles
@@ -324,3 +327,49 @@ def test_nobody_appends_to_the_new_file_before_the_purge_is_done(path: str) -> N
     assert refused
     append(FileLog(path), 8)
     assert stored_numbers(path) == [1, 8]
+
+
+def test_files_that_are_open_for_writing_are_found(tmp_path: Path) -> None:
+    """By name, of this process too; not those that are only read, and none after they were closed."""
+    for name in ("a", "b", "c"):
+        (tmp_path / name).write_text("x")
+    identity = {path.name: (path.stat().st_dev, path.stat().st_ino) for path in tmp_path.iterdir()}
+    opened = [os.open(tmp_path / "a", os.O_RDWR | os.O_APPEND), os.open(tmp_path / "b", os.O_RDONLY)]
+    opened.append(os.open(tmp_path / "c", os.O_WRONLY))
+    held = held_for_writing({"a", "b"})
+    for fd in opened:
+        os.close(fd)
+    if held is None:
+        pytest.skip("this system does not tell which files are open")
+    assert held & set(identity.values()) == {identity["a"]}
+    assert not (held_for_writing({"a"}) or frozenset()) & {identity["a"]}
+
+
+def test_a_system_that_does_not_tell(tmp_path: Path) -> None:
+    """It is known that nothing is known."""
+    assert held_for_writing({"a"}, proc=str(tmp_path / "nowhere")) is None
+
+
+@pytest.mark.parametrize(
+    ("purge", "mode"),
+    [
+        (Purge(before="m1"), "before"),
+        (Purge(cleared=True), "cleared"),
+        (Purge(everything=True), "all"),
+        (Purge(redact=re.compile("x")), "redact"),
+    ],
+)
+def test_a_purge_has_one_mode(purge: Purge, mode: str) -> None:
+    """The word of its record."""
+    assert purge.mode == mode
+
+
+KEPT = {"tails_matching", "messages_kept", "altered_kept", "unreadable_kept", "bytes_before"}
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(PurgeCounts)])
+def test_nothing_to_remove_means_that_nothing_goes(name: str) -> None:
+    """What stays does not count."""
+    assert PurgeCounts().is_nothing
+    assert PurgeCounts(**{name: 1}).is_nothing is (name in KEPT)
+    assert PurgeCounts(**{name: 1}).to_record()[name] == 1

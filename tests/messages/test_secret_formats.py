@@ -8,9 +8,8 @@ import pytest
 from amplifier_module_context_persistent.messages.secret_formats import ALPHABETS, TOKENS, Format
 from amplifier_module_context_persistent.messages.secrets import redact_text
 from tests.support.ordinary_lines import ordinary_lines
+from tests.support.secret_forms import FORMS, line_with_secrets, sample
 from tests.support.secret_forms import TOKENS as WRITTEN
-from tests.support.secret_forms import line_with_secrets, sample
-from tests.support.secret_list import FORMS
 
 FIELD = re.compile(r"\{([A-Za-z])([0-9]+)(,?)([0-9]*)\}")
 NOTED = [(known, form) for known in TOKENS for form in known.forms]

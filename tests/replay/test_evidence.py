@@ -1,8 +1,21 @@
 """Far evidence: what counts as a name, where it was said, and which text of a view is original."""
 
-import pytest
+from __future__ import annotations
 
-from amplifier_module_context_persistent.replay.evidence import action_text, far_evidence, identifiers, parts_of, said
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent.replay import evidence as term_finder
+from amplifier_module_context_persistent.replay.evidence import (
+    TermFinder,
+    action_text,
+    far_evidence,
+    identifiers,
+    parts_of,
+    said,
+)
+from amplifier_module_context_persistent.replay.measures import Measures, Prices
 
 
 def user(text, **metadata):
@@ -87,3 +100,54 @@ def test_original_text_is_what_history_said():
     assert said(notice, None).original == ""
     assert said(notice, None).whole
     assert said(user("who says so?"), None).whole
+
+
+MEASURES = Measures("s", 1_000, "p", 0, request_tokens=[1_000_000, 2_000_000], cached_tokens=1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("given", "cost"),
+    [
+        ({"base": 4.0}, 2 * 5.0 + 0.4),
+        ({"base": 4.0, "cached": 1.0}, 2 * 5.0 + 1.0),
+        ({"base": 4.0, "write": 4.0}, 2 * 4.0 + 0.4),
+        ({"base": None, "cached": 1.0, "write": 2.0}, 2 * 2.0 + 1.0),
+        ({"base": 0.0}, 0.0),
+    ],
+)
+def test_cached_and_other_tokens_have_their_prices(given, cost):
+    """What is not given is filled in from the plain price, by the tenth and the 1.25 of billed equivalents."""
+    prices = Prices.of(**given)
+    assert prices is not None
+    assert prices.cost(MEASURES) == pytest.approx(cost)
+
+
+def test_without_prices_there_is_no_cost():
+    """None of them is no price; a part of them without the plain price is an error."""
+    assert Prices.of(base=None) is None
+    for prices in ({"cached": 1.0}, {"write": 1.0}):
+        with pytest.raises(ValueError, match="plain input price"):
+            Prices.of(base=None, **prices)
+
+
+TERMS = ("a.py", "src/round_parcel.py", "round_parcel", "parcel", "größe", "0a1b2c3", "x-y", "xy", "x" * 70)
+TEXTS = st.lists(st.sampled_from([*TERMS, "x", "y", "_", " ", "/", ".", "\n", "round"]), max_size=12).map("".join)
+
+
+@given(st.lists(TEXTS, max_size=6), st.sets(st.sampled_from(TERMS)))
+def test_each_term_is_found_that_a_text_contains(texts: list[str], terms: set[str]) -> None:
+    """Whatever stands around it, and whatever was looked at before."""
+    finder = TermFinder(terms)
+    for text in texts:
+        found = finder.terms_in(text)
+        assert len(found) == len({*found})
+        assert {*found} == {term for term in terms if term in text}
+
+
+def test_it_holds_few_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known of words is let go of when there are many of them."""
+    monkeypatch.setattr(term_finder, "_MOST_WORDS", 3)
+    finder = TermFinder(["parcel"])
+    for number in range(20):
+        assert finder.terms_in(f"parcel{number} word{number}") == ["parcel"]
+        assert len(finder._of_word) <= 3

@@ -7,10 +7,11 @@ import re
 
 import pytest
 
+from amplifier_module_context_persistent.config import STRATEGIES
 from amplifier_module_context_persistent.replay import PolicyError
 from amplifier_module_context_persistent.replay.evidence import PlayedSession
 from amplifier_module_context_persistent.replay.player import Player
-from amplifier_module_context_persistent.replay.policies import POLICIES, CachedCounter, Managed, policy_of
+from amplifier_module_context_persistent.replay.policies import BASELINES, POLICIES, CachedCounter, Managed, policy_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from benchmarks.compaction import play
 from fixtures.generate import generate_session
@@ -99,3 +100,10 @@ def test_policies_are_read_with_their_options() -> None:
     assert policy_of("default").open is policy_of("truncate").open
     assert policy_of("sliding").open is POLICIES["sliding"]
     assert policy_of("stateless").open is POLICIES["stateless"]
+
+
+def test_baselines_are_no_strategies():
+    """What is only compared with cannot be configured, and has a name of its own."""
+    assert set(BASELINES) == {"none", "stateless", "sliding"}
+    assert not BASELINES.keys() & set(STRATEGIES)
+    assert {**BASELINES, **{name: POLICIES[name] for name in STRATEGIES}} == POLICIES

@@ -1,6 +1,10 @@
 """What a search looks for: texts, expressions, what is refused, and the bytes by which lines are passed over."""
 
+from __future__ import annotations
+
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,6 +20,9 @@ from amplifier_module_context_persistent.search.pattern import (
     regex_pattern,
     text_pattern,
 )
+from amplifier_module_context_persistent.search.words import words_pattern
+from amplifier_module_context_persistent.transcript.transcript import Transcript
+from tests.support.sessions_of_a_home import write
 
 
 def found(query: str, text: str, *, regex: bool = True) -> list[str]:
@@ -229,3 +236,89 @@ def test_the_needle_of_a_text(query: str, needle: bytes) -> None:
 def test_the_needle_of_an_expression(query: str, needle: bytes) -> None:
     """It is the longest run of characters that every match holds."""
     assert regex_pattern(query).needle == needle
+
+
+TEXT = "The Connection was reset\nby peer; retrying os.path.join() in 30 s. このAPI検索は速い"
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("connection", ["Connection"]),
+        ("connect", []),
+        ("connect*", ["Connect"]),
+        ("peer connection", ["Connection", "peer"]),
+        ("peer absent", []),
+        ('"reset by peer"', ["reset\nby peer"]),
+        ('"reset peer"', []),
+        ('"reset by pee"*', ["reset\nby pee"]),
+        ('"by peer', ["by peer"]),
+        ("os.path", ["os.path"]),
+        ("path os", ["os", "path"]),
+        ("S", ["s"]),
+        ("API", ["API"]),
+        ("検索", ["検索"]),
+        ("索は速", ["索は速"]),
+        ("-- peer !!", ["peer"]),
+        ("(peer)", ["peer"]),
+    ],
+)
+def test_words_are_found(query: str, found: list[str]) -> None:
+    """Whatever their case and order; a word is a whole one unless it ends in a star."""
+    pattern = words_pattern(query)
+    assert [TEXT[first:last] for first, last in pattern.spans(TEXT)] == found
+    assert pattern.may_match(TEXT.encode()) or not found
+
+
+def test_a_phrase_is_found_in_a_long_text() -> None:
+    """Also where a line break stands between its words."""
+    text = f"{'filler ' * 5_000}reset\nby peer {'filler ' * 5_000}"
+    assert [text[first:last] for first, last in words_pattern('"reset by peer"').spans(text)] == ["reset\nby peer"]
+
+
+def test_letters_with_several_forms_are_not_ruled_out() -> None:
+    """The Kelvin sign is a K."""
+    pattern = words_pattern("kelvin")
+    assert pattern.may_match("\u212aelvin".encode())
+    assert list(pattern.spans("\u212aelvin")) == [(0, 6)]
+
+
+@pytest.mark.parametrize("query", ["", '"', "*** --", "x" * 2_000, "a " * 40])
+def test_what_holds_no_words_is_refused(query: str) -> None:
+    """And so is what is too long."""
+    with pytest.raises(RecallError):
+        words_pattern(query)
+
+
+CALLS = [{"id": "c1", "tool": "bash", "arguments": {}}, {"id": "c2", "tool": "grep", "arguments": {}}]
+MESSAGES: list[dict[str, Any]] = [
+    {"role": "user", "content": "Go.", "name": "somebody"},
+    {"role": "assistant", "content": "", "tool_calls": [*CALLS, {**CALLS[0], "id": "c3"}]},
+    {"role": "tool", "tool_call_id": "c2", "content": "two"},
+    {"role": "tool", "tool_call_id": "c1", "name": "renamed", "content": "one"},
+    {"role": "tool", "tool_call_id": "c9", "content": "an orphan"},
+    {"role": "tool", "tool_call_id": "c3", "content": "three"},
+    {"role": "assistant", "content": "", "tool_calls": [{"id": "c2", "tool": "read", "arguments": {}}]},
+    {"role": "tool", "tool_call_id": "c2", "content": "two again"},
+]
+TOOLS = [(), ("bash", "grep"), ("grep",), ("renamed",), (), ("bash",), ("read",), ("read",)]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A log of these messages."""
+    return write(tmp_path / "log.jsonl", MESSAGES)
+
+
+def test_a_message_is_about_what_it_calls_or_answers(path: Path) -> None:
+    """A result that does not say its tool has that of the nearest call before it; each name is told once."""
+    with Transcript(path) as transcript:
+        assert [placed.tools for placed in transcript.placed()] == TOOLS
+
+
+def test_messages_are_picked_by_tool(path: Path) -> None:
+    """Calls and results, also where the call stands before the part that is looked at."""
+    with Transcript(path) as transcript:
+        assert [placed.number for placed in transcript.placed(tool="grep")] == [2, 3]
+        assert [placed.number for placed in transcript.placed(2, tool="grep")] == [3]
+        assert [placed.number for placed in transcript.placed(tool="bash")] == [2, 6]

@@ -9,8 +9,8 @@ import pytest
 
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.answers import result
-from tests.support.bound_chain import bound_of
 from tests.support.messages import Message, user
+from tests.support.reasoning_rules import bound_of
 from tests.support.recorded_sessions import Recorded, assert_proved, controls
 
 NEWER = SimpleNamespace(name="anthropic", default_model="claude-opus-5-5")

@@ -8,6 +8,7 @@ from typing import Any
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.figures import figures_of
 from amplifier_module_context_persistent.log.base import ReadableLog
+from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, TokenCounter
 from amplifier_module_context_persistent.transcript.stats import Statistics, statistics_of
@@ -53,3 +54,16 @@ def collected(path: Path):
     reader = LogReader(path)
     reader.follow()
     return collect(reader, EstimateCounter())
+
+
+class CountedReads(FileSystem):
+    """The real file system; counts the reads, and the bytes that are read."""
+
+    def __init__(self) -> None:
+        self.reads = self.bytes_read = 0
+
+    def read(self, fd: int, size: int, offset: int) -> bytes:
+        block = super().read(fd, size, offset)
+        self.reads += 1
+        self.bytes_read += len(block)
+        return block

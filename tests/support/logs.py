@@ -10,7 +10,7 @@ from typing import Any
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.base import Log, Prepare
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.index import Damage
+from amplifier_module_context_persistent.log.index import USER, Damage, Row
 from amplifier_module_context_persistent.log.record import encode_control, encode_message, seal
 from amplifier_module_context_persistent.log.reset_record import KeptRun, Reset, frame
 
@@ -158,3 +158,19 @@ def in_a_fork(job: Callable[[], bool]) -> bool:
         finally:
             os._exit(code)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def row(
+    *,
+    offset: int = 0,
+    length: int = 1,
+    role: int = USER,
+    flags: int = 0,
+    id_hash: int = 0,
+    seed: int = 0,
+    check: int = 0,
+    answered_by: int = 0,
+    plain_user: int = 0,
+) -> Row:
+    """What the columns hold of one message."""
+    return offset, length, role, flags, id_hash, seed, check, answered_by, plain_user

@@ -3,6 +3,9 @@
 import json
 from typing import Any
 
+from amplifier_module_context_persistent.messages.message import Call
+from amplifier_module_context_persistent.view.entry import Entry
+
 Message = dict[str, Any]
 
 
@@ -47,3 +50,27 @@ def calls(call_id: str) -> Message:
 
 def answers(call_id: str) -> Message:
     return {"role": "tool", "tool_call_id": call_id, "name": "bash", "content": f"What {call_id} found."}
+
+
+ROLES = {"u": "user", "r": "user", "s": "system", "a": "assistant", "c": "assistant", "t": "tool", "b": "user"}
+
+
+def entry(key: int, word: str) -> Entry:
+    word, _, closed = word.partition("#")
+    kind, _, ids = word.rstrip("!").partition(":")
+    return Entry(
+        key,
+        f"m{key}",
+        ROLES[kind],
+        10,
+        human=kind == "u",
+        pinned=word.endswith("!"),
+        blank=kind == "b",
+        calls=tuple(Call(call_id, "bash") for call_id in ids.split("+")) if kind == "c" else (),
+        closed=frozenset(closed.split("+")) if closed else frozenset(),
+        result_of=ids if kind == "t" else None,
+    )
+
+
+def entries(words: str) -> list[Entry]:
+    return [entry(key, word) for key, word in enumerate(words.split())]

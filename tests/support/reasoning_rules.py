@@ -11,7 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
 
+from amplifier_module_context_persistent.view.bound import sent_hash
 from tests.support.sent_requests import Part, Sent
 
 
@@ -122,3 +125,12 @@ def _head(request: Sent) -> tuple[str, ...]:
 
 def _reader(request: Sent) -> tuple[str, str]:
     return request.provider, request.model
+
+
+def bound_of(messages: Sequence[dict[str, Any]], tools: str = "") -> str:
+    """Tools, then all system text, then every message in order, each hashed onto what came before."""
+    running = blake2b(bytes(16) + tools.encode(), digest_size=16).digest()
+    instructing = [message for message in messages if message["role"] in ("system", "developer")]
+    for digest in map(sent_hash, [*instructing, *messages]):
+        running = blake2b(running + digest, digest_size=16).digest() if b"" not in (running, digest) else b""
+    return running.hex()

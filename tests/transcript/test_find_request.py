@@ -11,7 +11,7 @@ from amplifier_module_context_persistent.log.record import CRC_TAIL_BYTES
 from amplifier_module_context_persistent.transcript import view_rebuild
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transcript.view_rebuild import read_receipts
-from tests.support.counted_reads import CountedReads
+from tests.support.counted_sessions import CountedReads
 from tests.support.logs import sealed, write_file
 from tests.support.messages import user
 from tests.support.recorded_sessions import Recorded, controls

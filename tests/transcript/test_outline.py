@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.transcript.calls import duration_s, ins
 from amplifier_module_context_persistent.transcript.stats import TurnLine, outline
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from tests.support.busy_logs import lines, steps
-from tests.support.counted_reads import CountedReads
+from tests.support.counted_sessions import CountedReads
 from tests.support.logs import write_file
 from tests.support.sessions_of_a_home import write
 from tests.support.snapshots import make_snapshot

@@ -11,6 +11,7 @@ from amplifier_module_context_persistent.transcript.sessions import (
     last_session,
     session_files,
 )
+from amplifier_module_context_persistent.transcript.source import Relatives, relatives_of
 from tests.support.projects import LINE, two_projects
 
 
@@ -113,3 +114,12 @@ def test_the_last_session_is_this_projects(home: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(home / "empty")
     with pytest.raises(SessionNameError, match="this project has no session"):
         last_session()
+
+
+def test_a_header_names_parent_sub_agents_and_branches() -> None:
+    """By their ids; whatever else stands there is none."""
+    source = {"subagents": ["p_a", 7], "branches": "x", "spawned_by": "call1"}
+    found = relatives_of({"parent_id": "q", "source": source})
+    assert found == Relatives("q", "call1", ("p_a",), ())
+    assert found.lines() == ["Parent: q (call call1)", "Sub-agents: p_a"]
+    assert relatives_of({"parent_id": 1, "source": []}).lines() == []

@@ -17,8 +17,8 @@ from amplifier_module_context_persistent import LogError, PersistentContextManag
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record import encode_control
 from amplifier_module_context_persistent.transcript.transcript import Transcript
-from amplifier_module_context_persistent.transcript.view_rebuild import read_receipts
-from tests.support.counted_reads import CountedReads
+from amplifier_module_context_persistent.transcript.view_rebuild import PackedRecord, read_receipts
+from tests.support.counted_sessions import CountedReads
 from tests.support.histories import messages as any_histories
 from tests.support.logs import sealed
 from tests.support.messages import CALLS, Message, result, user
@@ -249,3 +249,28 @@ async def test_receipts_are_found_without_reading_messages(recorded: Recorded) -
         assert (found.heads, found.malformed, found.replaced) == (whole.heads, whole.malformed, whole.replaced)
         assert found.malformed == 1
         assert found.plans.keys() == whole.plans.keys()
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(1 << 70), 1 << 70) | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["id", "keep", "cuts", "gaps"]), VALUES))
+def test_it_gives_back_what_was_packed(fields: dict[str, object]) -> None:
+    """Whatever JSON it has, numbers beyond 64 bits and infinities too, each time afresh."""
+    record = {"_record": "plan", **fields}
+    packed = PackedRecord.of(record)
+    assert packed.record() == record
+    assert packed.record() is not packed.record()
+
+
+def test_it_is_small() -> None:
+    """What repeats itself, as plans do, takes a fraction of its JSON."""
+    record = {
+        "_record": "plan",
+        "gaps": [{"after": f"m{number:05}", "words": ["parcel", "round"]} for number in range(500)],
+    }
+    assert len(PackedRecord.of(record).packed) < 6_000

@@ -19,7 +19,7 @@ from tests.support.checker import same
 from tests.support.exports import SESSION, exported, store
 from tests.support.histories import messages as any_histories
 from tests.support.messages import Message
-from tests.support.secret_samples import LETTERS, SAMPLES
+from tests.support.secret_forms import LETTERS, SAMPLES
 
 
 def lines(path: Path, into: str, **options: Any) -> list[Message]:

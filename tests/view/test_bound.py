@@ -13,9 +13,9 @@ from amplifier_module_context_persistent.view.bound import BoundViews, sent_hash
 from amplifier_module_context_persistent.view.entry import classify
 from amplifier_module_context_persistent.view.readers import Reader
 from amplifier_module_context_persistent.view.render import render
-from tests.support.bound_chain import bound_of
 from tests.support.counters import count
 from tests.support.messages import Message, user
+from tests.support.reasoning_rules import bound_of
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 NOBODY = Reader()

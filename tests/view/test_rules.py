@@ -1,4 +1,4 @@
-"""Tool groups and the providers' rules, over entries written as short words (`tests/support/entries.py`)."""
+"""Tool groups and the providers' rules, over entries written as short words (`tests/support/messages.py`)."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from amplifier_module_context_persistent.view.rules import (
     tool_groups,
     unique_call_ids,
 )
-from tests.support.entries import entries, entry
+from tests.support.messages import entries, entry
 
 
 def shown(groups: list[Group]) -> str:

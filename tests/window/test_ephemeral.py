@@ -7,7 +7,7 @@ import pytest
 from amplifier_module_context_persistent.log.index import LIVE, Index
 from amplifier_module_context_persistent.view.entry import Entry
 from amplifier_module_context_persistent.window.message_source import Extras
-from tests.support.rows import row
+from tests.support.logs import row
 
 Message = dict[str, Any]
 

@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.window import message_source
 from amplifier_module_context_persistent.window.message_source import ShownLines
-from tests.support.counted_reads import CountedReads
+from tests.support.counted_sessions import CountedReads
 from tests.support.logs import append_bodies, content_of, write_file
 from tests.support.messages import Message, user
 from tests.support.windows import STAMP, Desk

@@ -1,10 +1,15 @@
 """When a window plans: at the threshold, not again where it frees too little, and never where it may not."""
 
+from typing import Any
+
 import pytest
 
 from amplifier_module_context_persistent.compaction.summary_span import Span
+from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.window.request import ViewRequest
+from amplifier_module_context_persistent.window.summary_request import PROMPT, flattened, instruction
+from amplifier_module_context_persistent.window.thresholds import PromptCache, matters, needs_plan
 from tests.support.checker import same
 from tests.support.counters import count
 from tests.support.windows import TEXT, Desk
@@ -66,3 +71,129 @@ def test_an_error_is_raised_again_without_another_plan() -> None:
         assert caught.value.budget_tokens == budget
     assert next(desk.plan_ids) == 1
     desk.ask(caught.value.needed_tokens)
+
+
+NOON = "2026-11-23T12:00:00.000Z"
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "now", "cold"),
+    [
+        ("anthropic", "claude-opus-5-5", "2026-11-23T12:05:00.000Z", False),
+        ("anthropic", "claude-opus-5-5", "2026-11-23T12:05:00.001Z", True),
+        ("openai", "gpt-6.2-sol", "2026-11-24T11:59:00.000Z", False),
+        ("openai", "gpt-6.2-sol", "2026-11-24T12:01:00.000Z", True),
+        ("", "", "2026-11-23T12:06:00.000Z", True),
+        ("anthropic", "", "2026-11-23T07:00:00.000Z", False),
+        ("anthropic", "", "no time at all", False),
+    ],
+    ids=["within", "after", "a day at openai", "after a day", "nobody named", "a clock that went back", "no time"],
+)
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_pause_longer_than_the_cache_lives_is_cold(
+    provider: str, model: str, now: str, cold: bool, restarted: bool
+) -> None:
+    """By the request before, of this process or, as the log says, of the one before it."""
+    cache = PromptCache(None)
+    if not restarted:
+        assert not cache.note_request(provider, model, now=NOON, viewed_at="")
+    assert cache.note_request(provider, model, now=now, viewed_at=NOON if restarted else "") is cold
+
+
+@pytest.mark.parametrize(("ttl_s", "cold"), [(3600.0, False), (60.0, True), (0.0, False)])
+def test_the_configuration_says_how_long_it_lives(ttl_s: float, cold: bool) -> None:
+    """Zero: pauses change nothing."""
+    assert PromptCache(ttl_s).note_request("anthropic", "", now="2026-11-23T12:06:00Z", viewed_at=NOON) is cold
+
+
+def test_a_request_warms_it_again() -> None:
+    """The time counts from the last request, whatever the log says of earlier ones."""
+    cache = PromptCache(None)
+    assert cache.note_request("anthropic", "", now="2026-11-23T12:10:00Z", viewed_at=NOON)
+    assert not cache.note_request("anthropic", "", now="2026-11-23T12:14:00Z", viewed_at=NOON)
+    assert not cache.note_request("anthropic", "", now="2026-11-23T12:18:00Z", viewed_at=NOON)
+
+
+def test_a_log_without_receipts_says_nothing() -> None:
+    """As one that was just imported."""
+    assert not PromptCache(None).note_request("anthropic", "", now=NOON, viewed_at="")
+
+
+@pytest.mark.parametrize(
+    ("config", "tokens", "messages", "wanted"),
+    [
+        ({}, 799, 10, False),
+        ({}, 800, 10, True),
+        ({"compact_threshold": 1.0}, 999, 10, False),
+        ({"max_messages": 10}, 1, 10, False),
+        ({"max_messages": 10}, 1, 11, True),
+    ],
+)
+def test_a_plan_is_wanted_at_the_threshold(config: dict[str, Any], tokens: int, messages: int, wanted: bool) -> None:
+    """Of a budget of 1,000 tokens, or over the messages that are allowed."""
+    given = Config.load({"compact_threshold": 0.8, **config})
+    assert needs_plan(given, tokens=tokens, messages=messages, budget_tokens=1_000) is wanted
+
+
+@pytest.mark.parametrize(("tokens", "wanted"), [(649, False), (650, True)])
+def test_a_turn_begins_with_a_plan_earlier(tokens: int, wanted: bool) -> None:
+    """Half of the way from the target to the threshold: a plan in the middle of a tool loop would end its reasoning."""
+    given = Config.load({"compact_threshold": 0.8, "target_usage": 0.5})
+    assert needs_plan(given, tokens=tokens, messages=1, budget_tokens=1_000, begins_turn=True) is wanted
+    assert not needs_plan(given, tokens=tokens, messages=1, budget_tokens=1_000)
+
+
+@pytest.mark.parametrize(
+    ("config", "tokens", "messages", "enough"),
+    [
+        ({}, 99, 0, False),
+        ({}, 100, 0, True),
+        ({}, 0, 1_000, False),
+        ({"max_messages": 50}, 0, 4, False),
+        ({"max_messages": 50}, 0, 5, True),
+        ({"compact_min_gain": 0.0}, 0, 0, False),
+        ({"compact_min_gain": 0.0}, 1, 0, True),
+    ],
+)
+def test_a_gain_has_a_least_size(config: dict[str, Any], tokens: int, messages: int, enough: bool) -> None:
+    """A tenth of the budget here, or of the messages that are allowed; never nothing."""
+    given = Config.load({"compact_min_gain": 0.1, **config})
+    assert matters(given, tokens=tokens, messages=messages, budget_tokens=1_000) is enough
+
+
+MESSAGES = [
+    {"role": "user", "content": "Look at a.py."},
+    {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "tool": "read", "arguments": {"path": "a.py"}}]},
+    {"role": "tool", "tool_call_id": "c", "name": "read", "content": "begin " + "x" * 5000 + " end"},
+    {"role": "assistant", "content": [{"type": "text", "text": "It is long."}]},
+]
+
+
+def test_the_instruction_is_no_human_message() -> None:
+    """It is a reminder in a user's role."""
+    assert instruction("Do it.") == {"role": "user", "content": "<system-reminder>\nDo it.\n</system-reminder>"}
+
+
+def test_a_conversation_is_flattened_to_one_text() -> None:
+    """Roles, texts, calls and results are in it, in order, and the instruction after them."""
+    content = flattened(MESSAGES, PROMPT, 100_000)["content"]
+    for part in ("[user]\nLook at a.py.", '[call read c] {"path":"a.py"}', "[tool read]\nbegin", "It is long.", PROMPT):
+        at = content.index(part)
+        content = content[at:]
+
+
+def test_long_texts_are_shortened_to_what_there_is_room_for() -> None:
+    """Their beginnings and ends stay, and short texts stay whole."""
+    content = flattened(MESSAGES, "", 1_000)["content"]
+    assert len(content) < 1_100
+    assert "begin x" in content
+    assert "x end" in content
+    assert "It is long." in content
+
+
+def test_where_not_even_the_shortest_fit_the_oldest_go() -> None:
+    """The end of the conversation is what stays."""
+    content = flattened(MESSAGES * 50, "", 300)["content"]
+    assert content.endswith("It is long.\n</conversation>\n\n")
+    assert len(content) < 350
+    assert flattened(MESSAGES, "", 0)["content"] == "<conversation>\n\n</conversation>\n\n"
