@@ -58,7 +58,6 @@ _OF_VIEWS = [
 ]
 TESTS = {
     "log.record": [*_OF_RECORDS, *_OF_LINES],
-    "log.plain_json": ["log/test_record.py"],
     "log.scanner": [
         *_OF_LINES,
         "log/test_record.py",

@@ -10,13 +10,13 @@ other: what one of them gets wrong is refused to it alone. Rules:
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..errors import LogError, RecordError
+from ..errors import LogError, LogVersionError, RecordError
 from .base import Outcome, Prepare
-from .format_version import check_may_append
 from .index import Index
 from .record import CONTROL_HEAD
 from .reset_record import COMMIT
@@ -112,3 +112,14 @@ def prepare_part(batch: Iterable[Prepare], index: Index, max_record_bytes: int) 
         if control or total_bytes > PART_BYTES:
             break
     return part
+
+
+def check_may_append(index: Index, location: str) -> None:
+    """Refuse to write to a log of a later format version.
+
+    Raises:
+        LogVersionError: it is one.
+    """
+    if index.unknown_version:
+        reason = f"the log has format version {index.unknown_version}, which this version of the package only reads"
+        raise LogVersionError(errno.EPERM, f"{reason}; update it", location)

@@ -25,9 +25,8 @@ from typing import NoReturn
 
 from ..errors import AppendError, LogCreateError, LogFailedError, LogUnreadableError
 from .base import Outcome, Prepare, Snapshots
-from .batch import append_in_parts, prepare_part, reset_parts
+from .batch import append_in_parts, check_may_append, prepare_part, reset_parts
 from .filesystem import FileSystem, check_can_sync, check_trust, directories_above, make_directories, why_read_only
-from .format_version import check_may_append
 from .index import TornTail
 from .lock import LogLock
 from .reader import LogReader

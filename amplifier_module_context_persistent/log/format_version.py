@@ -1,9 +1,9 @@
-"""Format versions: which logs are read, appended to, or refused.
+"""Format versions: which logs are read, or refused.
 
 A header names the version of what follows it. A later one may well compute its checksums otherwise, so such a header
 counts where it should begin the chain, and after a line that is not ours either, whether or not its checksum holds.
-Then the log is read as far as it can be understood, and never appended to. In any other place a header whose checksum
-does not hold is damage, and says nothing.
+Then the log is read as far as it can be understood, and never appended to (`batch`). In any other place a header whose
+checksum does not hold is damage, and says nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterable
 
-from ..errors import LogUnreadableError, LogVersionError
+from ..errors import LogUnreadableError
 from .index import Index
 from .record import CRC_TAIL_BYTES, FORMAT_VERSION, Message, continues, stored_crc
 
@@ -53,14 +53,3 @@ def check_readable(index: Index, location: str) -> None:
     if index.unknown_version == _NEVER_RELEASED:
         reason = "the log has format version 1, which was never released and is not read; begin a new log"
         raise LogUnreadableError(errno.EINVAL, reason, location)
-
-
-def check_may_append(index: Index, location: str) -> None:
-    """Refuse to write to a log of a later format version.
-
-    Raises:
-        LogVersionError: it is one.
-    """
-    if index.unknown_version:
-        reason = f"the log has format version {index.unknown_version}, which this version of the package only reads"
-        raise LogVersionError(errno.EPERM, f"{reason}; update it", location)

@@ -19,9 +19,9 @@ _REFERENCE = "m" + "0" * 16  # an id as the log gives them
 _ATTEMPTS = 8
 
 
-def may_offload(message: Message, threshold_tokens: int | None) -> bool:
+def may_offload(message: Message, threshold_tokens: int) -> bool:
     """Whether a message may be a result of more tokens than the threshold; cheap, without counting."""
-    if threshold_tokens is None or message.get("role") not in ("tool", "function"):
+    if message.get("role") not in ("tool", "function"):
         return False
     metadata, content = metadata_of(message), message.get("content")
     if OFFLOAD_KEY in metadata or metadata.get("pinned") is True or metadata.get("critical") is True:

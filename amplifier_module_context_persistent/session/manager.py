@@ -21,7 +21,6 @@ from ..messages.host_form import content_key
 from ..messages.message import Message, text_of
 from ..messages.metadata import given_id, is_ephemeral, is_reference_only, metadata_of
 from ..messages.normalize import why_refused
-from ..messages.offload import may_offload
 from ..search.recall_page import Question, RecallPage
 from ..tokens.meter import Recorder
 from ..window.message_source import collector_paused
@@ -150,7 +149,7 @@ class PersistentContextManager:
         if metadata and "ephemeral" in metadata and is_ephemeral(plain) and not self.config.keep_ephemerals:
             await session.commit.run(lambda log: session.add_ephemeral(log, plain))
         else:
-            if may_offload(plain, self.config.offload_threshold):
+            if self.config.offload_threshold is not None:
                 plain = await session.offloaded(plain)
             plain = self._pending.note(plain)
             timestamp, content = self._now(), plain.get("content")

@@ -15,8 +15,7 @@ from typing import Any
 
 from ..errors import RecordError
 from ..log.batch import SEAL_BYTES
-from ..log.plain_json import MAX_DEPTH
-from ..log.record import MAX_RECORD_BYTES, encode_control, encode_plain, is_too_deep
+from ..log.record import MAX_DEPTH, MAX_RECORD_BYTES, encode_control, encode_plain, is_too_deep
 from ..log.reset_record import Reset, frame
 from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ..tokens.counter import EstimateCounter, count_message

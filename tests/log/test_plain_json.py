@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.errors import RecordError
-from amplifier_module_context_persistent.log.plain_json import MAX_DEPTH, to_plain_json
+from amplifier_module_context_persistent.log.record import MAX_DEPTH, to_plain_json
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

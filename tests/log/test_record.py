@@ -15,8 +15,8 @@ from pydantic import BaseModel
 
 from amplifier_module_context_persistent.errors import RecordError
 from amplifier_module_context_persistent.log.chain import Chain, Stray
-from amplifier_module_context_persistent.log.plain_json import MAX_DEPTH
 from amplifier_module_context_persistent.log.record import (
+    MAX_DEPTH,
     MAX_READ_DEPTH,
     MAX_RECORD_BYTES,
     Member,

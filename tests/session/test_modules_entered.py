@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.log import group_commit
 from tests.support.messages import user
 
 PACKAGE = f"{Path(amplifier_module_context_persistent.__file__).parent}/"
-MOST_OF_AN_APPEND, MOST_OF_A_REQUEST = 22, 36
+MOST_OF_AN_APPEND, MOST_OF_A_REQUEST = 18, 36
 
 
 async def test_one_append_and_one_request_enter_few_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
