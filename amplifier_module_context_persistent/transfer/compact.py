@@ -282,10 +282,5 @@ def hide_turn(
         appended[:] = [] if record is None else [record]
         return appended
 
-    try:
-        (outcome,) = log.append([prepare])
-    finally:
-        log.close()
-    if isinstance(outcome, Exception):
-        raise outcome
+    append_all(log, prepare)
     return bool(appended)

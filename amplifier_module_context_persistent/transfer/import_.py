@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .. import clock
@@ -73,7 +73,7 @@ def import_session(
     """
     if source_format not in FORMATS:
         raise ValueError(f"source_format: {source_format!r} is not known; allowed are: {', '.join(FORMATS)}")
-    to: Destination = {"session_id": session_id, "path": path, "working_dir": working_dir, "storage": storage}
+    to = Destination(session_id, path, working_dir, storage)
     with collector_paused(), Source(source, files=files) as opened:
         importer = recognise(opened) if source_format == "auto" else importer_of(source_format)
         opened.check = format_check(importer)
@@ -83,8 +83,8 @@ def import_session(
         drafts = Drafts(account)
         _draft(drafts, importer, opened, account, strict=strict)
         if in_own_directory:
-            to["working_dir"] = directory_of(drafts) or working_dir
-        targets = targets_of(opened.path, importer.name, drafts, **to)
+            to = replace(to, working_dir=directory_of(drafts) or working_dir)
+        targets = targets_of(opened.path, importer.name, drafts, to)
         writer = SessionWriter(drafts, targets, importer.name, opened.path, account, now, new_id)
         found = writer.find_earlier()
         if not dry_run:

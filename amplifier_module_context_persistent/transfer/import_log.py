@@ -28,7 +28,7 @@ from .host_files import write_host_files
 from .importers.account import Account, Import, ImportedSession, LostLine
 from .importers.events import Event, SessionStart
 from .importers.source import ImportRefusedError, Source
-from .write_import import Destination, ImportConflictError, open_earlier, place_of
+from .write_import import Destination, ImportConflictError, open_earlier
 
 _NOTED = frozenset({"checksum", "unchained", "reset"})
 
@@ -50,14 +50,7 @@ def import_log(source: Source, destination: Destination, *, dry_run: bool, now: 
         if not len(reader.index):
             raise ImportRefusedError("there is no message in it")
         session_id = _session_id(reader, source, destination)
-        base = destination["path"]
-        target = place_of(
-            str(base) if base is not None else None,
-            session_id,
-            "",
-            destination["working_dir"],
-            destination["storage"],
-        )
+        target = destination.place(session_id)
         earlier, is_older = open_earlier(target), False
         if earlier is None:
             added = len(reader.index.live)
@@ -84,16 +77,16 @@ def _session_id(reader: LogReader, source: Source, destination: Destination) -> 
         ConfigError: it cannot be part of a path.
     """
     header = reader.index.headers[-1] if reader.index.headers else {}
-    named, wanted = header.get("session_id"), destination["session_id"]
+    named, wanted = header.get("session_id"), destination.session_id
     if wanted is not None:
         check_session_id(wanted)
         if isinstance(named, str) and named != wanted:
             raise ImportRefusedError(f"a log keeps the id of its session, {named!r}; fork the session to have another")
         return wanted
     own = named if isinstance(named, str) and named else session_id_of(source.path)
-    if own is None and destination["path"] is None:
+    if own is None and destination.path is None:
         own = str(uuid5(NAMESPACE_URL, f"log:{header.get('log_id') or source.path}"))
-    if own is not None and destination["path"] is None:
+    if own is not None and destination.path is None:
         try:
             check_session_id(own)
         except ConfigError as error:

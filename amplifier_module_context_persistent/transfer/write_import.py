@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict, Unpack
 from uuid import NAMESPACE_URL, uuid5
 
 from ..config import Config
@@ -46,7 +45,8 @@ class Target:
     parent_id: str | None = None
 
 
-class Destination(TypedDict):
+@dataclass(frozen=True, slots=True)
+class Destination:
     """Where sessions are to go; see `import_session`."""
 
     session_id: str | None
@@ -54,35 +54,35 @@ class Destination(TypedDict):
     working_dir: str | None
     storage: str | None
 
+    def place(self, session_id: str | None, suffix: str = "") -> str:
+        """The log of a session: where the host keeps its sessions, beside the file that was named, or in a database."""
+        if self.path is not None and stored_name(str(self.path)) is not None:
+            return f"{self.path}{suffix}"
+        if self.path is not None:
+            stem, ending = os.path.splitext(os.path.expanduser(self.path))
+            return os.path.abspath(f"{stem}{suffix}{ending}")
+        if self.storage is not None and session_id is not None:
+            return location_of(self.storage, log_name(session_id, self.working_dir or "."))
+        return str(log_path(Config(), session_id=session_id, working_dir=self.working_dir))
 
-def targets_of(source: str, format_name: str, drafts: Drafts, **destination: Unpack[Destination]) -> list[Target]:
-    """Find the logs of all sessions of an import, the main one first; with `storage` they are in that database.
+
+def targets_of(source: str, format_name: str, drafts: Drafts, to: Destination) -> list[Target]:
+    """Find the logs of all sessions of an import, the main one first.
 
     Raises:
         ConfigError: the session id cannot be part of a path.
     """
-    session_id, path = destination["session_id"], destination["path"]
-    working_dir, storage = destination["working_dir"], destination["storage"]
-    main = drafts.sessions[0]
+    main, session_id = drafts.sessions[0], to.session_id
     first = _first_hash(main)
     given = main.start.source_id or main.start.parent_source_id
     source_key = f"{format_name}:{given or source}:{main.start.name}:{first[:16]}"
-    if session_id is None and path is None:
+    if session_id is None and to.path is None:
         session_id = _derived(session_name(given), source_key, main)
-        if _key_at(place_of(None, session_id, "", working_dir, storage)) not in (None, source_key):
+        if _key_at(to.place(session_id)) not in (None, source_key):
             session_id = f"{session_id}-{first[:8]}"  # ids of trajectories are shared, and others' ids are not ours
     if session_id is not None:
         check_session_id(session_id)
-    base = str(path) if path is not None else None
-    targets = [
-        Target(
-            main,
-            session_id,
-            place_of(base, session_id, "", working_dir, storage),
-            source_key,
-            main.start.parent_source_id or None,
-        )
-    ]
+    targets = [Target(main, session_id, to.place(session_id), source_key, main.start.parent_source_id or None)]
     taken = set[str]()
     for number, draft in enumerate(drafts.sessions[1:], 1):
         name = draft.start.name or f"part{number}"
@@ -91,7 +91,7 @@ def targets_of(source: str, format_name: str, drafts: Drafts, **destination: Unp
         taken.add(name)
         mark = "_" if draft.start.kind == "subagent" else "-"
         own = f"{session_id}{mark}{name}" if session_id is not None else None
-        place, key = place_of(base, own, f"{mark}{name}", working_dir, storage), f"{source_key}:{name}"
+        place, key = to.place(own, f"{mark}{name}"), f"{source_key}:{name}"
         if mark == "_":  # its file may have been imported before, alone
             alone = f"{format_name}:{given}:{name}:{_first_hash(draft)[:16]}"
             key = alone if _key_at(place) == alone else key
@@ -127,20 +127,6 @@ def _key_at(path: str) -> str | None:
     with closing(reader):
         source = reader.index.headers[0].get("source") if reader.index.headers else None
     return str(source.get("key")) if isinstance(source, dict) else ""
-
-
-def place_of(
-    base: str | None, session_id: str | None, suffix: str, working_dir: str | None, storage: str | None
-) -> str:
-    """The file of a session: where the host keeps its sessions, or beside the file that was named; or its location."""
-    if base is not None and stored_name(base) is not None:
-        return f"{base}{suffix}"
-    if base is None and storage is not None and session_id is not None:
-        return location_of(storage, log_name(session_id, working_dir or "."))
-    if base is None:
-        return str(log_path(Config(), session_id=session_id, working_dir=working_dir))
-    stem, ending = os.path.splitext(os.path.expanduser(base))
-    return os.path.abspath(f"{stem}{suffix}{ending}")
 
 
 _PLAN_HEAD, _RESET_HEAD = b'{"_record":"plan"', b'{"_record":"reset_begin"'
