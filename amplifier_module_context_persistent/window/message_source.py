@@ -49,10 +49,8 @@ class MessageSource:
         """Count a message."""
         return count_message(message, self._counter)
 
-    def describe(
-        self, log: Log, ordinals: Sequence[int], where: Callable[[Message], bool] | None = None
-    ) -> list[Entry]:
-        """Describe messages of the log as entries; where `where` is given, those of which it is true."""
+    def describe(self, log: Log, ordinals: Sequence[int]) -> list[Entry]:
+        """Describe messages of the log as entries."""
         reminds, index = self._reminds, log.index
         early = set(index.live[: index.conversation_start()])
         messages = zip(ordinals, log.read(ordinals), strict=True)
@@ -68,7 +66,6 @@ class MessageSource:
                 asked=index.model_of(ordinal),
             )
             for ordinal, message in messages
-            if where is None or where(message)
         ]
 
     def fetch(self, log: Log, entries: Sequence[Entry]) -> Iterator[Message]:

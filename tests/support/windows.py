@@ -1,7 +1,7 @@
 """A log with a numbered conversation, and windows on it."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from amplifier_module_context_persistent.config import Config
@@ -46,10 +46,9 @@ class Desk:
             self.add({"role": "user", "content": f"Question. {TEXT}", "metadata": metadata})
             self.add({"role": "assistant", "content": f"Answer. {TEXT}"})
 
-    def entries(self, ordinals: Sequence[int], where: Callable[[Message], bool] | None = None) -> list[Entry]:
-        """What a view knows of these messages of the log; with `where`, of those of which it is true."""
-        read = zip(ordinals, self.log.read(ordinals), strict=True)
-        return [classify(ordinal, message, count) for ordinal, message in read if where is None or where(message)]
+    def entries(self, ordinals: Sequence[int]) -> list[Entry]:
+        """What a view knows of these messages of the log."""
+        return [classify(at, message, count) for at, message in zip(ordinals, self.log.read(ordinals), strict=True)]
 
     def ask(self, budget: int, window: Window | None = None, **request: Any) -> ViewResult:
         """Build a view of the log as it is now."""
