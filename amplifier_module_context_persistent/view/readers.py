@@ -209,10 +209,10 @@ CHAIN_NAMES = frozenset({"response_id", "previous_response_id", "interaction_id"
 A key is one of them with or without what stands before a colon (`openai:response_id`), or below the name of a family.
 """
 
-_REPEATS = frozenset({"wire_content"})
+REPEATS = frozenset({"wire_content"})
 """Metadata that repeats an answer as its server gave it: a provider's module sends that in place of the content."""
 
-_REASONING_NAMES = _REPEATS | frozenset(
+_REASONING_NAMES = REPEATS | frozenset(
     {
         *("reasoning_items", "reasoning_details", "encrypted_content", "reasoning", "compaction", "thinking_binding"),
         *("thought_signature", "thought_signatures", "signature"),
@@ -236,8 +236,8 @@ def bond_of(message: Message, asked: tuple[str, str]) -> Bond | None:
     """
     metadata = metadata_of(message)
     may_be, is_bound = _makers(message)
-    is_reasoning = is_bound or _has_names(metadata, _REASONING_NAMES)
-    if not is_reasoning and not _has_names(metadata, CHAIN_NAMES):
+    is_reasoning = is_bound or bool(_only_names(metadata, _REASONING_NAMES))
+    if not is_reasoning and not _only_names(metadata, CHAIN_NAMES):
         return None
     named = {family for key in metadata if (family := _namespace(key)) in FAMILIES}
     provider, model = _text(metadata, message, "provider"), _text(metadata, message, "model")
@@ -254,7 +254,7 @@ def bond_of(message: Message, asked: tuple[str, str]) -> Bond | None:
         _has_unsigned(message),
         is_reasoning,
         bound_to(message),
-        _has_names(metadata, CHAIN_NAMES | _REPEATS),
+        bool(_only_names(metadata, CHAIN_NAMES | REPEATS)),
     )
 
 
@@ -303,14 +303,9 @@ def lacks_reasoning(message: Message) -> bool:
     return bond is None or not bond.reasoning
 
 
-def without_chain(message: Message) -> Message:
-    """The message without what names a server's copy of the conversation; a new object."""
-    return {**message, "metadata": _without_names(metadata_of(message), CHAIN_NAMES)}
-
-
-def without_repeats(message: Message) -> Message:
-    """The message without what repeats it as it was before it was shortened; a new object."""
-    return {**message, "metadata": _without_names(metadata_of(message), _REPEATS)}
+def without_names(message: Message, names: frozenset[str]) -> Message:
+    """The message without some of what its metadata has for its maker; a new object."""
+    return {**message, "metadata": _without_names(metadata_of(message), names)}
 
 
 def reasons_first(message: Message, *, once: bool) -> bool:
@@ -368,12 +363,6 @@ def _namespace(key: Any) -> str:
     first, colon, _ = str(key).partition(":")
     family = family_of(first)
     return family if family in FAMILIES and (colon or first == family) else ""
-
-
-def _has_names(metadata: Mapping[str, Any], names: frozenset[str]) -> bool:
-    return any(
-        _is_named(key, names) or (_inner(key, value) and _has_names(value, names)) for key, value in metadata.items()
-    )
 
 
 def _without_names(metadata: Mapping[str, Any], names: frozenset[str]) -> Message:

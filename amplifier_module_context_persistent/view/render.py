@@ -17,7 +17,7 @@ from ..messages.metadata import COMPACTION_SOURCE, as_reminder, for_model
 from ..messages.normalize import normalise
 from .arrangement import Arrangement, Fetch, Item
 from .entry import Entry
-from .readers import without_bonds, without_chain, without_repeats
+from .readers import CHAIN_NAMES, REPEATS, without_bonds, without_names
 from .wire import sendable
 
 _OWN = {"source": COMPACTION_SOURCE}
@@ -82,13 +82,13 @@ def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "li
 def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> Message:
     message = shorten(entry, message, item.cut, boundary)
     if item.cut is not None or item.call_ids:
-        message = without_repeats(message)
+        message = without_names(message, REPEATS)
     if item.silent:
         message = without_thinking(message)
     if item.bare:
         message = without_bonds(message, keep_text=item.bare == "text")
     elif entry.chain_ends:
-        message = without_chain(message)
+        message = without_names(message, CHAIN_NAMES)
     if item.call_ids:
         new_ids = {call.id: new for call, new in zip(entry.calls, item.call_ids, strict=True)}
         message = _rename_calls(message, new_ids)
@@ -99,7 +99,7 @@ def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> M
             message = _rename_results(message, call_id)
     if item.wire is None:
         return message
-    return sendable(without_repeats(message) if message.get("metadata") else message, *item.wire)
+    return sendable(without_names(message, REPEATS) if message.get("metadata") else message, *item.wire)
 
 
 def _rename_calls(message: Message, new_ids: Mapping[str, str]) -> Message:

@@ -25,7 +25,7 @@ before and may have been accepted stays as it is (I6).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -168,7 +168,7 @@ def oddities_of(message: Message) -> Oddities | None:
         encoded = orjson.dumps(message)
         text = False
     except TypeError:  # half a surrogate pair, or a number that `orjson` does not write
-        encoded, text = b'"cache_control"', well_formed_value(message) is not message
+        encoded, text = b'"cache_control"', well_formed_value(message) != message
     given = [call.name for call in calls_of(message)]
     if message.get("role") in ("tool", "function") and isinstance(name := message.get("name"), str):
         given.append(name)
@@ -183,7 +183,7 @@ def _is_odd_name(name: str) -> bool:
 
 
 def sendable(message: Message, rules: WireRules, marks: int) -> Message:
-    """A message as a reader takes it, but for the ids of calls; a new object where something changes.
+    """A message as a reader takes it, but for the ids of calls; a new object.
 
     Args:
         message: in its accepted form.
@@ -192,16 +192,13 @@ def sendable(message: Message, rules: WireRules, marks: int) -> Message:
     """
     changed: Message = well_formed_value(message)
     if isinstance(listed := changed.get("tool_calls"), list):
-        named = [_renamed(call, rules) for call in listed]
-        if any(new is not old for new, old in zip(named, listed, strict=True)):
-            changed = {**changed, "tool_calls": named}
+        changed["tool_calls"] = [_renamed(call, rules) for call in listed]
     if isinstance(name := changed.get("name"), str) and changed.get("role") in ("tool", "function"):
-        changed = changed if rules.name(name) == name else {**changed, "name": rules.name(name)}
+        changed["name"] = rules.name(name)
     if isinstance(content := changed.get("content"), list):
-        blocks = [_renamed(block, rules) if is_block(block, CALL_BLOCKS) else block for block in content]
-        blocks, _ = _with_marks(blocks, marks)
-        if any(new is not old for new, old in zip(blocks, content, strict=True)):
-            changed = {**changed, "content": blocks}
+        allowed = iter(range(marks))
+        named = (_renamed(block, rules) if is_block(block, CALL_BLOCKS) else block for block in content)
+        changed["content"] = [_with_marks(block, allowed) for block in named]
     return changed
 
 
@@ -219,54 +216,36 @@ def _renamed(call: Any, rules: WireRules) -> Any:
 
 def _marks_in(content: Any) -> int:
     """How many blocks, and blocks in them, have a cache mark."""
-    if not isinstance(content, list):
-        return 0
-    return sum(("cache_control" in block) + _marks_in(_inner(block)) for block in content if isinstance(block, dict))
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return sum(("cache_control" in block) + _marks_in(block.get(_inner_key(block))) for block in blocks)
 
 
-def _with_marks(blocks: list[Any], left: int) -> tuple[list[Any], int]:
-    """Blocks with so many cache marks, the first ones; and how many more there may be."""
-    kept: list[Any] = []
-    for block in blocks:
-        if isinstance(block, dict):
-            inner = _inner(block)
-            if isinstance(inner, list):
-                fewer, left = _with_marks(inner, left)
-                if any(new is not old for new, old in zip(fewer, inner, strict=True)):
-                    block = {**block, _inner_key(block): fewer}
-            if "cache_control" in block:
-                if left <= 0:
-                    block = {key: value for key, value in block.items() if key != "cache_control"}
-                left -= 1
-        kept.append(block)
-    return kept, left
+def _with_marks(block: Any, allowed: Iterator[int]) -> Any:
+    """A block with the cache marks that are still allowed; those of the blocks in it come before its own."""
+    if not isinstance(block, dict):
+        return block
+    key = _inner_key(block)
+    if isinstance(inner := block.get(key), list):
+        block = {**block, key: [_with_marks(one, allowed) for one in inner]}
+    if "cache_control" in block and next(allowed, None) is None:
+        return {name: value for name, value in block.items() if name != "cache_control"}
+    return block
 
 
 def _inner_key(block: Message) -> str:
+    """Under which key the blocks within a block are, as a result has them."""
     return "output" if block.get("type") == "tool_result" and "output" in block else "content"
 
 
-def _inner(block: Message) -> Any:
-    """The blocks within a block, as a result has them."""
-    return block.get(_inner_key(block))
-
-
 def well_formed_value(value: Any) -> Any:
-    """A JSON value whose texts, keys among them, can all be encoded; the same object where they can.
+    """A JSON value whose texts, keys among them, can all be encoded; lists and objects are new ones.
 
     `metadata.message_id` stays: hosts name a message by it.
     """
     if isinstance(value, str):
         return well_formed(value)
     if isinstance(value, list):
-        items = [well_formed_value(item) for item in value]
-        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+        return [well_formed_value(item) for item in value]
     if isinstance(value, dict):
-        changed = {
-            well_formed(key): item if key == "message_id" else well_formed_value(item) for key, item in value.items()
-        }
-        same = len(changed) == len(value) and all(
-            new is old and one is other for (one, new), (other, old) in zip(changed.items(), value.items(), strict=True)
-        )
-        return value if same else changed
+        return {well_formed(k): v if k == "message_id" else well_formed_value(v) for k, v in value.items()}
     return value

@@ -8,7 +8,7 @@ as it is live it stays the holder, so that later views stay the same.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -56,16 +56,11 @@ class RetainedBodies:
         index = log.index
         if index is not self._index or index.generation != self._generation:
             self._index, self._generation, self._known = index, index.generation, {}
-        ephemeral = self._extras.ordinals()
-        known = {
-            body: ordinal
-            for body, ordinal in self._known.items()
-            if body in bodies and (ordinal >= 0 or ordinal in ephemeral)
-        }
+        ephemeral, known = self._extras.ordinals(), dict[str, int]()
         for number, body in enumerate(bodies, 1):
-            if body in known:
-                continue
-            ordinal = self._search(log, body, has_factory=has_factory)
+            ordinal = self._known.get(body)
+            if ordinal is None or (ordinal < 0 and ordinal not in ephemeral):
+                ordinal = self._search(log, body, has_factory=has_factory)
             if ordinal is None:
                 which = f"body {number} of {len(bodies)} that the view has to hold"
                 raise RetentionError(f"{which} stands in no live message of this session")
@@ -123,14 +118,11 @@ def checked_bodies(given: Any) -> tuple[str, ...]:
 
 def _needles(body: str) -> list[bytes]:
     """What the line of a message that holds a body has in it, as either of our JSON writers writes it."""
-    writers: tuple[Callable[[str], bytes], ...] = (orjson.dumps, lambda text: json.dumps(text).encode("ascii"))
-    needles = []
-    for write in writers:
-        try:
-            needles.append(write(body)[1:-1])
-        except TypeError:  # a lone surrogate, which the other one writes
-            continue
-    return needles
+    ascii_needle = json.dumps(body)[1:-1].encode("ascii")
+    try:
+        return [orjson.dumps(body)[1:-1], ascii_needle]
+    except TypeError:  # a lone surrogate, which only the other one writes
+        return [ascii_needle]
 
 
 def _rank(message: Message, body: str) -> int:

@@ -81,14 +81,10 @@ def flattened(messages: Sequence[Message], prompt: str, most_chars: int) -> Mess
     are left out.
     """
     chars = _LONGEST_CHARS
-    while len(text := _as_text(messages, chars)) > most_chars and chars > _SHORTEST_CHARS:
+    while len(text := "\n\n".join(_said(m, chars) for m in messages)) > most_chars and chars > _SHORTEST_CHARS:
         chars //= 2
     shown = text[len(text) - min(len(text), most_chars) :]
     return {"role": "user", "content": well_formed(f"<conversation>\n{shown}\n</conversation>\n\n{prompt}")}
-
-
-def _as_text(messages: Sequence[Message], most_chars: int) -> str:
-    return "\n\n".join(_said(message, most_chars) for message in messages)
 
 
 def _said(message: Message, most_chars: int) -> str:

@@ -8,14 +8,15 @@ import pytest
 from amplifier_module_context_persistent.messages.normalize import normalise
 from amplifier_module_context_persistent.view.readers import (
     BINDINGS,
+    CHAIN_NAMES,
+    REPEATS,
     Bond,
     Reader,
     bond_of,
     family_of,
     plain_model,
     without_bonds,
-    without_chain,
-    without_repeats,
+    without_names,
 )
 from tests.support.answers import FAMILIES, answer
 from tests.support.messages import Message
@@ -125,13 +126,13 @@ def test_chains_are_found_by_one_table_of_names() -> None:
         message = {"role": "assistant", "content": "So.", "metadata": metadata}
         assert (bond := bond_of(message, NOBODY)) is not None
         assert bond.chained
-        bare = without_chain(message)
+        bare = without_names(message, CHAIN_NAMES)
         assert bond_of(bare, NOBODY) is None
         assert bare["content"] == "So."
-    assert without_chain({"metadata": {"openai:response_id": "r", "n": 1}})["metadata"] == {"n": 1}
+    assert without_names({"metadata": {"openai:response_id": "r", "n": 1}}, CHAIN_NAMES)["metadata"] == {"n": 1}
     repeats = {"metadata": {"anthropic": {"wire_content": [], "x": 1}}}
-    assert without_chain(repeats) == repeats
-    assert without_repeats(repeats)["metadata"] == {"anthropic": {"x": 1}}
+    assert without_names(repeats, CHAIN_NAMES) == repeats
+    assert without_names(repeats, REPEATS)["metadata"] == {"anthropic": {"x": 1}}
     assert (
         bond_of({"role": "assistant", "metadata": {"openai:status": "done", "other": {"response_id": 1}}}, NOBODY)
         is None
@@ -161,9 +162,9 @@ def test_what_is_no_message_as_hosts_write_it_is_read_all_the_same(strange: Any)
         bond = bond_of(message, NOBODY)
         assert bond is None or isinstance(bond, Bond)
         without_bonds(message, keep_text=True)
-        without_chain(message)
+        without_names(message, CHAIN_NAMES)
     for key in ("openai", "anthropic", "openai:response_id", "compaction", "provider"):
-        assert without_chain({"metadata": {key: strange}})["metadata"].keys() <= {key}
+        assert without_names({"metadata": {key: strange}}, CHAIN_NAMES)["metadata"].keys() <= {key}
         bond_of({"role": "assistant", "content": "So.", "metadata": {key: strange}}, NOBODY)
 
 
