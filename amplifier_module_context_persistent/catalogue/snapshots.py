@@ -21,9 +21,9 @@ import orjson
 
 from ..log.open_log import OpenLog
 from ..log.scanner import Scanner
-from ..log.snapshot import Snapshot, SnapshotError, restore
 from .covered import SNAPSHOT, Covered, Stamp, can_be_named, cover, covered_of, is_same_file, name_of, session_id
 from .database import COMMAND_WAIT_S, Catalogue, CatalogueError, catalogue_of, is_usable, old_files
+from .snapshot_data import Snapshot, SnapshotError, restore
 
 if TYPE_CHECKING:
     import sqlite3

@@ -33,7 +33,6 @@ from ..compaction.plan_request import PlanRequest
 from ..compaction.planner import compact
 from ..config import NATIVE, STRATEGIES, SUMMARIZE, Config
 from ..errors import ConfigError, ContextPersistentError, FloorError, RecallError
-from ..log.temporary import TemporaryLog
 from ..messages.message import Message, text_of
 from ..messages.metadata import without_bound
 from ..session.manager import PersistentContextManager
@@ -44,6 +43,7 @@ from ..view.render import render
 from ..view.rules import Group, first_human, last_human, tool_groups
 from ..window.thresholds import needs_plan
 from .evidence import TermFinder
+from .temporary_log import TemporaryLog
 
 _SHORT_CHARS = 64
 _MOST_COUNTS = 100_000

@@ -20,7 +20,6 @@ from typing import Self
 from ..config import Config
 from ..errors import ConfigError
 from ..log.base import LogDescription, Outcome, Prepare, ReadableLog
-from ..log.control_lines import control_lines, has_known_places
 from ..log.index import DAMAGED, Index
 from ..log.record import Message, decode, encode_object, name_of
 from ..log.record_kinds import control_of, kind_of
@@ -32,6 +31,7 @@ from ..view.wire import WIRE
 from ..window.message_source import Extras
 from ..window.request import ViewRequest
 from ..window.window import Window
+from .control_lines import control_lines, has_known_places
 
 
 @dataclass(frozen=True, slots=True)

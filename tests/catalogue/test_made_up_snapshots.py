@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.catalogue.snapshot_data import COLUMNS
 from amplifier_module_context_persistent.catalogue.snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.log.snapshot import COLUMNS
 from tests.support.counted_sessions import CountedReads
 from tests.support.made_up_snapshots import altered, parts_of, put_parts
 from tests.support.snapshots import known, some_log

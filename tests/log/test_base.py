@@ -10,7 +10,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.base import Log
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.memory import MemoryLog
-from amplifier_module_context_persistent.log.temporary import TemporaryLog
+from amplifier_module_context_persistent.replay.temporary_log import TemporaryLog
 from tests.support.log_contract import LogContract, OpenLog
 from tests.support.sqlite_log import SQLiteLog
 

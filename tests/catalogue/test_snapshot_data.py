@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from amplifier_module_context_persistent.catalogue import snapshot_data
 from amplifier_module_context_persistent.catalogue.database import SUFFIX
 from amplifier_module_context_persistent.catalogue.snapshots import CatalogueSnapshots
-from amplifier_module_context_persistent.log import snapshot
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import encode_control, encode_message, seal
 from tests.support.logs import (
@@ -195,14 +195,14 @@ def test_a_later_version_of_it_is_not_used(path: str, monkeypatch: pytest.Monkey
     """Nor is an earlier one."""
     some_log(path)
     expected = known(path, trusting=False)
-    monkeypatch.setattr("amplifier_module_context_persistent.log.snapshot.VERSION", 99)
+    monkeypatch.setattr("amplifier_module_context_persistent.catalogue.snapshot_data.VERSION", 99)
     assert not is_used(path)
     assert known(path, trusting=True) == expected
 
 
 def test_only_chunks_that_changed_are_written(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An append changes the last one; a reset that hides something changes the flags of those before it."""
-    monkeypatch.setattr(snapshot, "CHUNK_RECORDS", 4)
+    monkeypatch.setattr(snapshot_data, "CHUNK_RECORDS", 4)
     append_to(path, *range(18))
     assert make_snapshot(path)
     before = dict.fromkeys(stored(path))

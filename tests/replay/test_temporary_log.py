@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.log import temporary
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.log.record import encode_control
-from amplifier_module_context_persistent.log.temporary import TemporaryLog
+from amplifier_module_context_persistent.replay import temporary_log
+from amplifier_module_context_persistent.replay.temporary_log import TemporaryLog
 from tests.support.logs import append, append_bodies, body
 
 
@@ -26,7 +26,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TemporaryLo
 
 def test_it_holds_what_a_log_in_memory_holds(log: TemporaryLog, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same records, read in any order, also across the blocks in which they are read."""
-    monkeypatch.setattr(temporary, "_BLOCK_BYTES", 7)
+    monkeypatch.setattr(temporary_log, "_BLOCK_BYTES", 7)
     memory = MemoryLog()
     for one in (log, memory):
         append(one, *range(5))

@@ -12,10 +12,10 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from .filesystem import FileSystem
-from .memory import MemoryLog
-from .read_back import fetch_lines
-from .record import MAX_RECORD_BYTES
+from ..log.filesystem import FileSystem
+from ..log.memory import MemoryLog
+from ..log.read_back import fetch_lines
+from ..log.record import MAX_RECORD_BYTES
 
 _BLOCK_BYTES = 1 << 20
 _FILES = FileSystem()

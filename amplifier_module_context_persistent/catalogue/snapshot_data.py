@@ -17,10 +17,10 @@ from dataclasses import astuple, dataclass
 from typing import Any
 from zlib import crc32
 
-from .index import Index, ordinals_of, spans_of
-from .index_builder import HeldControls, IndexBuilder, Place
-from .record import CRC_TAIL_BYTES, ROLES, Message, decode, name_of
-from .scanner import Scanner
+from ..log.index import Index, ordinals_of, spans_of
+from ..log.index_builder import HeldControls, IndexBuilder, Place
+from ..log.record import CRC_TAIL_BYTES, ROLES, Message, decode, name_of
+from ..log.scanner import Scanner
 
 VERSION = 2
 """To be raised with any change of the layout, and of what a scan makes of the same bytes."""

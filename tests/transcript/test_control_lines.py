@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.log import control_lines as module
-from amplifier_module_context_persistent.log.control_lines import control_lines, has_known_places
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import CONTROL_HEAD, encode_control
+from amplifier_module_context_persistent.transcript import control_lines as module
+from amplifier_module_context_persistent.transcript.control_lines import control_lines, has_known_places
 from tests.support.counted_sessions import CountedReads
 from tests.support.logs import body, reset_bodies, sealed, write_file
 

@@ -12,8 +12,9 @@ from itertools import chain, compress
 from operator import add, lt
 from typing import NamedTuple, TypeGuard
 
-from .base import ReadableLog
-from .reader import LogReader
+from ..log.base import ReadableLog
+from ..log.open import file_reader
+from ..log.reader import LogReader
 
 _GAP_BYTES = 16 << 10  # control records closer than this are read together, with the messages between them
 _BLOCK = 4096
@@ -29,7 +30,7 @@ class ControlLine(NamedTuple):
 
 def has_known_places(reader: ReadableLog) -> TypeGuard[LogReader]:
     """Whether the index says where a log's control records lie: a line that was moved counts as damage too."""
-    return isinstance(reader, LogReader) and not reader.index.damage
+    return file_reader(reader) is not None and not reader.index.damage
 
 
 def control_lines(reader: LogReader) -> Iterator[ControlLine]:
