@@ -24,6 +24,7 @@ LOGS: dict[str, tuple[list[bytes], list[int]]] = {
             *map(body, range(20, 24)),
             *reset_bodies("w", keep(20, 22), upto="id-23"),
             body(30),
+            encode_control("header", version=2),
             body(31),
         ],
         [20, 21, 22, 30, 31],
