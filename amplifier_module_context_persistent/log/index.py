@@ -61,10 +61,7 @@ class TornTail:
 
 @dataclass(slots=True)
 class Index:
-    """Columns over the message records, control records of interest, and the live history.
-
-    13 public methods: what is live decides what pins hold and `hide` records keep out, and each changes with the other.
-    """
+    """Columns over the message records, control records of interest, and the live history."""
 
     offsets: array[int] = field(default_factory=lambda: array("Q"))
     lengths: array[int] = field(default_factory=lambda: array("I"))
@@ -218,11 +215,6 @@ class Index:
             if not missing:
                 break
         return found
-
-    def conversation_start(self) -> int:
-        """The position in the live history of the first message that is no system text; its length without one."""
-        talks = (position for position, o in enumerate(self.live) if self.roles[o] not in (SYSTEM, DEVELOPER))
-        return next(talks, len(self.live))
 
     def is_live(self, ordinal: int) -> bool:
         """Whether a record is part of the live history."""

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from ..config import Config
 from ..log.base import Log
-from ..log.index import Index
+from ..log.index import DEVELOPER, SYSTEM, Index
 from ..log.read_back import Line, parsed
 from ..messages.message import Message, as_json
 from ..messages.tool_kinds import ToolKinds
@@ -52,7 +52,7 @@ class MessageSource:
     def describe(self, log: Log, ordinals: Sequence[int]) -> list[Entry]:
         """Describe messages of the log as entries."""
         reminds, index = self._reminds, log.index
-        early = set(index.live[: index.conversation_start()])
+        early = set(index.live[: _conversation_start(index)])
         messages = zip(ordinals, log.read(ordinals), strict=True)
         return [
             classify(
@@ -177,7 +177,7 @@ class Extras:
         self, index: Index, message: Message, count: Callable[[Message], int], *, reminds: bool = False
     ) -> None:
         """Put a message after the last record; `reminds` as `late_system: reminder` has it."""
-        late, before = index.conversation_start() < len(index.live), len(index) or len(self.unsaved)
+        late, before = _conversation_start(index) < len(index.live), len(index) or len(self.unsaved)
         self._add(message, count, before=before, late=late, reminds=reminds)
 
     def leave_out_media(self, beyond: Mapping[int, AbstractSet[int]], count: Callable[[Message], int]) -> bool:
@@ -247,3 +247,9 @@ def _size(message: Message) -> int:
         return len(as_json(message).encode(errors="replace"))
     except ValueError:
         return _UNKNOWN_BYTES
+
+
+def _conversation_start(index: Index) -> int:
+    """The position in the live history of the first message that is no system text; its length without one."""
+    talks = (position for position, ordinal in enumerate(index.live) if index.roles[ordinal] not in (SYSTEM, DEVELOPER))
+    return next(talks, len(index.live))
