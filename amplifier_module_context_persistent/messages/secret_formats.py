@@ -368,7 +368,7 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
             | \b(?: sshpass[ ]+-p[ ]* | mysql(?:dump|admin)?\b[^\n|;]{0,400}?[ ]-p | redis-cli\b[^\n|;]{0,400}?[ ]-a[ ]+
                 | docker[ ]login\b[^\n|;]{0,400}?[ ]-p[ ]+ | ldap\w+\b[^\n|;]{0,400}?[ ]-w[ ]+ | -pass(?:in|out)?[ ]pass: )
                 \\?["']?(?P<other>[^\s"'\\$<{-][^\s"'\\]{2,})
-            | \bconfig(?:ure)?[ ]set[ ]\S*(?:token|secret|password|key)\S*[ ]\\?["']?(?P<set>[^\s"'\\$<{-][^\s"'\\]{5,})
+            | \bconfig(?:ure)?[ ]set[ ]\S{0,100}(?:token|secret|password|key)\S{0,100}[ ]\\?["']?(?P<set>[^\s"'\\$<{-][^\s"'\\]{5,})
             | \becho[ ]\\?["']?(?P<echoed>[^\s"'|$]+)\\?["']?[ ]*\|[ ]*sudo[ ]-S
             | \b(?:PASSWORD|IDENTIFIED[ ]BY)[ ]+\\?'(?P<sql>[^'\\\n%$:]+)(?=\\?')
             | \bsmbclient\b[^\n|;]{0,400}?[ ]-U[ ]*\\?["']?[^\s%"'\\]+%(?P<third>[^\s"'\\]+)
@@ -379,7 +379,7 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     (
         "password of a file",
         ("password",),
-        re.compile(r"\b(?:login|machine|account)(?:\s+|\\n)+\S+(?:\s+|\\n)+password(?:\s+)(?P<secret>[^\s\"'\\<$]+)"),
+        re.compile(r"\b(?:login|machine|account)(?:\s|\\n){1,20}[^\s\\]{1,200}(?:\s|\\n){1,20}password\s{1,20}(?P<secret>[^\s\"'\\<$]+)"),
     ),
     (
         "password of a file",
@@ -405,9 +405,10 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
         "password of a connection string",
         ("assword=", "wd=", "ccountKey=", "ccessKey="),
         re.compile(
-            r"(?:(?<=;)\s*|\b(?=[\w ]+=[^;\"'\n]+;))(?:password|pwd|accountkey|sharedaccesskey)\s*=\s*(?P<secret>[^;\"'\\\s<>${}]+)"
-            r"|\b(?:host|hostaddr|user|dbname|port)=[^\s\"',()]+\s[^\n\"']{0,400}?\bpassword=(?P<other>[^\s\"'\\,;<>${}()]+)"
-            r"|\bpassword=(?P<third>[^\s\"'\\,;<>${}()]+)(?=\s+(?:host|hostaddr|user|dbname|port|sslmode)=)",
+            r"(?:(?<=;)\s{0,20}|\b(?=(?:password|pwd|account|shared)[\w ]{0,60}=[^;\"'\n]{1,400};))"
+            r"(?:password|pwd|accountkey|sharedaccesskey)\s{0,20}=\s{0,20}(?P<secret>[^;\"'\\\s<>${}]+)"
+            r"|\b(?:host|hostaddr|user|dbname|port)=[^\s\"',()]{1,400}\s[^\n\"']{0,400}?\bpassword=(?P<other>[^\s\"'\\,;<>${}()]+)"
+            r"|\bpassword=(?P<third>[^\s\"'\\,;<>${}()]{1,400})(?=\s{1,20}(?:host|hostaddr|user|dbname|port|sslmode)=)",
             re.IGNORECASE,
         ),
     ),

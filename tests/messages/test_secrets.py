@@ -214,6 +214,17 @@ def test_redacting_twice_is_redacting_once(text: str) -> None:
             "A" * 100_000 + "Q~",
             "login a " * 10_000,
         ),
+        *(
+            "password login" + " " * 50_000 + "x",
+            "password login x" + " " * 50_000 + "y",
+            "password login" + "\\n" * 50_000,
+        ),
+        *(
+            "password=" * 10_000,
+            "password=x " + "host=" * 20_000,
+            "pwd=" + "a " * 50_000,
+            "git config set " + "token" * 20_000,
+        ),
     ],
 )
 def test_a_text_that_was_made_to_be_slow_is_not(text: str) -> None:
