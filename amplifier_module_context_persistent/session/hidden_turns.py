@@ -11,7 +11,7 @@ from ..log.index import Index
 from ..log.record import encode_control
 from ..messages.metadata import given_id
 from ..view.plan import live_positions
-from ..view.turns import Read, turn_starts
+from ..view.rules import Read, turn_starts
 
 
 def hide_record(

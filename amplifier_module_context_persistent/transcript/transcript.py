@@ -23,7 +23,7 @@ from ..log.open import not_there, open_reader, shown
 from ..log.record import Message
 from ..paths import session_id_of
 from ..search.tool_names import tools_of
-from ..view.turns import turn_starts
+from ..view.rules import turn_starts
 from .calls import CallLookup, Ending
 
 if TYPE_CHECKING:  # what makes views again is half of all that a command loads, and most need no views

@@ -4,14 +4,19 @@ Sources: Anthropic's Messages API (every `tool_use` is answered in the next mess
 first message is the user's), OpenAI's Chat Completions (a `tool` message answers a call of the message before it;
 arrays of calls are not empty), Gemini's (a function call comes right after a user's turn or a function's response).
 
-A *tool group* is a message with its results. It is kept or dropped as one; between two groups every cut is legal.
+A *tool group* is a message with its results. It is kept or dropped as one; between two groups every cut is legal. A
+*turn* begins at a person's message; what comes before the first belongs to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from ..log.index import USER, Index
+from ..messages.message import Message
+from ..messages.metadata import is_human
 from .entry import Entry
 from .wire import TAKES_ALL, WireRules
 
@@ -185,3 +190,20 @@ def unique_call_ids(groups: Sequence[Group], seen: set[str], wire: WireRules = T
                 renamed[group.head.ordinal, position] = call_id
             seen.add(call_id)
     return renamed
+
+
+Read = Callable[[Sequence[int]], Iterable[Message]]
+"""Reads messages by their ordinals."""
+
+
+def turn_starts(index: Index, read: Read) -> list[int]:
+    """Where each turn begins in the live history; empty where that is."""
+    live = index.live
+    is_straight = not index.generation and len(live) == len(index)  # as most are: every record, one after the other
+    roles = bytes(index.roles if is_straight else map(index.roles.__getitem__, live))
+    users = [found.start() for found in re.finditer(re.escape(bytes([USER])), roles)]
+    unknown = [position for position in users if not index.plain_users[live[position]]]
+    messages = read([live[position] for position in unknown])
+    others = {position for position, message in zip(unknown, messages, strict=True) if not is_human(message)}
+    starts = [position for position in users if position not in others] if others else users
+    return [0, *starts[1:]] if len(live) else []

@@ -56,18 +56,17 @@ class PlanState:
         cut = self.plan.cuts.get(entry.id, entry.offload) if self.plan else entry.offload
         return (cut is not None and cut.shortens) or (self.plan is not None and entry.id in self.plan.silent)
 
-    def with_whole(self, ordinals: AbstractSet[int], log: Log, classify_all: ClassifyAll, count: Count) -> PlanState:
+    def with_whole(self, ordinals: AbstractSet[int], log: Log, source: MessageSource) -> PlanState:
         """The same with some messages whole; this very object where they are so already.
 
         Args:
             ordinals: which messages; each is live.
             log: the log.
-            classify_all: describes messages by their ordinals.
-            count: counts a message.
+            source: describes and counts its messages.
         """
         if self.shows_whole(ordinals):
             return self
-        entries = self._with_groups(ordinals, log.index.live, classify_all)
+        entries = self._with_groups(ordinals, log.index.live, partial(source.describe, log))
         held = {entry.id: entry for group in _groups_of(entries, ordinals) for entry in group.entries()}
         plan = self.plan or NO_PLAN
         lines = {entry.id: plan.cuts.get(entry.id, WHOLE).then for entry in held.values()}
@@ -75,7 +74,7 @@ class PlanState:
         cuts = {message_id: cut for message_id, cut in plan.cuts.items() if message_id not in held}
         cuts |= {entry.id: replace(WHOLE, then=lines[entry.id]) for entry in changed}
         cut_tokens = {message_id: n for message_id, n in self.cut_tokens.items() if message_id not in held}
-        cut_tokens |= cut_sizes(changed, cuts, log.read([entry.ordinal for entry in changed]), count)
+        cut_tokens |= cut_sizes(changed, cuts, log.read([entry.ordinal for entry in changed]), source.count)
         followed = replace(plan, cuts=cuts, silent=plan.silent - held.keys()) if self.plan or changed else None
         left_out = self.left_out - (len(entries) - len(self.entries))
         return PlanState(entries, followed, cut_tokens, left_out, self.covers)
@@ -369,14 +368,9 @@ class KeptEntries:
         """Whether some messages are shown whole."""
         return self.state.shows_whole(ordinals) and not self._dropped & ordinals
 
-    def with_whole(self, log: Log, ordinals: AbstractSet[int], state: PlanState | None = None) -> PlanState:
-        """The state in force, or another one, with some messages whole."""
-        describe, count = self._source.describe, self._source.count
-        return (state or self.state).with_whole(ordinals, log, lambda wanted: describe(log, wanted), count)
-
     def bring_back(self, log: Log, ordinals: AbstractSet[int], plan_id: str) -> None:
         """Show some messages whole, by a plan of this window's own."""
-        state = self.with_whole(log, ordinals)
+        state = self.state.with_whole(ordinals, log, self._source)
         plan, covers = state.as_plan(plan_id, self.last(log)), self._after_last(log)
         self.state = replace(state, plan=plan, entries=end_chains(state.entries), covers=covers)
         self._dropped -= ordinals

@@ -102,14 +102,8 @@ class Window:
         Raises:
             FloorError: the view cannot be made to fit.
         """
-        shown, basis = self._shows_item, self._kept.basis
-        self._take_in(log, request)
         compacts = request.native is not None and self._config.compaction_strategy == NATIVE
-        fallback, swapped = self._settle_native(log, request) if compacts or self._shows_item else ("", None)
-        if shown and basis[0] != self._kept.basis[0] and not self._shows_item:
-            fallback = "the history that it stands for was replaced"
-        if self._kept.lost_item:
-            fallback, self._kept.lost_item = "the stored plan that shows it cannot be followed", False
+        fallback, swapped = self._begin(log, request, compacts=compacts)
         arrangement, made = self._within_media_limits(log, request, self._arrange(log, request))
         made = made or swapped
         self._throttle.set_constraints(request.retained, log.index.pins | log.index.hidden)
@@ -119,14 +113,11 @@ class Window:
         request = request.with_room_for(arrangement.tokens, view_bytes(arrangement.items))
         tokens, messages = request.fixed_tokens + arrangement.tokens, len(arrangement.items)
         result = ViewResult(None, tokens, messages, request.budget_tokens, compaction=made, fallback=fallback)
-        begins_turn = self._bound.begins_turn
-        if compacts and request.native is not None and made is None and not request.plans_now:
-            may_cut = self._stores and not self._hides_otherwise(log, request)
-            cut = cut_now(self._config, request, arrangement, tokens, self._kept.basis) if may_cut else None
-            begins_turn = begins_turn and cut is None and not request.native.runs
-            waits = (cut is not None or request.native.runs) and tokens <= request.budget_tokens
-        else:
-            cut, waits = None, False
+        native = request.native if compacts and made is None and not request.plans_now else None
+        may_cut = native is not None and self._stores and not self._hides_otherwise(log, request)
+        cut = cut_now(self._config, request, arrangement, tokens, self._kept.basis) if may_cut else None
+        asks = cut is not None or (native is not None and native.runs)
+        waits, begins_turn = asks and tokens <= request.budget_tokens, self._bound.begins_turn and not asks
         is_due = not waits and self._throttle.wants_plan(request, tokens, messages, begins_turn=begins_turn)
         is_due = is_due or (request.plans_now and self._hides_otherwise(log, request))
         if is_due or (not waits and self._may_grow(request, arrangement)):
@@ -149,6 +140,26 @@ class Window:
             unbound=self._bound.left_out,
         )
 
+    def _begin(self, log: Log, request: ViewRequest, *, compacts: bool) -> tuple[str, Compaction | None]:
+        """Take in what is new, and settle what a provider compacted.
+
+        Args:
+            log: the log.
+            request: the request.
+            compacts: whether its provider compacts by itself.
+
+        Returns:
+            Why an item is not shown, and the plan that was made.
+        """
+        shown, basis = self._shows_item, self._kept.basis
+        self._take_in(log, request)
+        fallback, made = self._settle_native(log, request) if compacts or self._shows_item else ("", None)
+        if shown and basis[0] != self._kept.basis[0] and not self._shows_item:
+            fallback = "the history that it stands for was replaced"
+        if self._kept.lost_item:
+            fallback, self._kept.lost_item = "the stored plan that shows it cannot be followed", False
+        return fallback, made
+
     def _settle_native(self, log: Log, request: ViewRequest) -> tuple[str, Compaction | None]:
         """Let go of an item that this reader does not take, and show one that arrived.
 
@@ -170,7 +181,7 @@ class Window:
     def _whole_log(self, log: Log, request: ViewRequest, known: Plan | None = None) -> PlanState:
         """The state as if there were no plan, or one that leaves out nothing and knows what the one in force does."""
         state = state_without_plan(log, self._source, request.budget_tokens, self._config)
-        return self._kept.with_whole(log, request.retained | log.index.pins, replace(state, plan=known))
+        return replace(state, plan=known).with_whole(request.retained | log.index.pins, log, self._source)
 
     def _render(self, log: Log, arrangement: Arrangement, request: ViewRequest) -> list[Message]:
         boundary = self._config.truncate_boundary
@@ -285,7 +296,7 @@ class Window:
     ) -> tuple[Compaction | None, dict[str, int] | None]:
         """Make a plan and follow it; or what it cannot compact, where it would free too little."""
         whole = request.retained | log.index.pins | set(self._hidden_before(log, hidden=False).values())
-        budget, state = request.budget_tokens, self._kept.with_whole(log, whole)
+        budget, state = request.budget_tokens, self._kept.state.with_whole(whole, log, self._source)
         if self._shows_item:  # its item says nothing to our own engine
             state = self._whole_log(log, request)
         try:
