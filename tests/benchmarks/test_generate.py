@@ -156,7 +156,7 @@ def test_timestamps_rise() -> None:
 
 
 MESSAGES = 300
-SEEDS = {"service": 6}
+SEEDS = {"service": 4}
 """How many sessions of a kind are played, if not two: few of their actions need what is far back."""
 
 
