@@ -52,6 +52,7 @@ class Glance:
     tokens: int = 0
     """Of the live messages, estimated."""
     damage: int = 0
+    """Findings of a scan; `verify` tells them."""
     torn_bytes: int = 0
     open_calls: int = 0
     """Calls of the last messages that have no result."""

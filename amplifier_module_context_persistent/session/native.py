@@ -23,7 +23,7 @@ from ..log.record import to_plain
 from ..messages.message import Message
 from ..window.request import ViewResult
 from .host import Host, ProviderFacts
-from .provider_count import chat_request
+from .provider_call import answer_of, chat_request
 
 _LOST = "the view was full before the item arrived"
 
@@ -148,25 +148,13 @@ async def compacted(
     Raises:
         NativeError: it failed, took too long, or gave nothing that could be carried; says which.
     """
-    try:
-        request = chat_request(
-            offer.messages,
-            tools_json,
-            model=facts.model or None,
-            max_output_tokens=config.native_max_tokens,
-            metadata={"purpose": "context-compaction", "native_compaction_request_context": True},
-        )
-        async with asyncio.timeout(config.native_timeout_s):
-            result = await provider.compact_context(request)
-    except TimeoutError as error:
-        raise NativeError(f"there was no item within {config.native_timeout_s:g} s") from error
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        raise NativeError("the provider's call was cancelled") from error
-    except Exception as error:
-        raise NativeError(f"the provider failed: {type(error).__name__}") from error
+    more = {"model": facts.model or None, "max_output_tokens": config.native_max_tokens}
+    why = {"purpose": "context-compaction", "native_compaction_request_context": True}
+    result = await answer_of(
+        lambda: provider.compact_context(chat_request(offer.messages, tools_json, **more, metadata=why)),
+        config.native_timeout_s,
+        NativeError,
+    )
     message = result.get("message") if isinstance(result, Mapping) and result.get("kind") == "native" else None
     try:
         plain = to_plain(message)  # type: ignore[arg-type]  # it is checked

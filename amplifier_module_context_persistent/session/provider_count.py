@@ -6,31 +6,20 @@ whether the view fits, and for no longer than `MOST_S`. Whatever goes wrong, our
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
-import orjson
-from amplifier_core.message_models import ChatRequest, ToolSpec
-from amplifier_core.message_models import Message as ProviderMessage
-
 from ..messages.message import Message
+from .provider_call import answer_of, chat_request
 
 logger = logging.getLogger(__name__)
 
 MOST_S = 10.0
 
 
-def chat_request(messages: Sequence[Message], tools_json: str, **more: Any) -> ChatRequest:
-    """A request as the host's loop makes it of a view and of the definitions of the mounted tools.
-
-    Raises:
-        ValueError: a message or a tool is none that a request can hold.
-    """
-    tools = [ToolSpec(**tool) for tool in orjson.loads(tools_json or "[]")] or None
-    return ChatRequest(messages=[ProviderMessage(**message) for message in messages], tools=tools, **more)
+class _NoCountError(Exception):
+    """The provider did not count."""
 
 
 async def counted_by(
@@ -48,17 +37,14 @@ async def counted_by(
     budget = getattr(provider, "request_budget", None)
     if not callable(budget):
         return None
+
+    def ask() -> Any:
+        return budget(chat_request(view, tools_json, model=model or None), context_estimate=estimate)
+
     try:
-        async with asyncio.timeout(MOST_S):
-            said = budget(chat_request(view, tools_json, model=model or None), context_estimate=estimate)
-            said = await said if inspect.isawaitable(said) else said
-    except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        return None
-    except Exception as error:  # noqa: BLE001 - a provider's fault must not stop the request
-        logger.info("the provider did not count a request: %s", type(error).__name__)
+        said = await answer_of(ask, MOST_S, _NoCountError)
+    except _NoCountError as error:  # a provider's fault must not stop the request
+        logger.info("the provider did not count a request: %s", error)
         return None
     measured = said.get("measurement") if isinstance(said, Mapping) else None
     if not isinstance(measured, Mapping) or measured.get("kind") != "provider_count":

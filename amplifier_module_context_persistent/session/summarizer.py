@@ -6,14 +6,9 @@ task is passed on: nothing was changed by then.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-
-import orjson
-from amplifier_core.message_models import ChatRequest, ToolSpec
-from amplifier_core.message_models import Message as ProviderMessage
 
 from ..compaction.summary_span import Span, Summary
 from ..errors import SummaryError
@@ -21,6 +16,7 @@ from ..messages.message import Message
 from ..tokens.meter import Meter
 from ..window.summary_request import instruction
 from .host import Host
+from .provider_call import answer_of, chat_request
 from .store import Session
 from .view_service import Ask
 
@@ -40,12 +36,11 @@ async def sum_up(session: Session, meter: Meter, ask: Ask, span: Span | SummaryE
     try:
         if isinstance(span, SummaryError):
             raise span
-        tools = orjson.loads(ask.tools_json or "[]") if span.with_tools else []
         shares: list[float] = []
         text = await ask_for_summary(
             ask.provider,
             span.request,
-            tools,
+            ask.tools_json if span.with_tools else "",
             max_tokens=cap,
             timeout_s=session.config.summary_timeout_s,
             on_usage=lambda usage: shares.extend(_cached_share(usage)),
@@ -63,7 +58,7 @@ async def sum_up(session: Session, meter: Meter, ask: Ask, span: Span | SummaryE
 async def ask_for_summary(
     provider: Any,
     messages: Sequence[Message],
-    tools: Sequence[Mapping[str, Any]],
+    tools_json: str,
     *,
     max_tokens: int,
     timeout_s: float,
@@ -74,8 +69,8 @@ async def ask_for_summary(
     Args:
         provider: its `complete` is called with a `ChatRequest`.
         messages: the request's messages.
-        tools: the definitions of the tools that travel with every request (name, description, parameters), so that the
-            request begins as the one before it did.
+        tools_json: the definitions of the tools that travel with every request, so that the request begins as the one
+            before it did.
         max_tokens: the cap on the answer.
         timeout_s: how long to wait.
         on_usage: gets the usage that the provider reports with its answer.
@@ -89,24 +84,8 @@ async def ask_for_summary(
     complete = getattr(provider, "complete", None)
     if not callable(complete):
         raise SummaryError("the request names no provider that can be asked")
-    try:
-        request = ChatRequest(
-            messages=[ProviderMessage(**message) for message in messages],
-            tools=[ToolSpec(**tool) for tool in tools] or None,
-            max_output_tokens=max_tokens,
-            metadata={"stream": False},
-        )
-        async with asyncio.timeout(timeout_s):
-            response = await complete(request)
-    except TimeoutError as error:
-        raise SummaryError(f"there was no answer within {timeout_s:g} s") from error
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        raise SummaryError("the provider's call was cancelled") from error
-    except Exception as error:
-        raise SummaryError(f"the provider failed: {type(error).__name__}") from error
+    more = {"max_output_tokens": max_tokens, "metadata": {"stream": False}}
+    response = await answer_of(lambda: complete(chat_request(messages, tools_json, **more)), timeout_s, SummaryError)
     if on_usage is not None:
         on_usage(getattr(response, "usage", None))
     return _text(response)

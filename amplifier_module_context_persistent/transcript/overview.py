@@ -28,33 +28,13 @@ from .sessions import SessionFile
 from .transcript import Transcript
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview(Glance):
     """A session at a glance; `error` says why its log cannot be read, and then all counts are 0."""
 
     session: SessionFile
-    size_bytes: int = 0
-    messages: int = 0
-    """Live ones."""
-    hidden: int = 0
-    """Messages that a clear or a reset hid."""
-    tokens: int = 0
-    """Of the live messages, estimated."""
-    damage: int = 0
-    """Findings of a scan; `verify` tells them."""
-    torn_bytes: int = 0
-    open_calls: int = 0
-    """Calls of the last messages that have no result."""
     is_open: bool | None = None
     """Whether a process holds the log open for writing; None where the system does not tell."""
-    first_line: str = ""
-    """The first line that a person wrote."""
-    first_message: str = ""
-    """When its first message was written, in ISO 8601; empty if no message near its beginning says."""
-    last_message: str = ""
-    """When its last message was written."""
-    model: str = ""
-    """The model that answered last, as far as a message or a report says."""
     error: str = ""
 
     @property
@@ -176,10 +156,10 @@ def look_at(
         if glance is None:
             with Transcript(session.path, files=files) as transcript:
                 glance = kept.look_at(transcript.reader, counter, stored)
-        return Overview(session, **asdict(glance), is_open=_is_open(session.path, held))
+        return Overview(**asdict(glance), session=session, is_open=_is_open(session.path, held))
     except (OSError, ValueError, LogError) as error:
         said = error.strerror if isinstance(error, OSError) else str(error)
-        return Overview(session, error=str(said or error))
+        return Overview(session=session, error=str(said or error))
 
 
 def _is_open(path: Path | str, held: Collection[Identity] | None) -> bool | None:

@@ -265,7 +265,7 @@ async def test_a_timeout_is_a_fallback(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.jsonl", host, native_timeout_s=0.001) as manager:
         while not host.reasons:
             await turn(manager, provider)
-        assert host.reasons == ["there was no item within 0.001 s"]
+        assert host.reasons == ["there was no answer within 0.001 s"]
 
 
 async def test_another_strategy_lets_go_of_the_item(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A summary by a provider: how it is asked for, and what of its answer is taken."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +32,7 @@ def text(*texts: str) -> ChatResponse:
 
 
 async def ask(provider: Any, *, timeout_s: float = 5.0) -> str:
-    return await ask_for_summary(provider, MESSAGES, TOOLS, max_tokens=700, timeout_s=timeout_s)
+    return await ask_for_summary(provider, MESSAGES, json.dumps(TOOLS), max_tokens=700, timeout_s=timeout_s)
 
 
 async def test_the_request_is_the_messages_with_the_tools_capped_and_not_streamed() -> None:

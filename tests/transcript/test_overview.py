@@ -76,4 +76,4 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
 )
 def test_a_state_is_one_word_or_two(changes: dict[str, object], state: str) -> None:
     """The worst that is known."""
-    assert replace(Overview(session(Path("x"))), **changes).state == state
+    assert replace(Overview(session=session(Path("x"))), **changes).state == state
