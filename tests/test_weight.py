@@ -8,8 +8,8 @@ import pytest
 from tests.support.places import ROOT
 
 PACKAGE = "amplifier_module_context_persistent"
-MOST_STATEMENTS = {PACKAGE: 22_718, "tests": 30_047}
-MOST_FILES = {PACKAGE: 264, "tests": 367}
+MOST_STATEMENTS = {PACKAGE: 22_718, "tests": 30_058}
+MOST_FILES = {PACKAGE: 264, "tests": 368}
 
 
 def statements_in(source: Path) -> int:

@@ -19,7 +19,8 @@ from .message import Message, call_arguments_of, given_calls, strings_in, texts_
 
 LEAST_CHARS = 6
 _MOST_CHARS = 200
-_WORD = re.compile(r"[A-Za-z0-9_~@/.][\w./~@+-]{4,}\w", re.ASCII)
+_WORD = re.compile(r"[A-Za-z0-9_~@/.](?<![\w./~@][\w~@/.])[\w./~@+-]{4,}\w", re.ASCII)
+"""A word begins where no other one goes on, so a row of dots is looked through once and not from each of its dots."""
 _PART = re.compile(r"[./~@+-]+")
 _COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]")
 _HEX = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,40}\Z")

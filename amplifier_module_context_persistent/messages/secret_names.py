@@ -219,7 +219,7 @@ _BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]&|\\=]{1,2000}={0,2}")
 _LITERAL = re.compile(r"[^\s\"'`\\;,&|<>]+|(?<=[A-Za-z0-9])[,&]")
 _STARTS_LINE = re.compile(r"(?:^|[\n;]|\\n)[ \t]*(?:-[ ]+|export[ ]+|set[ ]+|ENV[ ]+|//\S*:)?\Z")
 _IN_ARN = re.compile(r":[0-9]{12}:\Z")
-_SENTENCE = re.compile(r"(?:[A-Za-z][A-Za-z'-]*[.,:;!?)]*\s+){2,}|\s[a-z]+\s")
+_SENTENCE = re.compile(r"(?:[A-Za-z][A-Za-z'-]{0,40}[.,:;!?)]{0,5}\s+){2,}|\s[a-z]+\s")
 
 
 @dataclass(frozen=True, slots=True)

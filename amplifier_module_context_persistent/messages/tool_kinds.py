@@ -56,7 +56,7 @@ NEW_KEYS = ("new_string", "newText", "new_str", "new_text", "new", "replace", "n
 WHOLE_KEYS = ("content", "contents", "file_text", "text", "code_edit")
 COMMAND_KEYS = ("command", "cmd", "script", "code", "input")
 _EDIT_LISTS = ("edits", "changes", "replacements")
-_PATCHED = re.compile(r"^(?:\*\*\* (?:Update|Add|Delete) File:|\+\+\+ (?:b/)?)\s*(\S.*?)\s*$", re.MULTILINE)
+_PATCHED = re.compile(r"^(?:\*\*\* (?:Update|Add|Delete) File:|\+\+\+ (?:b/)?)[ \t]*(\S.*)$", re.MULTILINE)
 _PATCH_KEYS = ("patch", "diff", "input", "patch_text")
 
 
@@ -175,7 +175,7 @@ def _paths(arguments: Mapping[str, Any], keys: Iterable[str]) -> list[str]:
     found = [path for path in listed if isinstance(path, str)] if isinstance(listed, list) else []
     if not found and (patch := _first(arguments, _PATCH_KEYS)) is not None:
         found = _PATCHED.findall(patch)
-    return [path.removeprefix("./").replace("\\", "/") for path in found]
+    return [path.rstrip().removeprefix("./").replace("\\", "/") for path in found]
 
 
 def _plain(name: str) -> str:

@@ -46,7 +46,7 @@ from ..transcript.transcript import Transcript, session_id_in
 
 _COMMANDS = ("command", "cmd", "script")
 _TITLES = {"system": "System", "developer": "Developer", "user": "User", "assistant": "Assistant"}
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`\n]*)")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,20}")
 _BEGINS_HTML = re.compile(r"<(?=\S)")
 _FENCE_RUN = re.compile(r"`{3,}|~{3,}")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.messages.elide import Cut, cut_for, elide_text
 from amplifier_module_context_persistent.messages.identifiers import argument_terms, spans, terms_of
+from tests.support.growth import assert_grows_with_the_text
 
 
 @pytest.mark.parametrize(
@@ -117,3 +118,9 @@ def test_shown_terms_stand_in_the_elided_text(words, keep):
     shown = terms_of({"role": "tool", "content": text}).shown(cut_for(keep))
     cut = elide_text(text, cut_for(keep), reference="m1", boundary="char")
     assert [term for term in shown if term not in cut] == []
+
+
+@pytest.mark.parametrize("text", ["." * 100_000, "/a~" * 40_000, "-_" * 50_000])
+def test_a_long_row_of_signs_is_looked_through_once(text: str) -> None:
+    """Not again from each of them."""
+    assert_grows_with_the_text(lambda of: terms_of({"role": "user", "content": of}), text)

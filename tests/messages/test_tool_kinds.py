@@ -22,6 +22,7 @@ from amplifier_module_context_persistent.messages.tool_kinds import (
     replaced_by,
     same_file,
 )
+from tests.support.growth import assert_grows_with_the_text
 
 CALLS: list[tuple[str, dict[str, Any], str, tuple[str, ...]]] = [
     ("Read", {"file_path": "/w/a.py"}, "read", ("/w/a.py",)),
@@ -264,3 +265,13 @@ def test_the_calls_that_ask_are_named() -> None:
     ]
     assert asking_calls({"role": "assistant", "content": blocks, "tool_calls": calls}) == {"b", "c"}
     assert asking_calls({"role": "user", "content": "grep name"}) == frozenset()
+
+
+def test_a_patch_with_a_long_gap_in_its_file_s_name_is_read_once() -> None:
+    """Its time grows with its length."""
+
+    def read(patch: str) -> None:
+        call = {"id": "c", "tool": "apply_patch", "arguments": {"patch": patch}}
+        ToolKinds().uses_of({"role": "assistant", "content": "", "tool_calls": [call]})
+
+    assert_grows_with_the_text(read, f"*** Update File: a{' ' * 60_000}b")

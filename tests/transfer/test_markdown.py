@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from amplifier_module_context_persistent.transfer.markdown import fenced, inline, message_markdown, quoted
+from tests.support.growth import assert_grows_with_the_text
 from tests.support.histories import messages as any_histories
 
 HOSTILE = [
@@ -216,3 +217,8 @@ def test_nothing_of_any_text_is_active_and_no_message_ends_another(said: list[tu
         *("heading_open", "inline", "heading_close", "blockquote_open", "blockquote_close", "fence", "html_block"),
         *("paragraph_open", "paragraph_close"),
     }
+
+
+def test_a_fence_with_a_long_gap_is_read_once() -> None:
+    """Also one that turns out to be none."""
+    assert_grows_with_the_text(lambda gap: quoted(f"```{gap}`"), " " * 40_000)
