@@ -211,8 +211,8 @@ def test_a_request_with_a_smaller_explicit_budget_disturbs_nothing(
 ) -> None:
     """It stores no plan, and the views without it are the same as if it had never been made.
 
-    The host's events say which of the requests the next answer is of. Both runs give the same ids to the messages: a
-    marker names one, and the tokens of its digits decide ties.
+    The host's events say which of the requests the next answer is of; a request that is refused has none, and ends the
+    story. Both runs give the same ids to the messages: a marker names one, and the tokens of its digits decide ties.
     """
 
     async def play(asides: Sequence[int]) -> tuple[list[Any], int]:
@@ -227,6 +227,8 @@ def test_a_request_with_a_smaller_explicit_budget_disturbs_nothing(
             plans = session.plans
             session.ids.serial = itertools.count(1_000 * number + 501)
             views.append(await checked(session))
+            if views[-1] is None:
+                break
             await session.manager.on_llm_request({"request_id": "own"})
             await session.manager.on_llm_response({"request_id": "own"})
             stored += session.plans - plans
