@@ -29,13 +29,13 @@ WIDE: dict[str, Any] = {"durability": "write", "tokenizer": "estimate", "max_tok
 def test_no_request_of_generated_sessions_is_refused() -> None:
     """Whatever changes: nothing refused, nothing invalid, nothing dropped, and nothing lost that is still valid."""
     totals, faults = Counter[str](), list[str]()
-    for seed in range(1, 25):
+    for seed in range(1, 17):
         outcome = play(seed)
         totals += outcome.counts
         faults += [f"seed {seed}: {fault}" for fault in outcome.faults]
     assert not faults, "\n".join(faults[:20])
     assert totals["requests with blocks"] > totals["requests"] / 3
-    assert totals["continued"] > 200
+    assert totals["continued"] > 150
 
 
 def test_views_with_all_reasoning_are_refused() -> None:
@@ -254,7 +254,7 @@ async def test_each_message_is_hashed_once(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(bound, "sent_hash", count)
     await session.start(resumed=False)
     seen = 0
-    for _ in range(60):
+    for _ in range(45):
         await session.turns(1)
         of_each.append(hashed - seen)
         seen = hashed
@@ -262,5 +262,5 @@ async def test_each_message_is_hashed_once(tmp_path: Path, monkeypatch: pytest.M
     messages = len(await session.processes[-1].context.get_messages())
     assert messages > 200
     assert hashed <= 2 * messages + 4 * requests  # answers with and without their reasoning; the head of each view
-    assert sum(of_each[40:]) < 1.7 * sum(of_each[:20])
+    assert sum(of_each[30:]) < 1.7 * sum(of_each[:15])
     await session.end()

@@ -128,8 +128,8 @@ async def test_hooks_that_go_on_injecting_make_no_request_fail(tmp_path: Path) -
 async def test_it_holds_for_other_options(tmp_path: Path, config: dict[str, Any]) -> None:
     """System text that goes to the beginning of requests, and other strategies."""
     session = HookedSession(tmp_path / "log.jsonl", ROLES, max_tokens=8_000, **config)
-    await session.play(60)
-    assert len(session.service.exchanges) == 60 * 3
+    await session.play(30)
+    assert len(session.service.exchanges) == 30 * 3
     assert not session.service.refusals
 
 

@@ -458,7 +458,7 @@ BROKEN = st.lists(
 )
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, suppress_health_check=list(HealthCheck))
 @given(BROKEN)
 async def test_any_repair_is_taken_and_keeps_all(tmp_path_factory: Any, kinds: list[str]) -> None:
     """For any order of calls and results the host finds nothing more after one repair, and nothing live is lost."""
