@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 from ..messages.elide import Cut, elide_message
 from ..messages.identifiers import NO_TERMS, Terms, terms_of
@@ -125,45 +125,7 @@ class Entry:
         return ((number, medium) for number, medium in enumerate(self.media) if number not in self.omits)
 
 
-class HowToDescribe(TypedDict, total=False):
-    """What `classify` takes beside the message."""
-
-    late: bool
-    """Whether it stands after the first message of the conversation."""
-    reminds: bool
-    """Whether late system text is shown as a reminder."""
-    kinds: ToolKinds
-    """Tells what a tool does."""
-    size_bytes: int
-    """The length of the message as JSON."""
-    asked: tuple[str, str] | None
-    """The provider and the model that were asked for it; None where it is in no log, and nothing of it is bound."""
-
-
 def classify(
-    ordinal: int,
-    message: Message,
-    count: Callable[[Message], int],
-    **how: Unpack[HowToDescribe],
-) -> Entry:
-    """Describe a message.
-
-    Args:
-        ordinal: its position among the records, or a negative number.
-        message: the message as it was stored.
-        count: counts the form in which it would be sent.
-        how: what else is known.
-    """
-    sent = for_model(message)
-    if sent is message:
-        return _describe(ordinal, message, count, **how)
-    if sent is None:
-        return Entry(ordinal, "", role="", tokens=0, blank=True)
-    how["size_bytes"] = len(as_json(sent).encode(errors="replace"))
-    return replace(_describe(ordinal, sent, count, **how), for_readers=True)
-
-
-def _describe(
     ordinal: int,
     message: Message,
     count: Callable[[Message], int],
@@ -173,6 +135,37 @@ def _describe(
     kinds: ToolKinds = _KNOWN_TOOLS,
     size_bytes: int = 0,
     asked: tuple[str, str] | None = None,
+) -> Entry:
+    """Describe a message.
+
+    Args:
+        ordinal: its position among the records, or a negative number.
+        message: the message as it was stored.
+        count: counts the form in which it would be sent.
+        late: whether it stands after the first message of the conversation.
+        reminds: whether late system text is shown as a reminder.
+        kinds: tells what a tool does.
+        size_bytes: the length of the message as JSON.
+        asked: the provider and the model that were asked for it; None for a message in no log: nothing of it is bound.
+    """
+    sent = for_model(message)
+    if sent is None:
+        return Entry(ordinal, "", role="", tokens=0, blank=True)
+    if sent is not message:
+        size_bytes = len(as_json(sent).encode(errors="replace"))
+    entry = _describe(ordinal, sent, count, late, reminds, kinds, size_bytes, asked)
+    return entry if sent is message else replace(entry, for_readers=True)
+
+
+def _describe(
+    ordinal: int,
+    message: Message,
+    count: Callable[[Message], int],
+    late: bool,  # noqa: FBT001 - as `classify` has them
+    reminds: bool,  # noqa: FBT001
+    kinds: ToolKinds,
+    size_bytes: int,
+    asked: tuple[str, str] | None,
 ) -> Entry:
     metadata, accepted, role = metadata_of(message), normalise(message), message.get("role")
     message_id, source = metadata.get("message_id"), metadata.get("source")

@@ -191,7 +191,8 @@ class Plan:
 
     def to_record(self, runs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         """The fields of the plan's control record; `runs` are `keep` as first and last ids of runs."""
-        silent = {"silent": [list(run) for run in self._silent_runs()]} if self.silent else {}
+        silenced = keep_runs((at, message_id) for at, message_id in enumerate(self.keep) if message_id in self.silent)
+        silent = {"silent": list(map(list, silenced))} if self.silent else {}
         closed = {"closed": {key: sorted(ids) for key, ids in self.closed.items()}} if self.closed else {}
         media = {"media": {key: sorted(numbers) for key, numbers in self.media.items()}} if self.media else {}
         gaps: dict[str, Any] = {"gaps": [gap.to_record() for gap in self.gaps]} if self.gaps is not None else {}
@@ -220,11 +221,6 @@ class Plan:
             "strategy": self.strategy,
             **({WIRE: 1} if self.wire else {}),
         }
-
-    def _silent_runs(self) -> list[tuple[str, str]]:
-        """`silent` as first and last ids of runs of kept messages."""
-        runs = [list(run) for silent, run in groupby(self.keep, self.silent.__contains__) if silent]
-        return [(run[0], run[-1]) for run in runs]
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], keep: Sequence[str]) -> Plan:
@@ -335,12 +331,6 @@ def live_positions(live: array[int], ordinals: Sequence[int]) -> list[int]:
 
 def keep_runs(positions: Iterable[tuple[int, str]]) -> list[tuple[str, str]]:
     """Join messages at neighbouring positions of the live history into runs, as first and last ids."""
-    runs: list[tuple[str, str]] = []
-    last = -2
-    for position, message_id in positions:
-        if runs and position == last + 1:
-            runs[-1] = (runs[-1][0], message_id)
-        else:
-            runs.append((message_id, message_id))
-        last = position
-    return runs
+    numbered = groupby(enumerate(positions), key=lambda one: one[1][0] - one[0])
+    runs = ([message_id for _, (_, message_id) in run] for _, run in numbered)
+    return [(run[0], run[-1]) for run in runs]

@@ -190,8 +190,6 @@ class KeptEntries:
         self._generation = -1
         self.state = PlanState([])
         """The plan in force, the entries that it keeps and those that came since."""
-        self.followed: list[Entry] = []
-        """The entries of the log's plan, when it was taken up."""
         self._logged = ""
         """The id of the log's plan that is known here, whether it is followed or not."""
         self.lost_item = False
@@ -272,7 +270,7 @@ class KeptEntries:
     def _take_up(self, log: Log, record: Message | None) -> None:
         """Begin anew with what the log says: a plan of it, and what it keeps."""
         self._index, self._generation = log.index, log.index.generation
-        self.state, self.followed, self._taken, self._far_budget = PlanState([]), [], 0, 0
+        self.state, self._taken, self._far_budget = PlanState([]), 0, 0
         if record is None:
             return
         known, self._logged = self._logged, str(record.get("id"))
@@ -282,8 +280,7 @@ class KeptEntries:
             self.lost_item = "native" in record and known != self._logged
             logger.warning("the stored plan cannot be followed (%s); a new one is made when it is needed", error)
             return
-        self.followed = list(self.state.entries)
-        self._taken = self.state.left_out + len(self.followed)
+        self._taken = self.state.left_out + len(self.state.entries)
 
     def _follow_stored(self, log: Log, record: Message) -> PlanState:
         """The state after the plan that the log holds.

@@ -131,13 +131,10 @@ class ReplanThrottle:
         """Remember a view that follows a plan."""
         self._tried, self._refused = (tokens, messages, budget_tokens), None
 
-    def record_futile(self, tokens: int, messages: int, budget_tokens: int) -> None:
-        """Remember a futile plan, to avoid replanning."""
+    def record_futile(self, tokens: int, messages: int, budget_tokens: int, refused: FloorError | None = None) -> None:
+        """Remember a futile plan, to avoid replanning; `refused` says that the view cannot be made to fit at all."""
         self._tried = (tokens, messages, budget_tokens)
-
-    def record_refusal(self, tokens: int, error: FloorError) -> None:
-        """Remember that a view cannot be made to fit."""
-        self._refused = (tokens, error)
+        self._refused = (tokens, refused) if refused is not None else self._refused
 
 
 class CacheLife(NamedTuple):
@@ -185,10 +182,7 @@ class PromptCache:
         """
         before, self._asked_at = instant_of(self._asked_at or viewed_at), now
         asked = instant_of(now)
-        lives = self._ttl_s if self._ttl_s is not None else _life_of(provider, model)
+        family = family_of(provider, model)
+        lives = next(row.seconds for row in CACHE_LIVES if row.family in ("", family))
+        lives = self._ttl_s if self._ttl_s is not None else lives
         return bool(lives and before and asked and (asked - before).total_seconds() > lives)
-
-
-def _life_of(provider: str, model: str) -> float:
-    family = family_of(provider, model)
-    return next(row.seconds for row in CACHE_LIVES if row.family in ("", family))

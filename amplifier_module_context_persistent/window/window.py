@@ -287,7 +287,7 @@ class Window:
         if self._kept.take_in(log, request.budget_tokens):
             self._throttle.forget()
             if self.plan is not None:
-                shown = visible(self._kept.followed, has_factory=request.has_factory)
+                shown = visible(self._kept.state.entries[: len(self.plan.keep)], has_factory=request.has_factory)
                 messages = len(self._arrange(log, request, shown).items)
                 self._throttle.record_plan(self.plan.tokens_after, messages, self.plan.budget_tokens)
 
@@ -303,10 +303,9 @@ class Window:
             made, entries = self._compact_protected(log, request, state)
             grown = self._grown(log, request, made)
         except FloorError as error:
-            self._throttle.record_futile(tokens, messages, budget)
+            self._throttle.record_futile(tokens, messages, budget, error if tokens > budget else None)
             if tokens <= budget:
                 return None, error.fixed
-            self._throttle.record_refusal(tokens, error)
             error.tried = messages, tokens
             raise
         sizes = {"budget_tokens": budget, "tokens": tokens, "messages": messages}
