@@ -92,7 +92,7 @@ async def test_the_timeline_is_gone_through_by_keys_and_clicks(opened, tmp_path)
 @pytest.mark.parametrize(("unfolded", "height"), [(False, 900), (True, 900), (False, 1_500)])
 async def test_the_page_holds_what_is_in_sight(opened, tmp_path, unfolded, height):
     """At most 600 nodes wherever one is, folded or not; the way down shows every message."""
-    messages = list(generate_session(3, 400, mean_bytes=0))
+    messages = list(generate_session(3, 250, mean_bytes=0))
     page = opened([{key: value for key, value in one.items() if key != "metadata"} for one in messages], height=height)
     if unfolded:
         for turn in range(page.run("document.querySelectorAll('.entry').length")):

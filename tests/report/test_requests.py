@@ -1,5 +1,6 @@
 """What the model saw, as the page holds it, against the views themselves."""
 
+import asyncio
 from itertools import pairwise
 
 import pytest
@@ -27,10 +28,19 @@ async def record(path, messages, *, cleared_at=-1, **options):
             await manager.add_message(message)
 
 
+@pytest.fixture(scope="module")
+def content(tmp_path_factory):
+    path = tmp_path_factory.mktemp("recorded") / "log.jsonl"
+    asyncio.run(record(path, generate_session(7, 200, mean_bytes=0), max_tokens=14_000))
+    return path.read_bytes()
+
+
 @pytest.fixture
-async def log(tmp_path):
-    await record(tmp_path / "log.jsonl", generate_session(7, 200, mean_bytes=0), max_tokens=14_000)
-    return tmp_path / "log.jsonl"
+def log(content, tmp_path):
+    """A log of its own for each test, of a session that is recorded once."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(content)
+    return path
 
 
 def page_of(log, **options):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -41,9 +42,21 @@ async def record(path: Path, **config: Any) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return asyncio.run(record(tmp_path_factory.mktemp("recorded") / "log.jsonl")).read_bytes()
+
+
 @pytest.fixture
-async def reader(tmp_path: Path) -> Any:
-    reader = CountingReader(await record(tmp_path / "log.jsonl"))
+def log(content: bytes, path: str) -> Path:
+    """A log of its own for each test, of a session that is recorded once."""
+    Path(path).write_bytes(content)
+    return Path(path)
+
+
+@pytest.fixture
+def reader(log: Path) -> Iterator[CountingReader]:
+    reader = CountingReader(log)
     reader.follow()
     yield reader
     reader.close()
@@ -51,7 +64,7 @@ async def reader(tmp_path: Path) -> Any:
 
 @pytest.mark.parametrize("shares_messages", [False, True])
 @pytest.mark.parametrize("seed", [None, 1, 2])
-async def test_they_are_those_that_are_made_from_nothing(
+def test_they_are_those_that_are_made_from_nothing(
     reader: CountingReader, seed: int | None, shares_messages: bool
 ) -> None:
     """In their order and in any other one: messages, reasons, and whether they are proved."""
@@ -81,14 +94,13 @@ async def test_a_message_is_read_once_between_two_plans(tmp_path: Path) -> None:
     reader.close()
 
 
-async def test_an_altered_log_is_not_believed(tmp_path: Path) -> None:
+def test_an_altered_log_is_not_believed(log: Path) -> None:
     """Neither a message nor a receipt can be altered without it being said, as by views made from nothing."""
-    path = await record(tmp_path / "log.jsonl")
-    lines = path.read_bytes().splitlines(keepends=True)
+    lines = log.read_bytes().splitlines(keepends=True)
     at = next(number for number, line in enumerate(lines) if b'"role":"user"' in line)
     lines[at] = lines[at].replace(b'"content":"', b'"content":"x', 1)
-    path.write_bytes(b"".join(lines))
-    reader = CountingReader(path)
+    log.write_bytes(b"".join(lines))
+    reader = CountingReader(log)
     reader.follow()
     book = read_receipts(reader)
     rebuilder = Rebuilder(reader, book)
@@ -98,15 +110,14 @@ async def test_an_altered_log_is_not_believed(tmp_path: Path) -> None:
     reader.close()
 
 
-async def test_a_damaged_message_is_named(tmp_path: Path) -> None:
+def test_a_damaged_message_is_named(log: Path) -> None:
     """A view is proved by its hash, though the checksum of a line does not hold: it is named all the same."""
-    path = await record(tmp_path / "log.jsonl")
-    lines = path.read_bytes().splitlines(keepends=True)
+    lines = log.read_bytes().splitlines(keepends=True)
     at = next(number for number, line in enumerate(lines) if b'"role":"user"' in line)
     wrong = b"0" if lines[at][-4:-3] != b"0" else b"1"
     lines[at] = lines[at][:-4] + wrong + lines[at][-3:]
-    path.write_bytes(b"".join(lines))
-    reader = CountingReader(path)
+    log.write_bytes(b"".join(lines))
+    reader = CountingReader(log)
     reader.follow()
     book = read_receipts(reader)
     rebuilder = Rebuilder(reader, book)
