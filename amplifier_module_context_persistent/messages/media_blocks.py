@@ -30,6 +30,8 @@ _SOURCES = ("source", "image_url", "input_audio", "audio", "file", "image", "vid
 _BODIES = ("data", "file_data", "url")
 _TYPES = ("media_type", "mime_type", "mimeType", "format")
 _ELSEWHERE = ("http://", "https://", "file:", "gs:", "s3:")
+IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+"""What every provider takes."""
 _MOST_DEPTH = 8
 _MOST_EDGE = 1_000_000
 

@@ -141,7 +141,7 @@ def redact_text(text: str, found: Callable[[str], None] | None = None, own: OwnF
         found: is told the kind of each secret.
         own: what a person has replaced besides.
     """
-    told = found or _nothing
+    told = found or _ignore
     if own is not None:
         text = own.redact(text, told)
     long_words = "\n".join([word for word in text.split() if len(word) >= LEAST_CHARS])
@@ -171,7 +171,7 @@ def redact_value(value: Any, found: Found | None = None, field: str = "", own: O
         field: the field that the value stands in.
         own: what a person has replaced besides.
     """
-    told = found or _nowhere
+    told = found or _ignore
     if isinstance(value, str):
         return redact_text(value, partial(_tell, told, field), own)
     if isinstance(value, list):
@@ -258,9 +258,5 @@ def _tell(told: Found, field: str, kind: str) -> None:
     told(kind, field)
 
 
-def _nothing(_kind: str) -> None:
-    pass
-
-
-def _nowhere(_kind: str, _field: str) -> None:
+def _ignore(*_: str) -> None:
     pass

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import dropwhile, takewhile
 from typing import Any
 
-from ..messages.media_blocks import source_of
+from ..messages.media_blocks import IMAGE_TYPES, source_of
 from ..messages.message import THINKING_BLOCKS, Message, calls_of, is_block, result_id_of
 from ..messages.metadata import line_before, metadata_of
 from ..messages.normalize import normalise
@@ -26,7 +26,6 @@ from ..view.readers import ANTHROPIC, OPENAI
 from ..view.render import render
 from ..view.wire import oddities_of, rules_of
 
-_IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
 _SERVER_RESULTS = frozenset(
     {
@@ -260,7 +259,7 @@ def _anthropic_medium(block: Message) -> Message | None:
     if source is None:
         return None
     kind = "image" if source.kind == "image" else "document"
-    if source.data and source.media_type in (_IMAGES if kind == "image" else ("application/pdf",)):
+    if source.data and source.media_type in (IMAGE_TYPES if kind == "image" else ("application/pdf",)):
         body = {"type": "base64", "media_type": source.media_type, "data": source.data}
     elif source.url.startswith(("http://", "https://")):
         body = {"type": "url", "url": source.url}

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...messages.media_blocks import source_of
-from ...messages.message import Message, result_id_of
+from ...messages.media_blocks import IMAGE_TYPES, source_of
+from ...messages.message import THINKING_BLOCKS, Message, is_block, result_id_of
 from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
 from ...messages.text import block_text, blocks_without_calls, calls_with_arguments, to_json
 from ...messages.usage import CACHE_WRITES
@@ -25,9 +25,7 @@ from .session_view import SessionView, json_lines, model_of, session_name, tool_
 VERSION = "ATIF-v1.8"
 OWN = "context_persistent"
 
-_IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _KEPT = ("provider", "stop_reason", "source", "imported", "error", "is_error")
-_THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 Step = dict[str, Any]
 
@@ -123,8 +121,8 @@ class _StepWriter:
                 step = self._next("system", {}, self._view.redacted(text))
                 yield {**step, "extra": {OWN: {"head": self._head, "role": "system"}}}
         metadata, blocks = metadata_of(message), blocks_without_calls(message)
-        thoughts = [block for block in blocks if str(block.get("type")) in _THINKING]
-        said = [block for block in blocks if str(block.get("type")) not in _THINKING]
+        thoughts = [block for block in blocks if is_block(block, THINKING_BLOCKS)]
+        said = [block for block in blocks if not is_block(block, THINKING_BLOCKS)]
         step = self._next("agent", message, _content(said))
         own: dict[str, Any] = {"message_id": given_id(message), **_kept(metadata)}
         if isinstance(model := metadata.get("model"), str) and model:
@@ -237,7 +235,7 @@ def _content(blocks: list[dict[str, Any]]) -> Any:
     parts = []
     for block in blocks:
         source = source_of(block)
-        if source is not None and source.kind == "image" and source.address and source.media_type in _IMAGES:
+        if source is not None and source.kind == "image" and source.address and source.media_type in IMAGE_TYPES:
             parts.append({"type": "image", "source": {"media_type": source.media_type, "path": source.address}})
         else:
             parts.append({"type": "text", "text": block_text(block)})
