@@ -170,7 +170,8 @@ class BoundViews:
         del self._hashes[same:]
         self._hashes += [_hashes(item, message) for item, message in zip(items[same:], messages(same), strict=True)]
         self._given, self._of, self._reader = items, of, reader
-        running, heading = _first(tools), [sent_hash(message) for message in head]
+        heading = [sent_hash(message) for message in head]
+        running = blake2b(bytes(_DIGEST_BYTES) + tools.encode(), digest_size=_DIGEST_BYTES).digest()
         for digest in (*heading, *(known.shown for known in self._hashes if known.instructs), *heading):
             running = _next(running, digest)
         turn = _turn_of(items)
@@ -254,10 +255,6 @@ def _turn_of(items: Sequence[Item]) -> int:
     """Where the last person's message stands; the beginning without one."""
     humans = (at for at in reversed(range(len(items))) if (entry := items[at].entry) is not None and entry.human)
     return next(humans, 0)
-
-
-def _first(tools: str) -> bytes:
-    return blake2b(bytes(_DIGEST_BYTES) + tools.encode(), digest_size=_DIGEST_BYTES).digest()
 
 
 def _next(running: bytes, digest: bytes) -> bytes:

@@ -284,10 +284,9 @@ def _has_unsigned(message: Message) -> bool:
 
 def _compacting_model(metadata: Mapping[str, Any]) -> str:
     """The model that made a compaction item: it says so itself."""
-    for key, value in metadata.items():
-        if key.rpartition(":")[2] == "compaction" and isinstance(value, dict) and isinstance(value.get("model"), str):
-            return str(value["model"])
-    return ""
+    items = (value for key, value in metadata.items() if key.rpartition(":")[2] == "compaction")
+    models = (item.get("model") for item in items if isinstance(item, dict))
+    return next((model for model in models if isinstance(model, str)), "")
 
 
 def sent_metadata(message: Message) -> Message:

@@ -16,7 +16,7 @@ import orjson
 from ..errors import RetentionError
 from ..log.base import Log
 from ..log.index import DAMAGED, UNCHAINED, Index
-from ..messages.message import Message, blocks_of
+from ..messages.message import Message, texts_of
 from ..messages.metadata import is_reference_only, metadata_of
 from ..messages.text import well_formed
 from ..view.entry import gives_way
@@ -25,7 +25,6 @@ from .message_source import Extras
 _BATCH = 256
 _FOREIGN = DAMAGED | UNCHAINED  # lines that we may not have written: their JSON may write a text in many ways
 _HOST_ROLES = frozenset({"user", "system", "developer"})
-_TEXT_BLOCKS = frozenset({"text", "tool_result"})
 _WHOLE, _PART, _SAID = 3, 2, 1  # how well a message holds a body
 
 
@@ -71,8 +70,9 @@ class RetainedBodies:
     def _search(self, log: Log, body: str, *, has_factory: bool) -> int | None:
         best, best_rank = None, 0
         for ordinal, message in self._candidates(log, body):
-            rank = _rank(message, body)
-            if rank > best_rank and not (has_factory and _is_replaced(message)) and not is_reference_only(message):
+            rank, source = _rank(message, body), metadata_of(message).get("source")
+            is_shown = not (has_factory and gives_way(str(message.get("role")), source))
+            if rank > best_rank and is_shown and not is_reference_only(message):
                 best, best_rank = ordinal, rank
                 if rank == _WHOLE:
                     break
@@ -98,7 +98,7 @@ def shows_all(view: Iterable[Message], bodies: Iterable[str]) -> bool:
     bodies = list(map(well_formed, bodies))
     if not bodies:
         return True
-    texts = [text for message in view for text in _texts(message)]
+    texts = [text for message in view for text in texts_of(message)]
     return all(any(body in well_formed(text) for text in texts) for body in bodies)
 
 
@@ -126,23 +126,9 @@ def _needles(body: str) -> list[bytes]:
 
 
 def _rank(message: Message, body: str) -> int:
-    texts = list(_texts(message))
+    texts = texts_of(message)
     if not any(body in text for text in texts):
         return 0
     if message.get("role") not in _HOST_ROLES:
         return _SAID
     return _WHOLE if texts == [body] else _PART
-
-
-def _texts(message: Message) -> Iterator[str]:
-    content = message.get("content")
-    if isinstance(content, str):
-        yield content
-    for block in blocks_of(message, _TEXT_BLOCKS):
-        text = block.get("text" if block["type"] == "text" else "output")
-        if isinstance(text, str):
-            yield text
-
-
-def _is_replaced(message: Message) -> bool:
-    return gives_way(str(message.get("role")), metadata_of(message).get("source"))
