@@ -129,7 +129,7 @@ def test_messages_has_every_disorder() -> None:
     assert_occurs(messages(), FEATURES)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(messages())
 def test_messages_share_nothing(history: list[Message]) -> None:
     """No two messages of a history share a mutable part, so a test that alters one sees what it altered."""
@@ -141,14 +141,14 @@ def test_messages_share_nothing(history: list[Message]) -> None:
             seen.add(id(value))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(messages())
 def test_messages_are_json(history: list[Message]) -> None:
     """Every history goes through JSON unchanged."""
     assert json.loads(json.dumps(history)) == history
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(plain_histories())
 def test_plain_histories_are_valid_views(history: list[Message]) -> None:
     """A well-formed session is a valid view of itself."""
@@ -191,7 +191,7 @@ def test_json_values_has_every_kind() -> None:
     assert_occurs(json_values(), any_part)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(json_values())
 def test_json_values_are_json(value: Any) -> None:
     """Every value goes through JSON text unchanged."""
