@@ -39,7 +39,13 @@ from tests.support.mutants import Mutant, mutants_of, sample_of
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = "amplifier_module_context_persistent"
-_OF_LINES = ["log/test_scanner.py", "log/test_scanner_state.py", "log/test_resets.py", "log/test_golden.py"]
+_OF_LINES = [
+    "log/test_scanner.py",
+    "log/test_scanner_state.py",
+    "log/test_resets.py",
+    "log/test_golden.py",
+    "log/test_flips.py",
+]
 _OF_RECORDS = ["log/test_record.py"]
 _OF_PLANS = [
     "compaction/test_planner.py",
