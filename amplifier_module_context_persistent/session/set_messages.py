@@ -97,7 +97,11 @@ def find_edit(log: str | None, live: Sequence[Message], given: Sequence[Message]
     last = instant_of(timestamp_of(live[-1]))
     if last is None or sum(map(is_human, given)) >= sum(map(is_human, live)):
         return ""
-    kept = [found for path in Path(log).parent.iterdir() if (found := _KEPT.fullmatch(path.name)) is not None]
+    try:
+        names = [path.name for path in Path(log).parent.iterdir()]
+    except OSError:  # the directory may be entered, but not listed
+        names = []
+    kept = [found for name in names if (found := _KEPT.fullmatch(name)) is not None]
     for found in sorted(kept, key=lambda name: name[2], reverse=True):
         if _time_of(found[2]) >= last.replace(microsecond=0):
             return found[1]

@@ -71,6 +71,23 @@ async def test_the_hosts_script_is_noticed_by_the_file_that_it_keeps(host: Host,
     assert text.endswith(f"context-persistent rewind {host.log} --to 1")
 
 
+async def test_a_directory_that_may_not_be_listed_does_not_fail_the_resume(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with the rights `-wx`; then the transcript's own time says whether it was edited."""
+    list_directory = Path.iterdir
+
+    def refuse(path: Path) -> Any:
+        if path == host.directory:
+            raise PermissionError(13, "Permission denied", str(path))
+        return list_directory(path)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    os.utime(host.directory / "transcript.jsonl", (NOW_S + 3600, NOW_S + 3600))
+    await host.resume(1)
+    assert host.events == [("edit", 2, 6)]
+
+
 async def test_a_file_that_was_cut_by_hand_is_noticed_by_its_time(host: Host) -> None:
     """The host would have saved all turns at that time."""
     os.utime(host.directory / "transcript.jsonl", (NOW_S + 60, NOW_S + 60))
