@@ -34,7 +34,7 @@ def test_proofs_are_named() -> None:
     assert len(re.findall(r"`test_\w+\.test_\w+`", text)) > 15
 
 
-MOST_STATEMENTS = 7_150
+MOST_STATEMENTS = 7_250
 """What the proofs may weigh; the limit of 19,000 that the project aims at is for all other tests."""
 
 MORE_PROOFS = (
