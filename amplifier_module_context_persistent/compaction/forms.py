@@ -87,7 +87,9 @@ class Forms:
             if not entry.id or tokens < MIN_SAVED_TOKENS + MARKER_TOKENS:
                 continue
             places, whole = entry.terms.places, max(1, sum(entry.terms.text_chars))
-            unique = only.intersection(entry.terms.shown(known)).intersection(places)
+            unique = only.intersection(places)
+            if known is not None and unique:
+                unique.intersection_update(entry.terms.shown(known))
             for words, names in enumerate((unique, unique & needed), start=GONE_WORDS):
                 lines = tuple(sorted({places[name] for name in names}))
                 cut = Cut(0, 0, lines, whole_words=True, whole_characters=True)

@@ -92,13 +92,13 @@ class Terms:
         lost = self.names[bisect_right(self.needs, _reach(after)) : end]
         if before is not None and before.lines:
             lost = (*self._in_lines(before, end), *lost)
-        kept = set(after.lines)
-        return tuple(name for name in lost if self.places.get(name) not in kept) if kept else lost
+        kept, place_of = set(after.lines), self.places.get
+        return tuple([name for name in lost if place_of(name) not in kept]) if kept else lost
 
     def _in_lines(self, cut: Cut, after: int) -> tuple[str, ...]:
         """The terms from a number on that the lines of a cut show."""
-        lines = set(cut.lines)
-        return tuple(name for name in self.names[after:] if self.places.get(name) in lines)
+        lines, place_of = set(cut.lines), self.places.get
+        return tuple([name for name in self.names[after:] if place_of(name) in lines])
 
 
 NO_TERMS = Terms()
