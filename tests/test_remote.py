@@ -5,12 +5,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.paths import project_slug, remote_of
 from amplifier_module_context_persistent.transcript.sessions import find_session, last_session, project_sessions
+from tests.support.commands import run
 from tests.support.messages import user
 
 URL = "https://anna:s3cret@Example.org:8443/Team/shop.git"
@@ -96,8 +95,8 @@ async def test_sessions_are_found_after_their_checkout_moved(tmp_path: Path, mon
     monkeypatch.chdir(new)
     assert [session.id for session in project_sessions()] == ["s-1"]
     assert last_session().id == "s-1"
-    assert "s-1" in CliRunner().invoke(main, ["list"]).output
-    assert "the cart" in CliRunner().invoke(main, ["search", "cart"]).output
+    assert "s-1" in run("list").output
+    assert "the cart" in run("search", "cart").output
     await say(new, "s-1", "and now?")
     lines = lines_of(find_session("s-1"))
     assert [json.loads(line).get("content") for line in lines] == [None, "where is the cart?", "and now?"]
@@ -118,7 +117,7 @@ async def test_two_checkouts_of_one_repository_share_their_sessions(
     for place in (one, two):
         monkeypatch.chdir(place)
         assert {session.id for session in project_sessions()} == {"s-1", "s-2"}
-    pruned = CliRunner().invoke(main, ["prune", "--older", "2099-01-01", "--dry-run", "--json"]).output
+    pruned = run("prune", "--older", "2099-01-01", "--dry-run", "--json").output
     assert "s-2" in pruned
     assert "s-1" not in pruned
     await say(two, "s-1", "again")

@@ -19,8 +19,9 @@ from amplifier_module_context_persistent.log.record import encode_control, encod
 from amplifier_module_context_persistent.maintenance.delete import delete_log
 from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.transfer.fork import fork_session
+from tests.support.commands import run, shows
 from tests.support.logs import append, sealed
-from tests.support.sessions_of_a_home import log_of, run
+from tests.support.sessions_of_a_home import log_of
 
 HEADER = encode_control("header", version=2)
 
@@ -71,16 +72,16 @@ def test_a_session_is_listed_and_asked_for_and_then_gone() -> None:
     tail = path.with_name(f"{path.name}.torn-12-0123abcd")
     tail.write_bytes(b"torn")
     for arguments, code, said in ((["--dry-run"], 0, "Nothing was done"), ([], 2, "Delete 1 session for good?")):
-        done = run("delete", "gone", *arguments)
-        assert done.exit_code == code
+        done = run("delete", "gone", *arguments, code=code)
         assert said in done.stdout
-        assert f"gone: 2 messages, {path.stat().st_size}B, 3d old" in done.stdout
-        assert '"About gone."' in done.stdout
-        assert f"deleted: {path.parent}/ {tail.name}, {path.name}" in done.stdout
+        shows(
+            done.stdout,
+            f"gone: 2 messages, {path.stat().st_size}B, 3d old",
+            '"About gone."',
+            f"deleted: {path.parent}/ {tail.name}, {path.name}",
+        )
         assert path.exists()
-    done = run("delete", "gone", "--yes")
-    assert done.exit_code == 0, done.output
-    assert "Deleted 1 session, " in done.stdout
+    assert "Deleted 1 session, " in run("delete", "gone", "--yes").stdout
     assert not path.parent.exists()
     assert left() == {"stays"}
 
@@ -91,8 +92,11 @@ def test_the_hosts_files_are_named_and_stay_unless_they_are_asked_for() -> None:
     files = of_host(path)
     path.with_name("notes.txt").write_text("mine")
     shown = run("delete", "s1", "--yes").stdout
-    assert f"stays, the host's: {path.parent}/ events.jsonl, transcript.jsonl, metadata.json" in shown
-    assert "--host-files deletes them too" in shown
+    shows(
+        shown,
+        f"stays, the host's: {path.parent}/ events.jsonl, transcript.jsonl, metadata.json",
+        "--host-files deletes them too",
+    )
     assert not path.exists()
     assert all(file.exists() for file in files)
     session("s1", 3)
@@ -125,8 +129,7 @@ def test_sub_agents_go_with_their_session_and_forks_stay() -> None:
     for name in ("run_abc", "run-0f_agent", "run_abc-1_deeper", "run-2", "running"):
         session(name, 3)
     fork_session(log_of("run"), path=log_of("run-fork_1"))
-    done = run("delete", "run", "--yes")
-    assert "run_abc, a sub-agent's of run: 2 messages" in done.stdout
+    assert "run_abc, a sub-agent's of run: 2 messages" in run("delete", "run", "--yes").stdout
     assert left() == {"run-2", "running", "run-fork_1"}
 
 
@@ -136,10 +139,13 @@ def test_an_open_session_is_not_deleted() -> None:
     session("s1_a", 100)
     with path.open("ab"):
         for arguments in (["delete", "s1"], ["prune", "--older", "90d"], ["prune", "--older", "90d", "--dry-run"]):
-            done = run(*arguments, "--yes")
-            assert (done.exit_code, left()) == (2, {"s1", "s1_a"}), done.output
-            assert f"NOT deleted: {path}: the session is open; close it first" in done.stdout
-            assert "it belongs together with s1: the session is open" in done.stdout
+            done = run(*arguments, "--yes", code=2)
+            assert left() == {"s1", "s1_a"}, done.output
+            shows(
+                done.stdout,
+                f"NOT deleted: {path}: the session is open; close it first",
+                "it belongs together with s1: the session is open",
+            )
 
 
 def test_a_session_that_was_written_to_since_the_listing_is_not_deleted() -> None:
@@ -161,21 +167,18 @@ def test_prune_deletes_what_is_older() -> None:
         os.utime(path, (time.time(), time.time()))  # when a file was copied says nothing
     of_host(log_of("s150"))
     shown = run("prune", "--older", "90d", "--dry-run")
-    assert shown.exit_code == 0, shown.output
     rows = [line.partition(":")[0] for line in shown.stdout.splitlines() if line.startswith("s") and " old" in line]
     expected = [f"s{number:03}" for number in range(199, 89, -1) if number % 10 != 9]
     assert rows == expected
-    assert f"{len(expected)} sessions, " in shown.stdout
-    assert f"stays, the host's: {log_of('s150').parent}/ events.jsonl" in shown.stdout
+    shows(shown.stdout, f"{len(expected)} sessions, ", f"stays, the host's: {log_of('s150').parent}/ events.jsonl")
     assert len(left()) == 200
-    assert run("prune", "--older", "90d").exit_code == 2  # nobody can be asked
+    run("prune", "--older", "90d", code=2)  # nobody can be asked
     assert len(left()) == 200
     done = told("prune", "--older", "90d", "--yes")
     assert [one["session"] for one in done["deleted"]] == expected
     assert all(not Path(one["path"]).exists() for one in done["deleted"])
     assert len(left()) == 200 - len(expected)
-    again = run("prune", "--older", "90d", "--yes")
-    assert (again.exit_code, again.stdout) == (0, "no session to delete\n")
+    assert run("prune", "--older", "90d", "--yes").stdout == "no session to delete\n"
     assert len(told("prune", "--older", "90d", "--all", "--yes")["deleted"]) == 11
 
 
@@ -192,11 +195,9 @@ def test_prune_leaves_what_cannot_be_read() -> None:
     broken = session("broken", 100)
     broken.write_bytes(b"\xff\n" * 20)
     os.utime(broken, (1, 1))
-    done = run("prune", "--older", "90d", "--yes")
-    assert done.exit_code == 1
-    assert f"NOT deleted: {broken}: it cannot be read: " in done.stdout
+    assert f"NOT deleted: {broken}: it cannot be read: " in run("prune", "--older", "90d", "--yes", code=1).stdout
     assert left() == {"broken"}
-    assert run("delete", "broken", "--yes").exit_code == 2
+    run("delete", "broken", "--yes", code=2)
     assert left() == {"broken"}
 
 
@@ -209,14 +210,14 @@ def test_prune_of_a_directory_takes_logs_only(tmp_path: Path) -> None:
     plain.write_text('{"role":"user","content":"x","timestamp":"2001-01-01T00:00:00Z"}\n')
     assert len(told("prune", "--older", "90d", store, "--yes")["deleted"]) == 2
     assert [path.name for path in store.iterdir()] == ["transcript.jsonl"]
-    assert run("prune", "--older", "90d", store, "--all").exit_code == 2
+    run("prune", "--older", "90d", store, "--all", code=2)
 
 
 @pytest.mark.parametrize("arguments", [["prune"], ["prune", "--older", "soon"], ["delete"], ["delete", "nobody"]])
 def test_nothing_is_deleted_without_saying_what(arguments: list[str]) -> None:
     """There is no default age and no default session."""
     session("s1", 1_000)
-    assert run(*arguments, "--yes").exit_code == 2
+    run(*arguments, "--yes", code=2)
     assert left() == {"s1"}
 
 
@@ -226,14 +227,14 @@ def test_what_is_no_log_is_not_deleted(tmp_path: Path) -> None:
     notes.write_text("mine\n")
     with pytest.raises(NotALogError):
         delete_log(str(notes), 5)
-    assert run("delete", notes, "--yes").exit_code == 2
+    run("delete", notes, "--yes", code=2)
     assert notes.exists()
 
 
 def test_json_cannot_ask() -> None:
     """It takes --yes or --dry-run, which lists the same."""
     path = session("s1", 3)
-    assert run("delete", "s1", "--json").exit_code == 2
+    run("delete", "s1", "--json", code=2)
     planned = told("delete", "s1", "--dry-run")
     assert planned["dry_run"]
     assert planned["deleted"][0]["files"] == [str(path)]
@@ -244,12 +245,10 @@ def test_a_session_in_a_database_is_deleted(storage: str) -> None:
     """Its rows are gone; another session's stay."""
     for name in ("s1", "s2"):
         session(name, 100)
-        assert run("copy", name, storage).exit_code == 0
-    done = run("delete", "s1", "--yes", "--storage", storage)
-    assert done.exit_code == 0, done.output
-    assert "vacuumed" in done.stdout
+        run("copy", name, storage)
+    assert "vacuumed" in run("delete", "s1", "--yes", "--storage", storage).stdout
     listed = json.loads(run("list", "--json", "--storage", storage).stdout)["sessions"]
     assert [one["session"] for one in listed] == ["s2"]
-    assert run("show", location_of(storage, log_name("s1", "."))).exit_code == 2
+    run("show", location_of(storage, log_name("s1", ".")), code=2)
     assert len(told("prune", "--older", "90d", "--yes", "--storage", storage)["deleted"]) == 1
     assert left() == {"s1", "s2"}

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.busy_homes import BusyHome
-from tests.support.sessions_of_a_home import is_harmless, log_of, run, write
+from tests.support.commands import run, shows
+from tests.support.sessions_of_a_home import is_harmless, log_of, write
 
 CALLS = [{"id": "a", "tool": "bash", "arguments": {}}, {"id": "b", "tool": "grep", "arguments": {}}]
 MESSAGES: list[dict[str, Any]] = [
@@ -32,9 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def shown(*arguments: str) -> list[tuple[str, int]]:
-    done = run("show", "--errors", "--json", *arguments)
-    assert done.exit_code == 0, done.output
-    told = [json.loads(line) for line in done.stdout.splitlines()]
+    told = [json.loads(line) for line in run("show", "--errors", "--json", *arguments).stdout.splitlines()]
     return sorted((one["session"], one["number"]) for one in told)
 
 
@@ -49,8 +48,7 @@ def test_the_text_names_the_sessions() -> None:
     """What cannot be printed is escaped; from which sessions it is, is said on the error stream."""
     done = run("show", "--errors")
     assert done.stdout.splitlines()[0].startswith("failed  ")
-    assert "FAILED" in done.stdout
-    assert "NO RESULT" in done.stdout
+    shows(done.stdout, "FAILED", "NO RESULT")
     assert is_harmless(done.stdout)
     assert done.stderr.startswith("2 messages in 1 of 2 sessions, up to 2026-01-05 ")
 
@@ -66,12 +64,8 @@ def test_they_are_the_same_without_a_catalogue(home: Path, seed: int) -> None:
     [[], ["--all"], ["--errors", "--turn", "1"], ["failed", "--all"], ["failed", "--errors", "--since", "1d"]],
 )
 def test_one_session_or_many(arguments: list[str]) -> None:
-    done = run("show", *arguments)
-    assert done.exit_code == 2
-    assert "many sessions" in " ".join(done.output.split())
+    assert "many sessions" in " ".join(run("show", *arguments, code=2).output.split())
 
 
 def test_an_unknown_tool_lists_those_that_there_are() -> None:
-    done = run("show", "--errors", "--tool", "nothing")
-    assert done.exit_code == 2
-    assert "there are bash, grep" in done.output
+    assert "there are bash, grep" in run("show", "--errors", "--tool", "nothing", code=2).output

@@ -6,22 +6,15 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.paths import LOG_NAME
-from tests.support.commands import refused
+from tests.support.commands import refused, run, shows
 from tests.support.exports import SESSION, exported, store
 from tests.support.secret_forms import SAMPLES
 
 HOSTILE = "[bold]b[/bold]\x1b[31mred\x1b[0m \x9b5n \u202e\x07 \ud800 </details>"
-
-
-def run(*arguments: Any) -> Result:
-    return CliRunner().invoke(main, [str(one) for one in arguments], env={"COLUMNS": "80", "NO_COLOR": "1"})
 
 
 @pytest.fixture
@@ -36,7 +29,6 @@ async def log(tmp_path: Path) -> Path:
 def test_an_export_goes_to_the_standard_output(log: Path, into: str) -> None:
     """Redacted, which is told beside it; with no character that a terminal acts on."""
     done = run("export", log, "--format", into)
-    assert done.exit_code == 0, done.output
     assert done.stdout == exported(log, into)
     assert SAMPLES["GitHub"] not in done.stdout
     assert not [c for c in done.stdout if not (c.isprintable() or c in "\n\t")]
@@ -49,64 +41,50 @@ def test_an_export_goes_to_the_standard_output(log: Path, into: str) -> None:
 
 def test_an_export_goes_to_a_file(log: Path, tmp_path: Path) -> None:
     """Private, in one piece, and over no other file unless that is asked for."""
-    done = run("export", log, "--format", "jsonl", "-o", tmp_path / "out", "--json")
-    assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
+    told = json.loads(run("export", log, "--format", "jsonl", "-o", tmp_path / "out", "--json").stdout)
     place = {"number": 7, "field": "metadata.note", "kind": "GitHub token", "count": 1}
     assert told.pop("redactions") == [place]
     assert told == {"path": str(tmp_path / "out"), "format": "jsonl", "messages": 7, "redacted": 1, "unread_lines": 0}
     assert (tmp_path / "out").read_text() == exported(log, "jsonl")
     assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o600
-    assert "--force" in refused(run("export", log, "-o", tmp_path / "out"))
+    assert "--force" in refused("export", log, "-o", tmp_path / "out")
     done = run("export", log, "-o", tmp_path / "out", "--force")
-    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stdout == ""
     assert "7 messages" in done.stderr
     assert (tmp_path / "out").read_text().startswith("# Session")
-    assert "log itself" in refused(run("export", log, "-o", log, "--force"))
-    assert "directory" in refused(run("export", log, "-o", tmp_path, "--force"))
-    assert str(tmp_path / "no" / "out") in refused(run("export", log, "-o", tmp_path / "no" / "out"))
+    assert "log itself" in refused("export", log, "-o", log, "--force")
+    assert "directory" in refused("export", log, "-o", tmp_path, "--force")
+    assert str(tmp_path / "no" / "out") in refused("export", log, "-o", tmp_path / "no" / "out")
 
 
 def test_turns_are_exported(log: Path) -> None:
     """One, or some in a row; what is no turn is refused."""
     both = run("export", log, "--format", "jsonl", "--turn", "2:3")
     assert [json.loads(line)["role"] for line in both.stdout.splitlines()] == ["user", "user"]
-    one = run("export", log, "--format", "jsonl", "--turn", "1")
-    assert len(one.stdout.splitlines()) == 5
+    assert len(run("export", log, "--format", "jsonl", "--turn", "1").stdout.splitlines()) == 5
     assert run("export", log, "--format", "jsonl", "--range=-2:").stdout == both.stdout
     assert run("export", log, "--format", "jsonl", "--turn=-2:").stdout == both.stdout
     for wrong in ("4", "3:2", "-4"):
-        assert "there is no turn" in refused(run("export", log, f"--turn={wrong}"))
+        assert "there is no turn" in refused("export", log, f"--turn={wrong}")
     for wrong in ("x", "0", "1-", "1:x"):
-        assert "a range A:B" in refused(run("export", log, f"--turn={wrong}"))
-    assert "either" in refused(run("export", log, "--turn", "1", "--range", "1"))
+        assert "a range A:B" in refused("export", log, f"--turn={wrong}")
+    assert "either" in refused("export", log, "--turn", "1", "--range", "1")
 
 
 def test_json_is_about_a_file(log: Path) -> None:
     """Without one there is nothing to tell."""
-    assert "name one with -o" in refused(run("export", log, "--json"))
+    assert "name one with -o" in refused("export", log, "--json")
 
 
-@pytest.mark.parametrize("command", [["export"], ["fork"], ["rewind", "--to", "1"], ["import"]])
-@pytest.mark.parametrize("what", ["missing", "directory", "fifo", "no-messages", "garbage"])
-def test_what_is_no_session_is_an_error(tmp_path: Path, command: list[str], what: str) -> None:
-    """With exit code 2, one line that says why, and nothing written; an empty export is empty."""
+def test_an_empty_file_can_be_exported_and_nothing_else(tmp_path: Path) -> None:
+    """There is nothing to fork, to go back to or to import; nothing is written."""
     path = tmp_path / "in"
-    if what == "directory":
-        path.mkdir()
-    elif what == "fifo":
-        os.mkfifo(path)
-    elif what == "no-messages":
-        path.write_bytes(b"")
-    elif what == "garbage":
-        path.write_bytes(b"\x1b[31m\xff\xfe garbage\n" * 5)
-    before = sorted(os.listdir(tmp_path))
-    done = run(command[0], path, *command[1:])
-    assert sorted(os.listdir(tmp_path)) == before
-    if command == ["export"] and what == "no-messages":
-        assert (done.exit_code, done.stdout, done.stderr) == (0, "# Session in\n\n", "")
-        return
-    assert "\x1b" not in refused(done)
+    path.touch()
+    done = run("export", path)
+    assert (done.stdout, done.stderr) == ("# Session in\n\n", "")
+    for command, *options in (["fork"], ["rewind", "--to", "1"], ["import"]):
+        refused(command, path, *options)
+    assert os.listdir(tmp_path) == ["in"]
 
 
 def test_lines_that_cannot_be_read_are_told(log: Path) -> None:
@@ -114,8 +92,8 @@ def test_lines_that_cannot_be_read_are_told(log: Path) -> None:
     whole = run("export", log)
     with log.open("ab") as file:
         file.write(b"\x1b[31m\xff\xfe garbage\n" * 5)
-    done = run("export", log)
-    assert (done.exit_code, done.stdout) == (1, whole.stdout)
+    done = run("export", log, code=1)
+    assert done.stdout == whole.stdout
     assert "5 lines of the log cannot be read" in done.stderr
     assert "\x1b" not in done.stderr
 
@@ -142,29 +120,29 @@ def test_an_import_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(tmp_path)
     lines = ['{"role":"user","content":"one"}', HOSTILE.replace("\ud800", ""), ""]
     (tmp_path / "in").write_text("\n".join([*lines, '{"role":"assistant","content":"1"}', ""]))
-    done = run("import", "in", "--session", "s1")
-    assert done.exit_code == 1, done.output
+    done = run("import", "in", "--session", "s1", code=1)
     assert "\x1b" not in done.output
-    assert "2 messages imported (assistant 1, user 1)" in done.stdout
-    assert "2 without an id" in done.stdout
-    assert "NOT imported: 2" in done.stdout
-    assert "line 2, byte 32: " in done.stdout
-    assert "Session s1: " in done.stdout
-    assert run("verify", "s1").exit_code == 0
-    assert run("import", "in", "--session", "s1").exit_code == 1, "an earlier import of the same file: nothing is new"
+    shows(
+        done.stdout,
+        "2 messages imported (assistant 1, user 1)",
+        "2 without an id",
+        "NOT imported: 2",
+        "line 2, byte 32: ",
+        "Session s1: ",
+    )
+    run("verify", "s1")
+    run("import", "in", "--session", "s1", code=1)
     (tmp_path / "other").write_text(lines[0] + "\n")
-    assert "already" in refused(run("import", "other", "--session", "s1"))
-    assert "not allowed" in refused(run("import", "in", "--session", "../s1"))
+    assert "already" in refused("import", "other", "--session", "s1")
+    assert "not allowed" in refused("import", "in", "--session", "../s1")
 
 
 def test_an_import_as_json(tmp_path: Path) -> None:
     """One object; a dry run writes nothing."""
     (tmp_path / "in").write_text('{"role":"user","content":"one","timestamp":"2026-01-05T09:00:00"}\n')
     dry = run("import", tmp_path / "in", "-o", tmp_path / "new", "--json", "--dry-run")
-    assert dry.exit_code == 0, dry.output
     assert os.listdir(tmp_path) == ["in"]
-    done = run("import", tmp_path / "in", "-o", tmp_path / "new", "--json")
-    told = json.loads(done.stdout)
+    told = json.loads(run("import", tmp_path / "in", "-o", tmp_path / "new", "--json").stdout)
     assert json.loads(dry.stdout) == {**told, "dry_run": True}
     account = told.pop("account")
     assert (account["lines"], account["mapped"], account["lost"]) == (1, {"user": 1}, [])
@@ -198,8 +176,7 @@ def test_an_import_as_json(tmp_path: Path) -> None:
         "dry_run": False,
     }
     text = run("import", tmp_path / "in", "-o", tmp_path / "other", "--dry-run")
-    assert "1 message would be imported (user 1)" in text.stdout
-    assert "Nothing was done (--dry-run)." in text.stdout
+    shows(text.stdout, "1 message would be imported (user 1)", "Nothing was done (--dry-run).")
 
 
 def test_an_imported_session_is_named_by_its_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,8 +191,7 @@ def test_an_imported_session_is_named_by_its_id(tmp_path: Path, monkeypatch: pyt
 
 def test_the_export_of_an_import_is_the_same(log: Path, tmp_path: Path) -> None:
     """Through the commands as through the functions."""
-    first = run("export", log, "--format", "jsonl", "--no-redact", "-o", tmp_path / "out")
-    assert first.exit_code == 0
-    assert run("import", tmp_path / "out", "-o", tmp_path / "new").exit_code == 0
+    run("export", log, "--format", "jsonl", "--no-redact", "-o", tmp_path / "out")
+    run("import", tmp_path / "out", "-o", tmp_path / "new")
     second = run("export", tmp_path / "new", "--format", "jsonl", "--no-redact")
     assert second.stdout == (tmp_path / "out").read_text()

@@ -4,21 +4,13 @@ import json
 import os
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from amplifier_module_context_persistent.cli.main import main
-from tests.support.commands import refused
+from tests.support.commands import refused, run, shows
 from tests.support.forks import play, read
 from tests.support.logs import content_of
 from tests.support.sessions_of_a_home import log_of, write
-
-
-def run(*arguments: Any, answer: str | None = None) -> Result:
-    options = {"env": {"COLUMNS": "80", "NO_COLOR": "1"}, "input": answer}
-    return CliRunner().invoke(main, [str(one) for one in arguments], **options)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -31,15 +23,17 @@ async def log(tmp_path: Path) -> Path:
 async def test_a_fork_is_told(log: Path, tmp_path: Path) -> None:
     """Which session it is, what it comes from, and where it lies."""
     done = run("fork", log, "--at", "11", "-o", tmp_path / "new", "--session", "s2")
-    assert done.exit_code == 0, done.output
-    assert "Session s2: 44 messages of origin, up to turn 11" in done.stdout
-    assert "The plan of the last compaction was copied too." in done.stdout
-    assert str(tmp_path / "new") in done.stdout
+    shows(
+        done.stdout,
+        "Session s2: 44 messages of origin, up to turn 11",
+        "The plan of the last compaction was copied too.",
+        str(tmp_path / "new"),
+    )
     assert len((await read(tmp_path / "new"))[0]) == 44
-    assert "already" in refused(run("fork", log, "--at", "1", "-o", tmp_path / "new"))
-    assert "turns 1 to 12" in refused(run("fork", log, "--at", "13"))
-    assert "no message with this id" in refused(run("fork", log, "--at", "m0"))
-    assert "not allowed" in refused(run("fork", log, "--session", "../x"))
+    assert "already" in refused("fork", log, "--at", "1", "-o", tmp_path / "new")
+    assert "turns 1 to 12" in refused("fork", log, "--at", "13")
+    assert "no message with this id" in refused("fork", log, "--at", "m0")
+    assert "not allowed" in refused("fork", log, "--session", "../x")
 
 
 def test_a_fork_as_json(log: Path, tmp_path: Path) -> None:
@@ -55,10 +49,7 @@ async def test_a_fork_that_cannot_be_whole_says_so(log: Path, tmp_path: Path) ->
     """With the line, the reason, and exit code 1."""
     with log.open("ab") as file:
         file.write(b'{"role":"user","content":"x","metadata":"none"}\n')
-    done = run("fork", log, "-o", tmp_path / "new")
-    assert done.exit_code == 1
-    assert "NOT copied: line " in done.stdout
-    assert "must be an object" in done.stdout
+    shows(run("fork", log, "-o", tmp_path / "new", code=1).stdout, "NOT copied: line ", "must be an object")
 
 
 async def test_a_rewind_asks_first(log: Path) -> None:
@@ -66,27 +57,23 @@ async def test_a_rewind_asks_first(log: Path) -> None:
     history, _ = await read(log)
     before = content_of(str(log))
     for answer in ("n\n", ""):
-        done = run("rewind", log, "--to", "3", answer=answer)
-        assert done.exit_code == 2
-        assert "12 messages kept, up to turn 3" in done.stdout
-        assert "36 after that hidden" in done.stdout
+        done = run("rewind", log, "--to", "3", answer=answer, code=2)
+        shows(done.stdout, "12 messages kept, up to turn 3", "36 after that hidden")
         assert "nothing was done" in done.stderr
-    assert run("rewind", log, "--to", "3", "--dry-run").exit_code == 0
+    run("rewind", log, "--to", "3", "--dry-run")
     assert content_of(str(log)) == before
     done = run("rewind", log, "--to", "3", answer="y\n")
-    assert done.exit_code == 0, done.output
     assert len((await read(log))[0]) == 12
     command = shlex.split(done.stdout.splitlines()[-1])
     assert command[:2] == ["context-persistent", "fork"]
-    back = run(*command[1:], "-o", log.with_name("back"))
-    assert back.exit_code == 0, back.output
+    run(*command[1:], "-o", log.with_name("back"))
     assert (await read(log.with_name("back")))[0] == history
-    assert run("verify", log, log.with_name("back")).exit_code == 0
+    run("verify", log, log.with_name("back"))
 
 
 def test_a_rewind_as_json(log: Path) -> None:
     """It cannot ask, so it must be told; at the end of the history there is nothing to do."""
-    assert "--yes" in refused(run("rewind", log, "--to", "1", "--json"))
+    assert "--yes" in refused("rewind", log, "--to", "1", "--json")
     dry = json.loads(run("rewind", log, "--to", "1", "--json", "--dry-run").stdout)
     told = json.loads(run("rewind", log, "--to", "1", "--json", "--yes").stdout)
     assert dry == {**told, "dry_run": True}
@@ -97,10 +84,10 @@ def test_a_rewind_as_json(log: Path) -> None:
 
 def test_a_place_that_is_not_there_is_refused(log: Path) -> None:
     """The error says which turns there are; a hidden message points to fork."""
-    assert "turns 1 to 12" in refused(run("rewind", log, "--to", "0"))
+    assert "turns 1 to 12" in refused("rewind", log, "--to", "0")
     hidden = json.loads(run("rewind", log, "--to", "1", "--json", "--yes").stdout)["hidden_to"]
-    assert "fork" in refused(run("rewind", log, "--to", hidden, "--yes"))
-    assert "Missing option" in refused(run("rewind", log)).replace("Usage", "Error: Usage")
+    assert "fork" in refused("rewind", log, "--to", hidden, "--yes")
+    assert "Missing option" in refused("rewind", log).replace("Usage", "Error: Usage")
 
 
 def test_a_fork_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,8 @@ from amplifier_module_context_persistent.catalogue import database
 from amplifier_module_context_persistent.cli import list_
 from amplifier_module_context_persistent.transcript.overview import Overview, look_at
 from amplifier_module_context_persistent.transcript.sessions import SessionFile
-from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, is_harmless, log_of, run, write
+from tests.support.commands import run
+from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, is_harmless, log_of, write
 from tests.support.terminals import Terminal, posix
 
 
@@ -51,7 +52,6 @@ def said_at(path: Path, *hours_ago: float, texts: Sequence[str] = ()) -> Path:
 
 def listed(*arguments: str) -> dict[str, dict[str, object]]:
     done = run("list", *arguments, "--json")
-    assert done.exit_code == 0, done.output
     return {session["session"]: session for session in json.loads(done.output)["sessions"]}
 
 
@@ -61,9 +61,7 @@ def test_sessions_of_this_project_are_listed_the_newest_first() -> None:
     written(said_at(log_of("older"), 52, 50.5), hours_ago=1)
     written(write(log_of("undated"), []), hours_ago=100)
     write(log_of("elsewhere", "../other"))
-    done = run("list")
-    assert done.exit_code == 0, done.output
-    rows = done.output.splitlines()
+    rows = run("list").output.splitlines()
     assert rows[0].split() == ["AGE", "TOOK", "MESSAGES", "TOKENS", "SIZE", "STATE", "SESSION"]
     size = log_of("older").stat().st_size
     assert rows[1].split()[:3] + rows[1].split()[-1:] == ["3h", "2h", "2", "newer"]
@@ -97,7 +95,7 @@ def test_the_newest_and_those_since() -> None:
     day = (datetime.now() - timedelta(hours=81)).isoformat()
     assert list(listed("--since", day)) == ["h1", "h30", "h80"]
     for wrong in ("yesterday", "3x", "", "99999999999d"):
-        assert run("list", "--since", wrong).exit_code == 2
+        run("list", "--since", wrong, code=2)
     assert run("list", "--since", "1m").output == "no session matches\n"
 
 
@@ -175,7 +173,7 @@ def test_a_terminal_gets_short_ids_and_cut_titles(columns: int) -> None:
     assert sorted(names) == ["5f2c3a10-aaaa", "5f2c3a10-aaab", "77777777"]
     assert all(row.rstrip().endswith("...") for row in rows[2::2])
     for name in names:
-        assert run("show", name).exit_code == 0
+        run("show", name)
     piped = run("list").output
     assert all(session_id in piped for session_id in ids)
     assert ("word " * 40).strip() in piped
@@ -190,7 +188,7 @@ def test_a_subdirectory_says_where_sessions_are(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(below)
     said = " ".join(run("list").output.split())
     assert said.startswith(f"no sessions in this project; the project {here} above has 1; ")
-    assert f"the project {here} above has 1" in " ".join(run("show", "--last").output.split())
+    assert f"the project {here} above has 1" in " ".join(run("show", "--last", code=2).output.split())
 
 
 def test_reminders_are_no_human_words() -> None:
@@ -274,7 +272,6 @@ def test_what_cannot_be_read_is_listed_as_such() -> None:
     log_of("link").symlink_to("/dev/null")
     write(log_of("sound"))
     done = run("list")
-    assert done.exit_code == 0, done.output
     assert done.output.count("unreadable") == 2
     assert "symbolic link" in done.output
     assert listed()["directory"]["state"] == "unreadable"
@@ -290,8 +287,7 @@ def test_a_fifo_is_not_waited_for() -> None:
 
 def test_without_sessions_it_says_where_to_look() -> None:
     """Nothing is wrong then."""
-    done = run("list")
-    assert (done.exit_code, done.output) == (0, "no sessions in this project; --all shows others\n")
+    assert run("list").output == "no sessions in this project; --all shows others\n"
     assert run("list", "--all").output == "no sessions\n"
     assert json.loads(run("list", "--json").output) == {"sessions": []}
 
@@ -313,9 +309,9 @@ def test_a_directory_of_logs(tmp_path: Path) -> None:
     said_at(tmp_path / "more" / "old" / "context-messages.jsonl", 20_000)
     said_at(store / "sub" / "context-messages.jsonl", 20_001)
     assert [*listed(str(store), str(tmp_path / "more"))][-2:] == ["old", "sub"]
-    assert run("list", tmp_path / "nobody").exit_code == 2
-    assert run("list", store / "transcript.jsonl").exit_code == 2
-    assert run("list", store, "--all").exit_code == 2
+    run("list", tmp_path / "nobody", code=2)
+    run("list", store / "transcript.jsonl", code=2)
+    run("list", store, "--all", code=2)
 
 
 def test_a_directory_names_the_logs_that_cannot_be_read(tmp_path: Path) -> None:
@@ -338,7 +334,6 @@ def test_hostile_names_and_words_are_shown_as_text(env: dict[str, str]) -> None:
     hostile = "\x1b[31m[bold]\x9b5n\u202e\x07 合計" * 3
     write(log_of("s\x1b]8;;x\x07" + "long" * 30), [{"role": "user", "content": hostile * 10}])
     done = run("list", env=env)
-    assert done.exit_code == 0, done.output
     assert is_harmless(done.output)
     assert "[bold]" in done.output
     widest = max(cell_len(row) for row in re.sub(r"\x1b\[[0-9;]*m", "", done.output).splitlines())
@@ -368,6 +363,5 @@ def test_without_sqlite_everything_but_costs_is_listed(monkeypatch: pytest.Monke
     monkeypatch.setattr(database, "sqlite3", None)
     assert listed() == expected
     done = run("list", "-l")
-    assert done.exit_code == 0
     assert "newer" in done.stdout
     assert "no costs: Python was built without SQLite" in done.stderr

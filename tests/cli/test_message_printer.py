@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.cli.message_printer import MessagePrinter, fold
 from amplifier_module_context_persistent.transcript.transcript import Placed
 from tests.support import histories
-from tests.support.sessions_of_a_home import COMMAND, PLAIN, TERMINAL, is_harmless, write
+from tests.support.commands import PLAIN, shows
+from tests.support.sessions_of_a_home import COMMAND, TERMINAL, is_harmless, write
 
 PIECES = (
     *(
@@ -260,8 +261,7 @@ def test_one_long_line_is_folded(environment: dict[str, str]) -> None:
     for message in (said(line), {"role": "tool", "tool_call_id": "c", "content": line}, said(f"short\n{line}\nend")):
         output = shown(message, environment)
         assert len(output) < 4_000
-        assert "798,000 characters more in this line" in output
-        assert "--full shows" in output
+        shows(output, "798,000 characters more in this line", "--full shows")
         assert shown(message, environment, full=True).count("x") == 800_000
     assert "end" in shown(said(f"short\n{line}\nend"), environment)
 

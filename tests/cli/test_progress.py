@@ -12,7 +12,8 @@ from amplifier_module_context_persistent.cli import progress as module
 from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.cli.progress import progress, stages
 from amplifier_module_context_persistent.transcript.transcript import Transcript
-from tests.support.sessions_of_a_home import run, write
+from tests.support.commands import run
+from tests.support.sessions_of_a_home import write
 
 
 class Terminal(io.StringIO):
@@ -72,8 +73,7 @@ def test_commands_that_read_long_show_it(path: Path, monkeypatch: pytest.MonkeyP
     target = path.parent if arguments == ["list"] else path
     write(path.parent / "context-messages.jsonl")
     monkeypatch.setattr(module, "sys", type("Streams", (), {"stderr": Terminal()}))
-    done = run(*arguments, target)
-    assert done.exit_code == 0, done.output
+    run(*arguments, target)
     assert len(begun) == (2 if arguments == ["list"] else 1)  # the directory holds two
 
 

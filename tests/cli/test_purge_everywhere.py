@@ -12,8 +12,9 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from amplifier_module_context_persistent.transfer.import_ import import_session
+from tests.support.commands import run, shows
 from tests.support.logs import sealed
-from tests.support.sessions_of_a_home import log_of, run, write
+from tests.support.sessions_of_a_home import log_of, write
 
 KEY = "sk-leaked-0123456789"
 SAID = [{"role": "user", "content": f"my key is {KEY}"}, {"role": "assistant", "content": "Thank you."}]
@@ -30,7 +31,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def searched(*arguments: Any) -> list[dict[str, Any]]:
-    done = run("search", "-F", KEY, *arguments, "--json")
+    done = run("search", "-F", KEY, *arguments, "--json", code=None)
     assert done.exit_code in (0, 1), done.output
     assert (done.exit_code == 0) == bool(done.stdout)
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -87,8 +88,7 @@ def test_a_purge_removes_it_from_there(what: str) -> None:
     path = log_of("s1")
     path.parent.mkdir(parents=True)
     path.write_bytes(HIDDEN_PLACES[what])
-    done = run("purge", "s1", "--redact", KEY, "--torn", "--yes")
-    assert done.exit_code == 0, done.output
+    run("purge", "s1", "--redact", KEY, "--torn", "--yes")
     assert holders(Path.home() / ".amplifier") == searched("--hidden") == []
 
 
@@ -113,7 +113,7 @@ async def test_what_a_clear_or_a_rewind_hid_is_searched() -> None:
     assert len(searched("--hidden", "--role", "user")) == 2
     assert searched("--hidden", "--role", "tool") == []
     assert run("search", KEY, "-c", "--hidden").stdout == "s1: 2\n"
-    assert run("search", KEY, "--hidden", "--tool", "bash").exit_code == 2
+    run("search", KEY, "--hidden", "--tool", "bash", code=2)
 
 
 def leaked(tmp_path: Path) -> Path:
@@ -139,25 +139,20 @@ def test_a_key_is_removed_from_all_sessions(tmp_path: Path) -> None:
     assert len(before) == 7
     copy = str(log_of("far", "../other").with_name("transcript.jsonl"))
     for arguments in (["--dry-run"], []):
-        done = run("purge", "--redact", KEY, "--all-sessions", *arguments)
-        assert done.exit_code == (0 if arguments else 2), done.output  # nobody can be asked
+        done = run("purge", "--redact", KEY, "--all-sessions", *arguments, code=0 if arguments else 2)
         assert "5 sessions of all projects; something to purge in 4" in done.stdout
         assert done.stdout.count("  1 message redacted\n") == 4
         assert done.stdout.count("which an import or a fork wrote, is brought in step") == 2
         assert f"  {copy}: 1 line\n" in done.stdout
         assert "events.jsonl" not in done.stdout
         assert holders(home) == before
-    done = run("purge", "--redact", KEY, "--all-sessions", "--yes")
-    assert done.exit_code == 0, done.output
-    assert "Done: 4 sessions purged." in done.stdout
+    assert "Done: 4 sessions purged." in run("purge", "--redact", KEY, "--all-sessions", "--yes").stdout
     assert holders(home) == [copy]
     assert searched("--hidden", "--all") == []
     forked = log_of("forked").with_name("transcript.jsonl").read_text().splitlines()
     assert [json.loads(line)["content"] for line in forked] == ["my key is [redacted]", "Thank you."]
     again = run("purge", "--redact", KEY, "--all-sessions", "--yes")
-    assert again.exit_code == 0
-    assert "something to purge in 0" in again.stdout
-    assert f"  {copy}: 1 line\n" in again.stdout
+    shows(again.stdout, "something to purge in 0", f"  {copy}: 1 line\n")
 
 
 def test_a_purge_of_one_session_takes_its_own_transcript_along(tmp_path: Path) -> None:
@@ -168,11 +163,10 @@ def test_a_purge_of_one_session_takes_its_own_transcript_along(tmp_path: Path) -
     before = transcript.stat().st_mtime_ns
     assert "brought in step" not in run("purge", "forked", "--torn", "--yes").stdout
     assert transcript.stat().st_mtime_ns == before  # no message was purged
-    done = run("purge", "forked", "--before", last_id("forked"), "--yes")
-    assert done.exit_code == 0, done.output
+    run("purge", "forked", "--before", last_id("forked"), "--yes")
     assert [json.loads(line)["content"] for line in transcript.read_text().splitlines()] == ["Thank you."]
     assert json.loads(transcript.with_name("metadata.json").read_text())["turn_count"] == 0
-    assert run("purge", "forked", "--everything", "--yes").exit_code == 0
+    run("purge", "forked", "--everything", "--yes")
     assert transcript.read_text() == ""
     assert sorted(path.name for path in transcript.parent.iterdir()) == [
         "context-messages.jsonl",
@@ -182,8 +176,7 @@ def test_a_purge_of_one_session_takes_its_own_transcript_along(tmp_path: Path) -
     theirs = log_of("imported").with_name("transcript.jsonl")
     theirs.write_text(theirs.read_text() + json.dumps({"role": "user", "content": "the host's"}) + "\n")
     before = theirs.read_text()
-    done = run("purge", "imported", "--redact", KEY, "--yes")
-    assert f"  {theirs}: 1 line\n" in done.stdout
+    assert f"  {theirs}: 1 line\n" in run("purge", "imported", "--redact", KEY, "--yes").stdout
     assert theirs.read_text() == before
 
 
@@ -197,10 +190,8 @@ def test_a_session_that_cannot_be_read_is_named_and_hides_no_other(tmp_path: Pat
     home = leaked(tmp_path)
     log_of("broken").parent.mkdir()
     log_of("broken").write_bytes(b"\xff\n" * 10)
-    done = run("purge", "--redact", KEY, "--all-sessions", "--yes")
-    assert done.exit_code == 2
-    assert "NOT READ: " in done.stderr
-    assert str(log_of("broken")) in done.stderr
+    done = run("purge", "--redact", KEY, "--all-sessions", "--yes", code=2)
+    shows(done.stderr, "NOT READ: ", str(log_of("broken")))
     assert len(holders(home)) == 1
 
 
@@ -212,4 +203,4 @@ def test_a_session_that_cannot_be_read_is_named_and_hides_no_other(tmp_path: Pat
 def test_all_sessions_is_about_a_text(tmp_path: Path, arguments: list[str]) -> None:
     """No option removes the history of all sessions at once, and one of them is not named beside all."""
     leaked(tmp_path)
-    assert run("purge", *arguments, "--yes").exit_code == 2
+    run("purge", *arguments, "--yes", code=2)

@@ -12,7 +12,8 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.paths import project_slug
-from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, is_harmless, log_of, run, write
+from tests.support.commands import run
+from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, is_harmless, log_of, write
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +32,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def found(*arguments: Any) -> list[tuple[str, int]]:
     """The sessions and numbers of the messages that are found."""
-    done = run("search", *arguments, "--json")
+    done = run("search", *arguments, "--json", code=None)
     assert done.exit_code in (0, 1), done.output
     assert (done.exit_code == 0) == bool(done.output)
     return [(one["session"], one["number"]) for one in map(json.loads, done.output.splitlines())]
@@ -72,7 +73,6 @@ def test_messages_are_found(arguments: list[str], messages: list[tuple[str, int]
 def test_matches_are_shown_with_their_lines() -> None:
     """Below the message's head each line with its number, and around it as many as are asked for."""
     done = run("search", "line 50$", "talk", "-C", "1")
-    assert done.exit_code == 0
     assert done.output == (
         "[4] tool read_file src/total.py, of [3]  2026-01-05 09:00:00  msg-4\n"
         "   49- line 49\n   50: line 50\n   51- line 51\n"
@@ -168,8 +168,8 @@ async def test_only_the_live_history_is_searched() -> None:
 )
 def test_what_cannot_be_searched_is_an_error(arguments: list[str], said: str) -> None:
     """It says why and what to do; the exit code is 2."""
-    done = run("search", *arguments)
-    assert (done.exit_code, done.stdout) == (2, "")
+    done = run("search", *arguments, code=2)
+    assert done.stdout == ""
     assert said in done.stderr
 
 
@@ -183,8 +183,7 @@ def test_a_text_may_be_anything(pattern: str) -> None:
 def test_one_log_that_cannot_be_read_does_not_hide_the_others() -> None:
     """They are searched, the error is told, and the exit code is 2."""
     log_of("broken").mkdir(parents=True)
-    done = run("search", "total")
-    assert done.exit_code == 2
+    done = run("search", "total", code=2)
     assert "talk" in done.stdout
     assert "it is a directory" in done.stderr
 
@@ -194,8 +193,8 @@ def test_without_sessions_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "new").mkdir()
     monkeypatch.chdir(tmp_path / "new")
     for arguments in ([], ["--last"]):
-        done = run("search", "a", *arguments)
-        assert (done.exit_code, done.stdout) == (2, "")
+        done = run("search", "a", *arguments, code=2)
+        assert done.stdout == ""
         assert "this project has no session" in done.stderr
 
 
@@ -215,14 +214,11 @@ def test_hostile_matches_are_shown_as_text(env: dict[str, str]) -> None:
     message = {"role": "user", "content": hostile * 40, "metadata": {"source": hostile}}
     write(log_of("s\x1b[2J"), [message, {**message, "role": "tool", "tool_call_id": hostile, "name": hostile}])
     for pattern in ("a", "\x1b", "bold", "[\\x00-\\x1f]+"):
-        done = run("search", pattern, env=env)
-        assert done.exit_code == 0
-        assert is_harmless(done.output)
+        assert is_harmless(run("search", pattern, env=env).output)
         assert is_harmless(run("search", pattern, "-l", env=env).output.replace("\t", " "))
 
 
 def test_an_unknown_tool_lists_those_that_there_are() -> None:
     """Of the sessions that were searched."""
-    done = run("search", "total", "--tool", "bash")
-    assert done.exit_code == 2
+    done = run("search", "total", "--tool", "bash", code=2)
     assert "no call of a tool 'bash'; there are read_file" in done.stderr

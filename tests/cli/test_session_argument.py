@@ -6,13 +6,12 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner
 
-from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.cli.parameters import Span, SpanType, chosen_positions
 from amplifier_module_context_persistent.cli.session_argument import complete
 from amplifier_module_context_persistent.cli.terminal import UnusableError
 from amplifier_module_context_persistent.transcript.transcript import Turn
+from tests.support.commands import refused, run, shows
 from tests.support.projects import two_projects
 
 
@@ -24,14 +23,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("home")
 def test_commands_take_a_name_or_the_last_session_but_not_both() -> None:
     """`--last` stands for a name; without either, or with both, it is an error in usage."""
-    run = CliRunner().invoke
-    assert run(main, ["stats", "firs"]).exit_code == 0
-    assert run(main, ["verify", "firs", "fist"]).exit_code == 0
-    assert run(main, ["stats", "--last"]).exit_code == 0
+    run("stats", "firs")
+    run("verify", "firs", "fist")
+    run("stats", "--last")
     for arguments in (["stats"], ["stats", "--last", "first"], ["stats", "nobody"]):
-        done = run(main, arguments)
-        assert done.exit_code == 2
-        assert "Error:" in done.output
+        refused(*arguments)
 
 
 @pytest.mark.usefixtures("home")
@@ -45,20 +41,17 @@ def test_a_shell_completes_ids() -> None:
 @pytest.mark.usefixtures("home")
 def test_an_ambiguous_name_lists_the_ids() -> None:
     """So that one can be chosen."""
-    done = CliRunner().invoke(main, ["show", "fi"])
-    assert done.exit_code == 2
-    said = " ".join(done.output.split())
-    assert "more than one session has that name: " in said
-    assert "first" in said
+    said = " ".join(run("show", "fi", code=2).output.split())
+    shows(said, "more than one session has that name: ", "first")
     assert "/" not in said.partition("that name: ")[2].partition(";")[0]
 
 
 @pytest.mark.usefixtures("home")
 def test_verify_takes_the_last_session() -> None:
     """Or names, but not both and not neither."""
-    assert CliRunner().invoke(main, ["verify", "--last"]).exit_code == 0
-    assert CliRunner().invoke(main, ["verify"]).exit_code == 2
-    assert CliRunner().invoke(main, ["verify", "--last", "first"]).exit_code == 2
+    run("verify", "--last")
+    run("verify", code=2)
+    run("verify", "--last", "first", code=2)
 
 
 @pytest.mark.parametrize(

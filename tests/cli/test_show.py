@@ -14,7 +14,8 @@ from rich.console import Console
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli.show import show_outline
 from amplifier_module_context_persistent.transcript.stats import TurnLine
-from tests.support.sessions_of_a_home import CONVERSATION, run, write
+from tests.support.commands import run, shows
+from tests.support.sessions_of_a_home import CONVERSATION, write
 from tests.support.terminals import Terminal, posix
 
 
@@ -25,15 +26,12 @@ def path(tmp_path: Path) -> Path:
 
 
 def numbers(*arguments: Any) -> list[int]:
-    done = run("show", *arguments, "--json")
-    assert done.exit_code == 0, done.output
-    return [json.loads(line)["number"] for line in done.output.splitlines()]
+    return [json.loads(line)["number"] for line in run("show", *arguments, "--json").output.splitlines()]
 
 
 def test_a_session_is_shown(path: Path) -> None:
     """Each message has a line with number, role, time and id; a turn's first one names the turn."""
     done = run("show", path)
-    assert done.exit_code == 0, done.output
     heads = [line for line in done.output.splitlines() if line.startswith("[")]
     assert heads == [
         "[1] system, turn 1  2026-01-05 09:00:00  msg-1",
@@ -98,8 +96,8 @@ def test_a_part_is_shown(path: Path, asked: list[str], shown: list[int]) -> None
 )
 def test_what_is_not_there_is_an_error_that_says_what_is(path: Path, asked: list[str], said: str) -> None:
     """Nothing is printed, and the exit code is 2."""
-    done = run("show", path, *asked)
-    assert (done.exit_code, done.stdout) == (2, "")
+    done = run("show", path, *asked, code=2)
+    assert done.stdout == ""
     assert said in done.stderr
 
 
@@ -122,7 +120,7 @@ async def test_only_the_live_history_is_shown(tmp_path: Path) -> None:
     await manager.add_message({"role": "user", "content": "before"})
     await manager.clear()
     done = run("show", tmp_path / "log.jsonl")
-    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stdout == ""
     assert done.stderr == "no messages; a clear or a reset hides 1\n"
     await manager.add_message({"role": "user", "content": "after"})
     await manager.close()
@@ -134,8 +132,8 @@ def test_an_empty_log_has_nothing_to_show(tmp_path: Path) -> None:
     """That is no error, but a turn of it is."""
     (tmp_path / "log.jsonl").write_bytes(b"")
     assert run("show", tmp_path / "log.jsonl").stderr == "no messages\n"
-    assert run("show", tmp_path / "log.jsonl", "--turn", ":").exit_code == 0
-    assert run("show", tmp_path / "log.jsonl", "--turn", "1").exit_code == 2
+    run("show", tmp_path / "log.jsonl", "--turn", ":")
+    run("show", tmp_path / "log.jsonl", "--turn", "1", code=2)
 
 
 def test_it_begins_before_all_is_read_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,8 +149,8 @@ def test_it_begins_before_all_is_read_back(path: Path, monkeypatch: pytest.Monke
             yield message
 
     monkeypatch.setattr(LogReader, "read", failing)
-    done = run("show", path)
-    assert (done.exit_code, done.stderr) == (2, "Error: the bytes changed\n")
+    done = run("show", path, code=2)
+    assert done.stderr == "Error: the bytes changed\n"
     assert "I look at the" in done.stdout
 
 
@@ -194,8 +192,7 @@ def test_a_result_says_what_it_answers_and_how_it_ended(troubled: Path) -> None:
         r"^\[3\] tool bash make test\.\.\., of \[2\], 3\.0 s, \d+ tokens, FAILED  2026", output, re.MULTILINE
     )
     assert re.search(r"^\[6\] tool bash a\.py, of \[5\], \d+ tokens, REJECTED  2026", output, re.MULTILINE)
-    assert "-> read  c  NO RESULT\n" in output
-    assert "[8] tool, of no call, " in output
+    shows(output, "-> read  c  NO RESULT\n", "[8] tool, of no call, ")
     assert output.count("(empty result)") == 1
     told = [json.loads(line) for line in run("show", troubled, "--json").output.splitlines()]
     assert (told[2]["answers"], told[2]["outcome"], told[2]["duration_s"]) == (2, "failed", 3.0)
@@ -212,9 +209,7 @@ def test_errors_alone(troubled: Path) -> None:
 
 def test_the_outline_has_a_line_for_each_turn(troubled: Path) -> None:
     """Number, time, duration, calls, errors (calls without a result too), tokens, and what the person wrote first."""
-    done = run("show", troubled, "--outline")
-    assert done.exit_code == 0, done.output
-    rows = done.output.splitlines()
+    rows = run("show", troubled, "--outline").output.splitlines()
     assert rows[0].split() == ["turn", "began", "took", "calls", "errors", "tokens", "first", "line"]
     first = rows[1].split()
     assert (first[:7], first[8:]) == (["1", "2026-01-05", "09:00", "4.0", "s", "1", "1"], ["Fix", "it."])
@@ -230,13 +225,13 @@ def test_the_outline_of_some_turns_or_of_none(troubled: Path, tmp_path: Path) ->
     """With --turn the others are left out; an empty session has no line."""
     assert len(run("show", troubled, "--outline", "--turn", "-1").output.splitlines()) == 2
     done = run("show", write(tmp_path / "empty.jsonl", []), "--outline")
-    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stdout == ""
     assert "no messages" in done.stderr
 
 
 def test_the_outline_takes_no_filter(troubled: Path) -> None:
     """It is about whole turns."""
-    assert run("show", troubled, "--outline", "--errors").exit_code == 2
+    run("show", troubled, "--outline", "--errors", code=2)
 
 
 @pytest.mark.parametrize("columns", ["80", "120"])
@@ -264,7 +259,7 @@ def test_a_damaged_log_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert "verify" not in run(*command, path).stderr
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:3], b"no record\n", *lines[3:], b"torn"]))
-    done = run(*command, path, *["--force"] * ("new" in command))
+    done = run(*command, path, *["--force"] * ("new" in command), code=None)
     said = "damaged.jsonl: 1 finding of damage and a torn end of 4 bytes; `context-persistent verify` tells what and"
     assert said in done.stderr
     assert "Why is the total wrong?" in (done.stdout if "new" not in command else (tmp_path / "new").read_text())
@@ -291,17 +286,15 @@ def test_json_and_pipes_get_no_pager(path: Path, tmp_path: Path) -> None:
     """Programs read those."""
     copy = tmp_path / "copy"
     assert Terminal("show", str(path), "--json", PAGER=f"tee {copy}").end() == 0
-    assert run("show", path, env={"PAGER": f"tee {copy}"}).exit_code == 0
+    run("show", path, env={"PAGER": f"tee {copy}"})
     assert not copy.exists()
 
 
 def test_an_unknown_tool_lists_those_that_there_are(path: Path, tmp_path: Path) -> None:
     """A name that was never called is a mistake, not an empty answer."""
-    done = run("show", path, "--tool", "bash")
-    assert done.exit_code == 2
-    assert "no call of a tool 'bash'; there are read_file" in done.stderr
-    done = run("show", write(tmp_path / "quiet.jsonl", CONVERSATION[:1]), "--tool", "bash")
-    assert (done.exit_code, "no tool was called" in done.stderr) == (2, True)
+    assert "no call of a tool 'bash'; there are read_file" in run("show", path, "--tool", "bash", code=2).stderr
+    done = run("show", write(tmp_path / "quiet.jsonl", CONVERSATION[:1]), "--tool", "bash", code=2)
+    assert "no tool was called" in done.stderr
 
 
 LINES = [

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from tests.support.busy_homes import BusyHome
+from tests.support.commands import PLAIN, run
 from tests.support.places import DOCS
-from tests.support.sessions_of_a_home import COMMAND, PLAIN, log_of, run
+from tests.support.sessions_of_a_home import COMMAND, log_of
 
 DOCUMENT = (DOCS / "catalogue.md").read_text("utf-8")
 QUERIES = re.findall(r"```sql\n(.*?)```", DOCUMENT, re.DOTALL)
@@ -43,14 +44,11 @@ def own_home(grown: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("HOME", str(shutil.copytree(grown, tmp_path / "home")))
 
 
-def sql(*arguments: str) -> Any:
-    return run("sql", "--all", "--tokenizer", "estimate", *arguments)
+ALL = ("sql", "--all", "--tokenizer", "estimate")
 
 
 def told(*arguments: str) -> Any:
-    done = sql("--json", *arguments)
-    assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
+    return json.loads(run(*ALL, "--json", *arguments).stdout)
 
 
 def tree(home: Path) -> dict[str, bytes]:
@@ -102,21 +100,21 @@ def test_forms_of_an_answer() -> None:
     query = f"SELECT 1 AS a, 'x' AS a, NULL AS n, x'00ff' AS b, {text} AS t, 9e999 AS i, 'é日' AS u"
     (row,) = told(query)["rows"]
     assert row == {"a": 1, "a:2": "x", "n": None, "b": "00ff", "t": "two\n\x1blines", "i": None, "u": "é日"}
-    rows = list(csv.reader(io.StringIO(sql("--csv", query).stdout)))
+    rows = list(csv.reader(io.StringIO(run(*ALL, "--csv", query).stdout)))
     assert rows == [["a", "a:2", "n", "b", "t", "i", "u"], ["1", "x", "", "00ff", "two\n\\u001blines", "inf", "é日"]]
-    done = sql(query)
+    done = run(*ALL, query)
     assert "\x1b" not in done.stdout
     assert done.stderr.startswith("from 10 sessions (2 of sub-agents), up to 2026-01-")
-    assert sql("SELECT CAST(x'ff' AS TEXT)").exit_code == 0
-    assert sql("SELECT 1 WHERE 0").stdout == ""
-    assert run("sql", "--all", "-", env=PLAIN).exit_code == 2  # nothing stands in the standard input
+    run(*ALL, "SELECT CAST(x'ff' AS TEXT)")
+    assert run(*ALL, "SELECT 1 WHERE 0").stdout == ""
+    run("sql", "--all", "-", code=2)  # nothing stands in the standard input
 
 
 def test_rows_are_limited() -> None:
     """It says that there are more."""
     answer = told(f"{WITHOUT_END} SELECT x FROM c", "--limit", "3")
     assert (answer["rows"], answer["is_cut"]) == ([{"x": 1}, {"x": 2}, {"x": 3}], True)
-    assert "only the first 3 rows" in sql(f"{WITHOUT_END} SELECT x FROM c", "--limit", "3").stderr
+    assert "only the first 3 rows" in run(*ALL, f"{WITHOUT_END} SELECT x FROM c", "--limit", "3").stderr
 
 
 REFUSED = [
@@ -171,9 +169,7 @@ REFUSED = [
 def test_it_writes_nothing_and_reads_no_file(home: Path, query: str) -> None:
     """One line says why it is refused."""
     before = tree(home)
-    done = sql(query.replace("{home}", str(home)))
-    assert done.exit_code == 2, done.output
-    assert isinstance(done.exception, SystemExit)
+    done = run(*ALL, query.replace("{home}", str(home)), code=2)
     assert done.stderr.startswith(("Error: ", "Usage: "))
     assert done.stdout == ""
     assert tree(home) == before
@@ -220,7 +216,7 @@ def test_this_project_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Without --all; a project without sessions is an error."""
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    assert run("sql", "SELECT 1").exit_code == 2
+    run("sql", "SELECT 1", code=2)
     log_of("s").parent.mkdir(parents=True)
     log_of("s").write_text('{"role":"user","content":"hello"}\n')
     done = run("sql", "SELECT session, turns FROM sessions", "--json", "--tokenizer", "estimate")

@@ -6,14 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from amplifier_module_context_persistent.tokens import vocabularies
 from amplifier_module_context_persistent.tokens.on_demand import named_counter
 from amplifier_module_context_persistent.tokens.prices import PRICES_AS_OF
+from tests.support.commands import run, shows
 from tests.support.counted_sessions import collected, counted_session
 from tests.support.logs import sealed
 from tests.support.sessions_of_a_home import TERMINAL, without_colours, write
@@ -24,15 +22,9 @@ async def path(tmp_path: Path) -> Path:
     return await counted_session(tmp_path / "context-messages.jsonl")
 
 
-def run(*arguments: str):
-    return CliRunner().invoke(main, ["stats", *arguments], env={"COLUMNS": "80", "NO_COLOR": "1"})
-
-
 async def test_the_json_is_the_statistics(path):
     """--json prints one object with all figures, and exits with 0."""
-    done = run(str(path), "--json", "--tokenizer", "estimate")
-    assert done.exit_code == 0, done.output
-    told = json.loads(done.output)
+    told = json.loads(run("stats", str(path), "--json", "--tokenizer", "estimate").output)
     assert {"cost", "by_turn"} < told.keys()
     expected = json.loads(json.dumps(collected(path).to_json()))
     assert {key: told[key] for key in expected} == expected
@@ -40,48 +32,18 @@ async def test_the_json_is_the_statistics(path):
 
 async def test_the_text_fits_and_shows_no_content(path):
     """At 80 columns nothing is wider; markup in names is shown as it is, and nothing that was said is shown."""
-    done = CliRunner().invoke(main, ["stats", str(path), "--tokenizer", "estimate"], env=TERMINAL)
+    done = run("stats", path, "--tokenizer", "estimate", env=TERMINAL)
     assert max(map(len, without_colours(done.output).splitlines())) <= 80
-    done = run(str(path), "--tokenizer", "estimate")
-    assert done.exit_code == 0, done.output
-    assert "read_file" in done.output
-    assert "[m]" in done.output
+    done = run("stats", str(path), "--tokenizer", "estimate")
+    shows(done.output, "read_file", "[m]")
     assert "question" not in done.output
     assert "\x1b" not in done.output
-
-
-@pytest.mark.parametrize("kind", ["missing", "directory", "link"])
-def test_what_is_no_log_is_an_error_that_says_what_to_do(tmp_path, kind):
-    """A missing file, a directory and a link end with a message and a non-zero status, never a traceback."""
-    target = tmp_path / kind
-    if kind == "directory":
-        target.mkdir()
-    elif kind == "link":
-        target.symlink_to(tmp_path / "elsewhere")
-    done = run(str(target))
-    assert done.exit_code == 2
-    assert "Error:" in done.output
-    assert "Traceback" not in done.output
 
 
 def test_an_empty_log_has_no_tokens(tmp_path):
     """An empty file is a session without messages."""
     (tmp_path / "log.jsonl").touch()
-    done = run(str(tmp_path / "log.jsonl"), "--tokenizer", "estimate")
-    assert done.exit_code == 0
-    assert "0 messages, 0 tokens" in done.output
-
-
-async def test_names_of_tools_are_shown_and_never_executed(tmp_path):
-    """Markup in a tool's name is printed as it is, and a control sequence in it does not reach the terminal."""
-    manager = PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate")
-    call = {"id": "c1", "tool": "[bold]grep[/bold]\x1b[31m", "arguments": {}}
-    await manager.add_message({"role": "user", "content": "go"})
-    await manager.add_message({"role": "assistant", "content": "", "tool_calls": [call]})
-    await manager.close()
-    done = run(str(tmp_path / "log.jsonl"), "--tokenizer", "estimate")
-    assert "[bold]grep[/bold]?[31m" in done.output
-    assert "\x1b" not in done.output
+    assert "0 messages, 0 tokens" in run("stats", str(tmp_path / "log.jsonl"), "--tokenizer", "estimate").output
 
 
 async def test_damage_is_said(path):
@@ -89,9 +51,7 @@ async def test_damage_is_said(path):
     lines = path.read_bytes().splitlines(keepends=True)
     lines[3] = lines[3][:40] + b"#" + lines[3][41:]
     path.write_bytes(b"".join(lines))
-    done = run(str(path), "--tokenizer", "estimate")
-    assert done.exit_code == 0
-    assert "1 finding of damage" in done.output
+    assert "1 finding of damage" in run("stats", str(path), "--tokenizer", "estimate").output
 
 
 MODEL = "claude-sonnet-4-5"
@@ -124,18 +84,20 @@ def billed(tmp_path: Path) -> Path:
 
 def test_cost_time_and_errors(billed: Path) -> None:
     """By model, cached tokens apart; a model without a price is named; time and cost by turn."""
-    done = run(str(billed), "--tokenizer", "estimate")
-    assert done.exit_code == 0, done.output
+    done = run("stats", str(billed), "--tokenizer", "estimate")
     assert max(map(len, done.output.splitlines())) <= 80
     whole = " ".join(done.output.split())
-    assert "2 turns in 35 s, 2 calls, 1 failed, 1 without a result" in whole
-    assert f"{MODEL} 1 1,500,000 33% 0% 100,000 4.65" in whole  # 3 + 0.15 + 1.50
-    assert "unknown-model 1 1,500,000 33% 0% 100,000 " in whole
-    assert "all 2 3,000,000 33% 0% 200,000 4.65" in whole
-    assert f"list prices in US dollars as of {PRICES_AS_OF}" in whole
-    assert "no price for 1 request" in whole
-    assert "bash 2 1 1 " in whole  # calls, results, failed
-    told = json.loads(run(str(billed), "--json").output)
+    shows(
+        whole,
+        "2 turns in 35 s, 2 calls, 1 failed, 1 without a result",
+        f"{MODEL} 1 1,500,000 33% 0% 100,000 4.65",
+        "unknown-model 1 1,500,000 33% 0% 100,000 ",
+        "all 2 3,000,000 33% 0% 200,000 4.65",
+        f"list prices in US dollars as of {PRICES_AS_OF}",
+        "no price for 1 request",
+        "bash 2 1 1 ",
+    )  # calls, results, failed
+    told = json.loads(run("stats", str(billed), "--json").output)
     assert told["cost"]["cost"] == pytest.approx(4.65)
     assert told["cost"]["prices_as_of"] == PRICES_AS_OF
     assert [turn["duration_s"] for turn in told["by_turn"]] == [5.0, 30.0]
@@ -146,19 +108,15 @@ def test_a_table_of_prices_can_be_given(billed: Path, tmp_path: Path) -> None:
     """It takes the place of the built-in prices, and one that cannot be read is an error in one line."""
     table = tmp_path / "prices.json"
     table.write_text(json.dumps({"unknown-model": {"input": 1, "output": 1, "cached": 0}}))
-    done = run(str(billed), "--prices", str(table))
-    assert "prices as given" in done.output
-    assert "5.75" in done.output  # 4.65 and 1.10
+    shows(run("stats", str(billed), "--prices", str(table)).output, "prices as given", "5.75")  # 4.65 and 1.10
     table.write_text("{")
-    done = run(str(billed), "--prices", str(table))
-    assert done.exit_code == 2
-    assert "Error: " in done.output
+    assert "Error: " in run("stats", str(billed), "--prices", str(table), code=2).output
 
 
 def test_hidden_requests_are_named(billed: Path) -> None:
     """What was spent on answers that a rewind hid is in the sum, and said."""
-    assert CliRunner().invoke(main, ["rewind", str(billed), "--to", "msg-1", "--yes"]).exit_code == 0
-    output = " ".join(run(str(billed)).output.split())
+    run("rewind", billed, "--to", "msg-1", "--yes")
+    output = " ".join(run("stats", str(billed)).output.split())
     assert "4.65 went to requests whose answers are no longer live" in output
 
 
@@ -170,8 +128,7 @@ def test_a_vocabulary_is_not_loaded_where_nothing_is_to_be_counted(
     monkeypatch.setattr(vocabularies, "_package_paths", lambda _: [str(path)])
     counter = named_counter("cl100k_base")
     assert counter.name == "cl100k_base"
-    done = run(str(path), "--tokenizer", "cl100k_base")
-    assert done.exit_code == 2
+    done = run("stats", str(path), "--tokenizer", "cl100k_base", code=2)
     assert "count with --tokenizer estimate" in " ".join(done.output.split())
     monkeypatch.setattr(vocabularies, "_package_paths", lambda _: [])
     assert named_counter("auto").name == "estimate"
@@ -190,10 +147,10 @@ def test_a_plan_of_another_program_is_no_error(tmp_path: Path) -> None:
     plans = (encode_control("plan", id="p", step={"a": 1}, cuts=3, **odd), encode_control("plan", id=["p"], step=None))
     path = tmp_path / "log.jsonl"
     path.write_bytes(b"".join(sealed([message, *plans])))
-    told = json.loads(run(str(path), "--json", "--tokenizer", "estimate").output)
+    told = json.loads(run("stats", str(path), "--json", "--tokenizer", "estimate").output)
     assert [plan["tokens_before"] for plan in told["plans"]] == [None, None]
-    done = run(str(path), "--tokenizer", "estimate")
-    assert (done.exit_code, done.exception) == (0, None)
+    done = run("stats", str(path), "--tokenizer", "estimate")
+    assert done.exception is None
     assert "compaction" in done.output
 
 
@@ -208,11 +165,11 @@ def test_it_says_which_tools_took_long(tmp_path: Path) -> None:
             stamp = f"2026-01-05T09:0{number}:{second:02}.000Z"
             bodies.append(encode_message(message, message_id=f"m{len(bodies)}", timestamp=stamp))
     write_sealed(tmp_path / "log.jsonl", bodies)
-    told = json.loads(run(str(tmp_path / "log.jsonl"), "--json", "--tokenizer", "estimate").output)
+    told = json.loads(run("stats", str(tmp_path / "log.jsonl"), "--json", "--tokenizer", "estimate").output)
     assert {name: tool["duration_s"] for name, tool in told["tools"].items()} == {"bash": 59.0, "grep": 2.0}
     assert [(call["place"], call["tool"], call["duration_s"]) for call in told["slowest"]] == [
         (1, "bash", 50.0),
         (5, "bash", 9.0),
         (3, "grep", 2.0),
     ]
-    assert "slowest at" in run(str(tmp_path / "log.jsonl"), "--tokenizer", "estimate").output
+    assert "slowest at" in run("stats", str(tmp_path / "log.jsonl"), "--tokenizer", "estimate").output

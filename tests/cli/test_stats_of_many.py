@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.log.record import encode_message
+from tests.support.commands import run
 from tests.support.logs import sealed
-from tests.support.sessions_of_a_home import TERMINAL, log_of, run, without_colours
+from tests.support.sessions_of_a_home import TERMINAL, log_of, without_colours
 
 MODEL = "claude-sonnet-4-5"
 
@@ -49,9 +50,7 @@ def session(log: Path, day: str, tokens: int, model: str = MODEL) -> None:
 
 
 def told(*arguments: str) -> Any:
-    done = run("stats", *arguments, "--json", "--tokenizer", "estimate")
-    assert done.exit_code == 0, done.output
-    return json.loads(done.output)
+    return json.loads(run("stats", *arguments, "--json", "--tokenizer", "estimate").output)
 
 
 def test_those_of_this_project_or_of_all() -> None:
@@ -97,9 +96,7 @@ def test_what_happened_since() -> None:
 )
 def test_the_text_is_harmless_and_fits(arguments: list[str]) -> None:
     """Names are shown as text; at 80 columns nothing is wider."""
-    done = run("stats", *arguments, "--tokenizer", "estimate", env=TERMINAL)
-    assert done.exit_code == 0, done.output
-    shown = without_colours(done.output)
+    shown = without_colours(run("stats", *arguments, "--tokenizer", "estimate", env=TERMINAL).output)
     assert "\x1b" not in shown
     assert shown.startswith(("3 sessions (1 of sub-agents), up to 2026-01-06 ", "2 sessions (1 of sub-agents), up to "))
     assert max(map(len, shown.splitlines()[1:])) <= 80
@@ -107,16 +104,13 @@ def test_the_text_is_harmless_and_fits(arguments: list[str]) -> None:
 
 @pytest.mark.parametrize("arguments", [["main", "--all"], ["--last", "--by", "day"], [], ["main", "--since", "1d"]])
 def test_one_session_or_many(arguments: list[str]) -> None:
-    done = run("stats", *arguments)
-    assert done.exit_code == 2
-    assert "or give --all, --by or --since" in " ".join(done.output.split())
+    assert "or give --all, --by or --since" in " ".join(run("stats", *arguments, code=2).output.split())
 
 
 def test_without_sessions_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    done = run("stats", "--by", "day")
-    assert (done.exit_code, "--all takes all projects" in done.output) == (2, True)
+    assert "--all takes all projects" in run("stats", "--by", "day", code=2).output
 
 
 def test_what_cannot_be_read_is_said() -> None:

@@ -4,35 +4,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from amplifier_module_context_persistent import AppendError, LogUnreadableError
-from amplifier_module_context_persistent.cli import main
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
+from tests.support.commands import run
 from tests.support.logs import STAMP, append, append_bodies, numbers
 from tests.support.postgres import TestServer
 
 POSTGRES_PAGE = Path(__file__).parents[2] / "docs" / "postgres.md"
 
 
-def init(*arguments: str) -> tuple[int, str]:
-    """Run the command; its exit code, and all that it printed."""
-    result = CliRunner().invoke(main, ["storage", "init", *arguments])
-    return result.exit_code, result.output
+def init(*arguments: str, code: int = 0) -> str:
+    """Run the command; all that it printed."""
+    return run("storage", "init", *arguments, code=code).output
 
 
 def test_tables_are_made_once(server: TestServer) -> None:
     """A second call changes nothing."""
     url = f"{server.server.get_uri()}&schema=made"
-    code, output = init(url)
-    assert (code, "created in the schema made" in output) == (0, True)
+    assert "created in the schema made" in init(url)
     log = PostgresLog(f"{url}#s")
     append(log, 1)
-    code, output = init(url)
-    assert (code, "were there" in output) == (0, True)
+    assert "were there" in init(url)
     assert numbers(log) == [1]
     log.close()
 
@@ -41,7 +37,7 @@ def test_a_role_can_append_and_not_delete(server: TestServer) -> None:
     """It may not change what is stored, either."""
     server.execute("create role agent login")
     url = f"{server.server.get_uri()}&schema=granted"
-    assert init(url, "--grant", "agent")[0] == 0
+    init(url, "--grant", "agent")
     as_agent = url.replace("postgres:@", "agent:@", 1)
     log = PostgresLog(f"{as_agent}#s")
     append(log, 1, 2)
@@ -62,8 +58,7 @@ def test_a_role_can_purge_and_not_change(server: TestServer) -> None:
     """It needs to delete rows, and to change none."""
     server.execute("create role cleaner login")
     url = f"{server.server.get_uri()}&schema=cleaned"
-    code, output = init(url, "--grant-purge", "cleaner")
-    assert (code, "purge" in output) == (0, True)
+    assert "purge" in init(url, "--grant-purge", "cleaner")
     location = f"{url.replace('postgres:@', 'cleaner:@', 1)}#s"
     log = PostgresLog(location)
     append(log, 1, 2)
@@ -78,8 +73,7 @@ def test_a_role_can_read_and_nothing_else(server: TestServer) -> None:
     """For who looks at sessions, and for backups."""
     server.execute("create role reader login")
     url = f"{server.server.get_uri()}&schema=shared"
-    code, output = init(url, "--grant-read", "reader")
-    assert (code, "read sessions" in output) == (0, True)
+    assert "read sessions" in init(url, "--grant-read", "reader")
     log = PostgresLog(f"{url}#s")
     append(log, 1)
     log.close()
@@ -94,13 +88,11 @@ def test_the_statements_are_printed_for_another_to_run(server: TestServer) -> No
     """Run by an owner, they make what `init` makes; the role then needs no right to create a schema."""
     server.execute("create role owner_of_tables login")
     url = f"{server.server.get_uri()}&schema=printed"
-    code, output = init(url, "--print-sql", "--grant-read", "owner_of_tables")
-    assert code == 0
-    assert init(url.replace("postgres:@", "owner_of_tables:@", 1))[0] == 2, "nothing was made, and it may make nothing"
+    output = init(url, "--print-sql", "--grant-read", "owner_of_tables")
+    init(url.replace("postgres:@", "owner_of_tables:@", 1), code=2)  # nothing was made, and it may make nothing
     server.execute("create schema printed authorization owner_of_tables")
     server.execute(f"set role owner_of_tables; {output}")
-    code, output = init(url.replace("postgres:@", "owner_of_tables:@", 1))
-    assert (code, "were there in the schema printed" in output) == (0, True)
+    assert "were there in the schema printed" in init(url.replace("postgres:@", "owner_of_tables:@", 1))
 
 
 def test_policies_keep_each_role_to_its_own_logs(server: TestServer) -> None:
@@ -109,7 +101,7 @@ def test_policies_keep_each_role_to_its_own_logs(server: TestServer) -> None:
     (recipe,) = [part for part in POSTGRES_PAGE.read_text().split("```") if "create policy" in part]
     for role in ("ann", "bob"):
         server.execute(f"create role {role} login")
-    assert init(url, "--grant", "ann", "--grant", "bob")[0] == 0
+    init(url, "--grant", "ann", "--grant", "bob")
     server.execute(recipe.removeprefix("sql"))
     logs = {}
     for role in ("ann", "bob"):
@@ -123,8 +115,7 @@ def test_policies_keep_each_role_to_its_own_logs(server: TestServer) -> None:
         assert (seen, lines) == ([(f"of-{role}",)], [(3,)])
         as_role = url.replace("postgres:@", f"{role}:@", 1)
         for _ in range(2):  # the second time what the first one kept
-            listed = CliRunner().invoke(main, ["list", "--all", "--storage", as_role])
-            assert (listed.exit_code, f"of-{role}" in listed.output) == (0, True)
+            assert f"of-{role}" in run("list", "--all", "--storage", as_role).output
         assert server.execute(f"set role {role}; select count(*) from context_persistent.glance") == [(1,)]
     server.execute("drop schema context_persistent cascade")
 
@@ -132,7 +123,7 @@ def test_policies_keep_each_role_to_its_own_logs(server: TestServer) -> None:
 def test_the_questions_of_the_page_are_answered(server: TestServer) -> None:
     """As they are printed in `docs/postgres.md`, whatever characters stand in messages."""
     url = f"{server.server.get_uri()}&schema=context_persistent"
-    assert init(url)[0] == 0
+    init(url)
     odd = ["plain \x00", "lone \ud800", "中文 größer" * 30, 'a "quote" \\u0000 \\']
     messages: list[dict[str, Any]] = [{"role": "user", "content": text} for text in odd]
     messages += [{"role": "assistant", "content": "", "tool_calls": calls} for calls in (
@@ -170,8 +161,7 @@ def test_older_tables_are_brought_to_this_version_under_a_running_session(server
     server.execute("update older.version set number = 2")
     append(log, 1)
     server.execute("update older.version set number = 1")
-    code, output = init(url)
-    assert (code, "from version 1 to 2" in output) == (0, True)
+    assert "from version 1 to 2" in init(url)
     append(log, 2)
     assert numbers(log) == [1, 2]
     assert server.execute("select owner, number from older.log, older.version") == [("postgres", 2)]
@@ -186,8 +176,8 @@ def test_what_cannot_be_done_is_said(server: TestServer) -> None:
         f"postgresql://u:{secret}@127.0.0.1:1/db",
         f"{server.server.get_uri()}&schema=A",
     ):
-        code, output = init(url)
-        assert (code, secret in output, output.count("Error")) == (2, False, 1)
+        output = init(url, code=2)
+        assert (secret in output, output.count("Error")) == (False, 1)
 
 
 def test_newer_tables_are_left_alone(server: TestServer) -> None:
@@ -195,5 +185,4 @@ def test_newer_tables_are_left_alone(server: TestServer) -> None:
     url = f"{server.server.get_uri()}&schema=newer"
     init(url)
     server.execute("update newer.version set number = 99")
-    code, output = init(url)
-    assert (code, "newer" in output) == (2, True)
+    assert "newer" in init(url, code=2)

@@ -18,10 +18,11 @@ from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.transcript import overview
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from fixtures.generate import generate_session
+from tests.support.commands import run, shows
 from tests.support.logs import append, append_bodies
 from tests.support.postgres import TestServer
 from tests.support.recorded_sessions import Recorded
-from tests.support.sessions_of_a_home import log_of, run
+from tests.support.sessions_of_a_home import log_of
 
 SECRET = "hunter" + "2"
 
@@ -37,13 +38,13 @@ async def both(storage: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> str
         await session.add(*messages[start : start + 20])
         await session.view()
     await session.manager.close()
-    assert run("copy", "s1", storage).exit_code == 0
+    run("copy", "s1", storage)
     return storage
 
 
 def assert_same(storage: str, *arguments: str) -> None:
     """A command prints the same and ends in the same way for a file and for its copy in a database."""
-    here, there = run(*arguments), run(*arguments, "--storage", storage)
+    here, there = run(*arguments, code=None), run(*arguments, "--storage", storage, code=None)
     location = location_of(storage, log_name("s1-long-enough", "."))
     assert there.output.replace(without_password(location), str(log_of("s1-long-enough"))) == here.output
     assert (there.exit_code, bool(there.output)) == (here.exit_code, True)
@@ -95,28 +96,26 @@ def test_sessions_are_listed(both: str) -> None:
     own = ("path", "modified_s", "open", "state")
     assert {key: here[key] for key in here if key not in own} == {key: file[key] for key in file if key not in own}
     found = run("list", "--all", "--storage", both).output
-    assert "s1-long-enough" in found
-    assert "s2" in found
-    assert "-other" in found
-    assert "only one of" in run("list", ".", "--storage", both).output
+    shows(found, "s1-long-enough", "s2", "-other")
+    assert "only one of" in run("list", ".", "--storage", both, code=2).output
 
 
 def test_the_environment_names_the_database(both: str) -> None:
     """A file's path still names a file."""
     os.remove(path := log_of("s1-long-enough"))
-    assert run("show", "s1").exit_code == 2
+    run("show", "s1", code=2)
     env = {"COLUMNS": "80", "NO_COLOR": "1", "AMPLIFIER_CONTEXT_STORAGE": both}
-    assert run("show", "s1", env=env).exit_code == 0
-    assert run("copy", "s1", path, env=env).exit_code == 0
-    assert run("show", path, env=env).exit_code == 0
+    run("show", "s1", env=env)
+    run("copy", "s1", path, env=env)
+    run("show", path, env=env)
 
 
 def test_a_location_is_a_name(both: str) -> None:
     """Wherever a session is asked for."""
     location = location_of(both, log_name("s1-long-enough", "."))
-    assert run("verify", location).exit_code == 0
+    run("verify", location)
     assert run("show", location).output == run("show", "s1").output
-    assert "after #" in run("show", both).output
+    assert "after #" in run("show", both, code=2).output
 
 
 def with_password(storage: str) -> str:
@@ -133,7 +132,7 @@ def with_password(storage: str) -> str:
 )  # fmt: skip
 def test_a_password_is_not_shown(both: str, arguments: list[str]) -> None:
     """Neither in what is printed nor in an error."""
-    done = run(*arguments, "--storage", with_password(both))
+    done = run(*arguments, "--storage", with_password(both), code=None)
     assert done.output
     assert SECRET not in done.output
     assert done.exit_code in (0, 2)
@@ -153,17 +152,16 @@ def test_what_is_missing_is_said(
     ):
         timeout_s = 0.2 if "localhost:1/" in storage else 60.0  # nobody listens there
         monkeypatch.setattr("amplifier_module_context_persistent.log.postgres.names.TIMEOUT_S", timeout_s)
-        done = run(*command, "--storage", storage)
-        assert (done.exit_code, said in " ".join(done.output.split())) == (2, True), done.output
+        done = run(*command, "--storage", storage, code=2)
+        assert said in " ".join(done.output.split()), done.output
         assert SECRET not in done.output
 
 
 def test_without_the_extra_the_commands_say_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """And everything else works."""
     monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
-    done = run("list", "--storage", "postgresql://h/db")
-    assert (done.exit_code, "pip install" in done.output) == (2, True)
-    assert run("list").exit_code == 0
+    assert "pip install" in run("list", "--storage", "postgresql://h/db", code=2).output
+    run("list")
 
 
 def test_a_session_can_be_followed(both: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,9 +177,7 @@ def test_a_session_can_be_followed(both: str, monkeypatch: pytest.MonkeyPatch) -
         log.close()
 
     monkeypatch.setattr("amplifier_module_context_persistent.cli.tail.time.sleep", appending)
-    done = run("tail", "s1", "-f", "-n", "1", "--storage", both)
-    assert done.exit_code == 130
-    assert "77" in done.output
+    assert "77" in run("tail", "s1", "-f", "-n", "1", "--storage", both, code=130).output
 
 
 def test_a_session_is_forked_and_rewound_there(both: str) -> None:
@@ -190,11 +186,10 @@ def test_a_session_is_forked_and_rewound_there(both: str) -> None:
     assert done["path"] == without_password(location_of(both, log_name("other", ".")))
     shown = run("show", "other", "--json", "--storage", both).output.splitlines()
     assert len(shown) >= done["messages"]
-    assert "already" in run("fork", "s1", "--session", "other", "--storage", both).output
+    assert "already" in run("fork", "s1", "--session", "other", "--storage", both, code=2).output
     done = run("rewind", "other", "--to", "1", "--yes", "--storage", both)
-    assert done.exit_code == 0, done.output
     assert len(run("show", "other", "--json", "--storage", both).output.splitlines()) < len(shown)
-    assert run("verify", "other", "--storage", both).exit_code == 0
+    run("verify", "other", "--storage", both)
 
 
 def test_a_session_is_imported_into_it(both: str, tmp_path: Path) -> None:
@@ -207,18 +202,16 @@ def test_a_session_is_imported_into_it(both: str, tmp_path: Path) -> None:
     source.write_text("".join(lines))
     assert json.loads(run("import", source, "--session", "new", "--json", "--storage", both).output)["added"] == 2
     assert "message 3" in run("show", "new", "--storage", both).output
-    assert "already" in run("import", source, "--session", "s1-long-enough", "--storage", both).output
+    assert "already" in run("import", source, "--session", "s1-long-enough", "--storage", both, code=2).output
 
 
 def test_a_purge_leaves_nothing_in_the_table(both: str, server: Any) -> None:
     """And says where bytes may still be."""
-    done = run("purge", "s1", "--everything", "--yes", "--storage", both)
-    assert done.exit_code == 0, done.output
-    assert "VACUUM" in done.output
+    assert "VACUUM" in run("purge", "s1", "--everything", "--yes", "--storage", both).output
     schema = both.rpartition("schema=")[2]
     assert server.execute(f"select count(*) from {schema}.record where line like '{{\"role\"%%'::bytea") == [(0,)]
     assert server.execute(f"select count(*) from {schema}.log") == [(1,)]
-    assert run("verify", "s1", "--storage", both).exit_code == 0
+    run("verify", "s1", "--storage", both)
 
 
 def calling(call_id: str, arguments: Any) -> dict[str, Any]:
@@ -259,15 +252,14 @@ async def test_one_question_finds_which_sessions_to_search(
         session = Recorded(log_of(f"s{number}"))
         await session.add(*messages)
         await session.manager.close()
-        assert run("copy", f"s{number}", storage).exit_code == 0
+        run("copy", f"s{number}", storage)
     opened: list[str] = []
     opens = search_module.open_transcript
     monkeypatch.setattr(search_module, "open_transcript", lambda path, **how: opened.append(path) or opens(path, **how))
     for arguments in SEARCHES:
-        here = run("search", *arguments, "--all", "--json", "--no-catalogue")
+        here = run("search", *arguments, "--all", "--json", "--no-catalogue", code=None)
         opened.clear()
-        there = run("search", *arguments, "--all", "--json", "--storage", storage)
-        assert there.exit_code == here.exit_code
+        there = run("search", *arguments, "--all", "--json", "--storage", storage, code=here.exit_code)
         lines = [[{**json.loads(line), "path": ""} for line in done.stdout.splitlines()] for done in (here, there)]
         assert sorted(lines[1], key=str) == sorted(lines[0], key=str), arguments
     assert len(opened) == 1  # of the absent word: a letter of its arguments is escaped
@@ -305,7 +297,7 @@ async def test_what_list_says_is_kept_in_the_database(storage: str, both: str, m
     log.close()
     grown = listed()
     assert (len(opened), grown["messages"]) == (1, first["messages"] + 1)
-    assert run("purge", "s1", "--everything", "--yes", "--storage", both).exit_code == 0
+    run("purge", "s1", "--everything", "--yes", "--storage", both)
     purged = listed()
     assert (len(opened), purged["messages"], purged["first_line"]) == (1, 0, "")
 
@@ -349,9 +341,7 @@ def test_old_sessions_are_pruned_there(both: str, monkeypatch: pytest.MonkeyPatc
         append(old, 2)
 
     monkeypatch.setattr("amplifier_module_context_persistent.cli.delete.ask", asked)
-    done = run("prune", "--older", "1d", "--storage", both)
-    assert done.exit_code != 0
-    assert "written to since" in done.output
+    assert "written to since" in run("prune", "--older", "1d", "--storage", both, code=1).output
     listed = json.loads(run("list", "--json", "--storage", both).output)["sessions"]
     assert {one["session"] for one in listed} == {"young", "old"}
     young.close()

@@ -21,9 +21,10 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.transcript.transcript import Transcript
+from tests.support.commands import run
 from tests.support.logs import append, append_bodies, body, reset_bodies, sealed
 from tests.support.messages import user
-from tests.support.sessions_of_a_home import lines_of, run, start, write
+from tests.support.sessions_of_a_home import lines_of, start, write
 
 
 class Followed:
@@ -62,16 +63,14 @@ def test_the_last_messages_are_shown(tmp_path: Path) -> None:
     path = write(tmp_path / "log.jsonl", [user(f"word {n}") for n in range(1, 31)])
 
     def shown(*arguments: str) -> list[int]:
-        done = run("tail", path, "--json", *arguments)
-        assert done.exit_code == 0, done.output
-        return [json.loads(line)["number"] for line in done.output.splitlines()]
+        return [json.loads(line)["number"] for line in run("tail", path, "--json", *arguments).output.splitlines()]
 
     assert shown() == list(range(21, 31))
     assert shown("-n", "2") == [29, 30]
     assert shown("-n", "99") == list(range(1, 31))
     assert shown("-n", "0") == []
     assert "[30] user" in run("tail", path).output
-    assert run("tail", path, "-n", "-1").exit_code == 2
+    run("tail", path, "-n", "-1", code=2)
 
 
 async def test_messages_are_printed_as_they_come(session: Any, followed: Followed) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.commands import run, shows
 from tests.support.messages import user
 from tests.support.recorded_sessions import Recorded
-from tests.support.sessions_of_a_home import run
 
 
 @pytest.fixture
@@ -67,12 +67,10 @@ async def test_every_message_of_the_history_is_shown_or_named(compacted: Recorde
 async def test_a_difference_shows_what_changed_alone(compacted: Recorded) -> None:
     """New messages, newly shortened ones and what was left out; nothing of what stayed."""
     output = run("view", compacted.path, "--diff").output
-    assert "beginning of the view" in output
-    assert "question 19" in output
+    shows(output, "beginning of the view", "question 19")
     assert "It is built." not in output or "newly dropped" in output
     first = run("view", compacted.path, "--request", "1", "--diff").output
-    assert "there is no request before this one" in first
-    assert "Build it." in first
+    shows(first, "there is no request before this one", "Build it.")
 
 
 async def test_it_says_why_a_message_is_shown(compacted: Recorded) -> None:
@@ -82,6 +80,5 @@ async def test_it_says_why_a_message_is_shown(compacted: Recorded) -> None:
     said = run("view", compacted.path, "--why", asked).output
     assert "Shown: people's words. A person's message is shortened before it goes" in said
     assert json.loads(run("view", compacted.path, "--why", asked, "--json").output)["why"] == said.splitlines()
-    unknown = run("view", compacted.path, "--why", "nobody")
-    assert unknown.exit_code == 2
+    unknown = run("view", compacted.path, "--why", "nobody", code=2)
     assert "no message of the history has the id nobody" in unknown.stderr

@@ -6,24 +6,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import PinError
-from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.log.record import encode_control
 from amplifier_module_context_persistent.paths import log_path
 from amplifier_module_context_persistent.transfer.fork import fork_session
+from tests.support import view_properties
 from tests.support.checker import assert_valid
+from tests.support.commands import run
 from tests.support.counters import count
 from tests.support.logs import assert_sound, body, sealed
 from tests.support.messages import answers, calls, user
 from tests.support.played_sessions import Session
 from tests.support.recorded_sessions import Recorded, assert_proved, controls
 from tests.support.scans import scan
-from tests.support.view_properties import batches, checked, examples, pauses, policies, run, stories
+from tests.support.view_properties import batches, checked, examples, pauses, policies, stories
 
 Message = dict[str, Any]
 
@@ -141,7 +141,7 @@ async def test_after_a_rewind_the_hidden_turn_in_progress_is_shown(session: Hidi
     await session.manager.hide(2)
     await session.manager.compact()
     await session.manager.close()
-    assert CliRunner().invoke(main, ["rewind", str(session.path), "--to", "2", "--yes"]).exit_code == 0
+    run("rewind", session.path, "--to", "2", "--yes")
     await session.restart()
     await session.manager.compact()
     assert await session.shown() == {1, 2}
@@ -172,9 +172,7 @@ async def test_the_commands(session: Hiding) -> None:
     ids = [message["metadata"]["message_id"] for message in await session.manager.get_messages()]
 
     def does(*words: str) -> str:
-        done = CliRunner().invoke(main, [words[0], str(session.path), *words[1:]])
-        assert done.exit_code == 0, done.output
-        return done.output
+        return run(words[0], session.path, *words[1:]).output
 
     assert "is hidden from views from the next plan" in does("hide", "2", "--reason", "a secret")
     assert "hidden already" in does("hide", ids[5])
@@ -185,16 +183,13 @@ async def test_the_commands(session: Hiding) -> None:
     assert await session.shown() == {1, 3, 4}
     await session.play(5, 5)
     assert "was hidden when the plan was made" in does("view", "--why", ids[4])
-    searched = CliRunner().invoke(main, ["search", "question 2", str(session.path)])
-    assert "question 2" in searched.output
+    assert "question 2" in run("search", "question 2", session.path).output
     page = session.path.with_name("page.html")
     does("report", "-o", str(page))
     assert "may be shown again" in does("show-again", "2")
     does("compact")
     assert await session.shown() == {1, 2, 3, 4, 5}
-    refused = CliRunner().invoke(main, ["hide", str(session.path), "5"])
-    assert refused.exit_code == 2
-    assert "in progress" in refused.output
+    assert "in progress" in run("hide", session.path, "5", code=2).output
 
 
 @examples(30)
@@ -214,7 +209,7 @@ def test_views_with_hidden_turns_are_valid(
                     await session.manager.hide(turn, hidden=hidden)
             await checked(session)
 
-    run(play)
+    view_properties.run(play)
 
 
 async def test_the_commands_take_the_last_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,9 +218,8 @@ async def test_the_commands_take_the_last_session(tmp_path: Path, monkeypatch: p
     session = Hiding(log_path(Config.load({}), session_id="s-1") or tmp_path)
     await session.play(1, 2)
     for command, said in (("hide", "Turn 1 is hidden"), ("show-again", "Turn 1 may be shown")):
-        done = CliRunner().invoke(main, [command, "--last", "1"])
-        assert said in done.output
-        assert CliRunner().invoke(main, [command]).exit_code == 2
+        assert said in run(command, "--last", "1").output
+        run(command, code=2)
 
 
 def hide(first: int, last: int, *, hidden: bool = True, name: str = "h") -> bytes:

@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from amplifier_module_context_persistent.cli.main import main
+from tests.support.commands import run
 from tests.support.messages import Message, user
 from tests.support.recorded_sessions import Recorded, assert_proved
 
@@ -55,8 +54,8 @@ async def test_history_and_search_do_not_have_them(tmp_path: Path) -> None:
     assert [message["role"] for message in history] == ["user", "assistant", "user"]
     assert not (await session.manager.recall(query="aside")).hits
     await session.manager.close()
-    assert CliRunner().invoke(main, ["search", "aside", str(session.path)]).exit_code == 1
-    assert CliRunner().invoke(main, ["search", "done", str(session.path)]).exit_code == 0
+    run("search", "aside", session.path, code=1)
+    run("search", "done", session.path)
 
 
 async def test_a_host_that_hands_its_history_back_changes_nothing(tmp_path: Path) -> None:

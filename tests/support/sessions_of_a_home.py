@@ -1,4 +1,4 @@
-"""Sessions under a home directory, as the host's command line keeps them, and runs of the command on them."""
+"""Sessions under a home directory, as the host's command line keeps them, and the command in a process of its own."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner, Result
-
-from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
+from tests.support.commands import PLAIN
 from tests.support.logs import sealed
 
 COMMAND = Path(sys.executable).with_name("context-persistent")
-PLAIN = {"COLUMNS": "80", "NO_COLOR": "1"}
 TERMINAL = {"COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 CALL = {"id": "call-1", "tool": "read_file", "arguments": {"path": "src/total.py"}}
@@ -51,11 +48,6 @@ def write(path: Path, messages: Sequence[Mapping[str, Any]] = CONVERSATION) -> P
 def log_of(session_id: str, working_dir: str | Path = ".") -> Path:
     """Where a session's log lies."""
     return Path.home() / ".amplifier" / "projects" / project_slug(working_dir) / "sessions" / session_id / LOG_NAME
-
-
-def run(*arguments: Any, env: Mapping[str, str] = PLAIN) -> Result:
-    """Run the command in this process."""
-    return CliRunner().invoke(main, [str(argument) for argument in arguments], env=dict(env))
 
 
 def start(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:

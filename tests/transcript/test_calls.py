@@ -13,9 +13,10 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.calls import NEAR, subject_of
 from amplifier_module_context_persistent.transcript.stats import outline
 from amplifier_module_context_persistent.transcript.transcript import Transcript
+from tests.support.commands import run
 from tests.support.counted_sessions import collect
 from tests.support.pages import read_page
-from tests.support.sessions_of_a_home import run, write
+from tests.support.sessions_of_a_home import write
 
 
 def call(*call_ids: str) -> dict[str, Any]:

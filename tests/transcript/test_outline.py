@@ -6,9 +6,6 @@ import random
 from itertools import chain
 from pathlib import Path
 
-from click.testing import CliRunner
-
-from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.messages.message import calls_of, result_id_of
 from amplifier_module_context_persistent.messages.metadata import first_line, is_human, timestamp_of
 from amplifier_module_context_persistent.messages.normalize import tokens_of
@@ -18,6 +15,7 @@ from amplifier_module_context_persistent.transcript.calls import duration_s, ins
 from amplifier_module_context_persistent.transcript.stats import TurnLine, outline
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from tests.support.busy_logs import lines, steps
+from tests.support.commands import run
 from tests.support.counted_sessions import CountedReads
 from tests.support.logs import write_file
 from tests.support.sessions_of_a_home import write
@@ -78,7 +76,7 @@ def test_beside_a_catalogue_only_the_first_messages_of_turns_are_read(tmp_path: 
     path = write(tmp_path / "log.jsonl", [{"role": "user", "content": "go"}, *answers] * 3)
     path.chmod(0o600)
     assert make_snapshot(str(path))
-    assert CliRunner().invoke(main, ["stats", str(path), "--tokenizer", "estimate"]).exit_code == 0
+    run("stats", path, "--tokenizer", "estimate")
     read = CountedReads()
     with Transcript(path, files=read) as transcript:
         found = outline(transcript, EstimateCounter())

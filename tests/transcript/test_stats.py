@@ -5,22 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.transcript.transcript import Transcript
+from tests.support.commands import run
 from tests.support.counted_sessions import MESSAGES, collected, counted_session
 
 
 @pytest.fixture
 async def path(tmp_path: Path) -> Path:
     return await counted_session(tmp_path / "context-messages.jsonl")
-
-
-def run(*arguments: str):
-    return CliRunner().invoke(main, ["stats", *arguments], env={"COLUMNS": "80", "NO_COLOR": "1"})
 
 
 async def test_tokens_are_counted_by_role_tool_and_turn(path):
@@ -73,6 +68,6 @@ async def test_receipts_tell_what_a_cache_could_hold(tmp_path):
     views = collected(tmp_path / "log.jsonl").views
     assert (views.requests, views.breaks) == (3, 2)
     assert (views.tokens, views.shared_tokens) == (first + second + third, first)
-    done = run(str(tmp_path / "log.jsonl"), "--tokenizer", "estimate")
+    done = run("stats", str(tmp_path / "log.jsonl"), "--tokenizer", "estimate")
     assert "3 views of" in done.output
     assert "2 views started a new prefix" in " ".join(done.output.split())
