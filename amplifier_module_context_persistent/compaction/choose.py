@@ -6,6 +6,7 @@ The same loop, upwards, fills the room that is left.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable
 
 from ..messages.elide import word_cut_for
 from .draft import MIN_SAVED_TOKENS, Draft
@@ -30,7 +31,8 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
         return False
     least_saved = MIN_SAVED_TOKENS if loss.stage < loss.stage.SHORTEN else 1
     offered = set(forms.offered(loss.stage) if positions is None else positions)
-    heap = _heap(loss, offered)
+    heap: list[tuple[float, int]] = []
+    _push(heap, loss, offered)
     taken = False
     while heap:
         if draft.fits(goal_tokens):
@@ -42,27 +44,23 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
         if best is None:
             heapq.heappop(heap)
             continue
-        if best[0] > price:  # it has grown since; another one may lose less now
+        if best[0] > price:
             heapq.heapreplace(heap, (best[0], position))
-            continue
+            if heap[0] != (best[0], position):  # it has grown since; another one may lose less now
+                continue
         taken = True
         forms.take(position, best[1])
-        if loss.took(position):
-            heap = _heap(loss, offered)
-            continue
-        near = [position] if best[1].entry is not None else [position - 1, position + 1]
-        for one in near:  # beside a gap a group frees more
-            if one in offered and draft.kept[one] and (price_now := loss.best(one)) is not None:
-                heapq.heappush(heap, (price_now[0], one))
+        near = [position] if best[1].entry is not None else [position - 1, position + 1]  # more is freed beside a gap
+        _push(heap, loss, offered.intersection([*near, *loss.took(position)]))
     draft.settle(least_saved)
     return taken
 
 
-def _heap(loss: Loss, positions: set[int]) -> list[tuple[float, int]]:
-    left = [position for position in positions if loss.draft.kept[position]]
-    heap = [(best[0], position) for position in left if (best := loss.best(position)) is not None]
-    heapq.heapify(heap)
-    return heap
+def _push(heap: list[tuple[float, int]], loss: Loss, positions: Iterable[int]) -> None:
+    """Put groups with the prices that they have now into the heap; higher ones that are in it do no harm."""
+    for position in positions:
+        if loss.draft.kept[position] and (best := loss.best(position)) is not None:
+            heapq.heappush(heap, (best[0], position))
 
 
 def use_room(draft: Draft) -> bool:

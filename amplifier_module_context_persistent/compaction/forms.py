@@ -7,6 +7,7 @@ estimated here; what a view shows in the end is counted exactly.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -49,7 +50,7 @@ class Forms:
         lengths = (chars * 5 // 2, chars, chars // 4 if chars // 4 >= LEAST_SHOWN_CHARS else 0, 0)
         self._lengths = [word_cut_for(length) for length in dict.fromkeys(lengths)]
         self._known: dict[int, list[Form]] = {}
-        self._tried: set[tuple[str, Cut]] = set()
+        self._tried: defaultdict[str, set[Cut]] = defaultdict(set)
 
     def holds(self, position: int) -> bool:
         """Whether a group is left out only when nothing else is left."""
@@ -70,11 +71,11 @@ class Forms:
             found.append(Form(None, GONE, max(1, draft.freed_by_leaving_out(position)), GONE_WORDS))
         for form in self._cuts(position) if bounds.cut[position] <= stage else ():
             entry, cut = form.entry, form.cut
-            if entry is None or (entry.id, cut) in self._tried:
+            if entry is None or cut in self._tried[entry.id]:
                 continue
             known, saved = draft.cuts.get(entry.id), form.saved - (entry.tokens - draft.tokens_of(entry))
             if saved >= MIN_SAVED_TOKENS and (known is None or cut.head_chars < known.head_chars):
-                found.append(form._replace(saved=saved))
+                found.append(form if saved == form.saved else form._replace(saved=saved))
         return found
 
     def with_lines(self, position: int, only: set[str], needed: frozenset[str]) -> Iterator[Form]:
@@ -88,21 +89,22 @@ class Forms:
                 continue
             places, whole = entry.terms.places, max(1, sum(entry.terms.text_chars))
             unique = only.intersection(places)
-            if known is not None and unique:
-                unique.intersection_update(entry.terms.shown(known))
+            if known is not None:
+                unique.intersection_update(entry.terms.shown(known, unique))
             for words, names in enumerate((unique, unique & needed), start=GONE_WORDS):
-                lines = tuple(sorted({places[name] for name in names}))
-                cut = Cut(0, 0, lines, whole_words=True, whole_characters=True)
-                chars = sum([last - first + 1 for _, first, last in cut.lines])
+                lines = {places[name] for name in names}
+                chars = sum([last - first + 1 for _, first, last in lines])
                 saved = tokens - entry.tokens * chars // whole - MARKER_TOKENS
-                if cut.lines and saved >= MIN_SAVED_TOKENS and (entry.id, cut) not in self._tried:
-                    yield Form(entry, cut, saved, words)
+                if lines and saved >= MIN_SAVED_TOKENS:
+                    cut = Cut(0, 0, tuple(sorted(lines)), whole_words=True, whole_characters=True)
+                    if cut not in self._tried[entry.id]:
+                        yield Form(entry, cut, saved, words)
 
     def take(self, position: int, form: Form) -> None:
         """Show a group in a form; a person's message takes its answer with it."""
         draft, entry = self._draft, form.entry
         if entry is not None:
-            self._tried.add((entry.id, form.cut))
+            self._tried[entry.id].add(form.cut)
             draft.cut_about(position, entry, form.cut, form.saved)
             return
         answer = draft.view.answers.get(position)
@@ -133,7 +135,7 @@ class Forms:
                 continue
             cut = word_cut_for(max(least, int(SMALLER * chars)) if chars > least else 0)
             saved = int(tokens * (1 - (cut.head_chars + cut.tail_chars) / chars))
-            if (entry.id, cut) not in self._tried:
+            if cut not in self._tried[entry.id]:
                 yield Form(entry, cut, max(1, saved), 1 if chars > least else 2)
 
 

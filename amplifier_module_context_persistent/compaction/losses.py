@@ -7,6 +7,7 @@ the older group, so that a plan can be made again (I4). To add one, derive from 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from itertools import chain
 from operator import itemgetter
 
@@ -44,9 +45,9 @@ class Loss:
         priced = [(self.of(position, form), form) for form in self.forms.of(position, self.stage)]
         return min(priced, key=itemgetter(0), default=None)
 
-    def took(self, position: int) -> bool:
-        """Take note that a group shows less; whether prices of other groups fell."""
-        return False
+    def took(self, position: int) -> Iterable[int]:
+        """Take note that a group shows less; the other groups whose prices fell by that."""
+        return ()
 
 
 class Largest(Loss):
@@ -109,16 +110,25 @@ class Least(Loss):
         view = draft.view
         self.needed = frozenset().union(*[view.groups[position].head.terms.used for position in view.calling])
         self.sealed = sealed
+        self._known: dict[int, tuple[tuple[int, int, int], tuple[float, Form] | None]] = {}
 
     def best(self, position: int) -> tuple[float, Form] | None:
-        """The cheapest form of a group, with its price."""
+        """The cheapest form of a group, with its price; looked for again where what it depends on has changed."""
         only = {name for name in self.shown[position] if self.counts[name] == 1}
-        age = 100 + (AGE - 1) * 100 * position // max(1, len(self.draft.view) - 1)
-        weight = age * SEALED if position < self.sealed else age
+        state = len(only), self.draft.sizes[position], self.draft.freed_by_leaving_out(position)
+        if position not in self._known or self._known[position][0] != state:
+            self._known[position] = state, self._cheapest(position, only)
+        found = self._known[position][1]
+        return (found[0] * SEALED, found[1]) if found is not None and position < self.sealed else found
+
+    def _cheapest(self, position: int, only: set[str]) -> tuple[float, Form] | None:
+        """The cheapest form of a group that alone shows some names, as if the provider had nothing in its cache."""
+        weight = 100 + (AGE - 1) * 100 * position // max(1, len(self.draft.view) - 1)
         found: tuple[float, Form] | None = None
         for form in chain(self.forms.of(position, self.stage), self.forms.with_lines(position, only, self.needed)):
             if found is None or form.words * weight < found[0] * form.saved:
-                worth = sum([NEEDED if name in self.needed else TERM for name in self.lost(position, form, only)])
+                lost = self.lost(position, form, only)
+                worth = TERM * len(lost) + (NEEDED - TERM) * len(lost & self.needed)
                 price = (form.words + worth) * weight / form.saved
                 if found is None or price < found[0]:
                     found = price, form
@@ -129,17 +139,18 @@ class Least(Loss):
         entry, draft = form.entry, self.draft
         if entry is None:
             return shown
-        lost = shown.intersection(entry.terms.lost(draft.cuts.get(entry.id), form.cut))
+        lost = shown.difference(entry.terms.shown(form.cut, shown))
         for other in draft.view.members[position] if lost else ():
             if other is not entry:
-                lost.difference_update(other.terms.shown(draft.cuts.get(other.id)))
+                lost.difference_update(other.terms.shown(draft.cuts.get(other.id), lost))
         return lost
 
-    def took(self, position: int) -> bool:
+    def took(self, position: int) -> Iterable[int]:
         """What it no longer shows counts once less; from the first change on the provider's cache spares nothing."""
         left = set(self.draft.shown_terms(position)) if self.draft.kept[position] else set[str]()
         self.counts.subtract(self.shown[position] - left)
         self.shown[position] = left
-        fell = position < self.sealed
+        self._known.pop(position, None)
+        fell = range(self.sealed if position < self.sealed else 0)
         self.sealed = 0 if fell else self.sealed
         return fell

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -79,26 +79,14 @@ class Terms:
     places: Mapping[str, Place] = field(default_factory=dict)
     """By term that a cut can take away, the line that has it first, or the piece of a long one."""
 
-    def shown(self, cut: Cut | None) -> tuple[str, ...]:
-        """The terms that a message shows when it is cut."""
-        if cut is None:
-            return self.names
-        shown = self.names[: bisect_right(self.needs, _reach(cut))]
-        return shown + self._in_lines(cut, len(shown)) if cut.lines else shown
-
-    def lost(self, before: Cut | None, after: Cut) -> tuple[str, ...]:
-        """The terms that a further cut takes away."""
-        end = len(self.names) if before is None else bisect_right(self.needs, _reach(before))
-        lost = self.names[bisect_right(self.needs, _reach(after)) : end]
-        if before is not None and before.lines:
-            lost = (*self._in_lines(before, end), *lost)
-        kept, place_of = set(after.lines), self.places.get
-        return tuple([name for name in lost if place_of(name) not in kept]) if kept else lost
-
-    def _in_lines(self, cut: Cut, after: int) -> tuple[str, ...]:
-        """The terms from a number on that the lines of a cut show."""
+    def shown(self, cut: Cut | None, among: set[str] | None = None) -> Collection[str]:
+        """The terms that a message shows when it is cut; of all, or of some."""
+        names = self.names if cut is None else self.names[: bisect_right(self.needs, _reach(cut))]
+        found = names if among is None else among.intersection(names)
+        if cut is None or not cut.lines:
+            return found
         lines, place_of = set(cut.lines), self.places.get
-        return tuple([name for name in self.names[after:] if place_of(name) in lines])
+        return {*found, *[name for name in (self.names if among is None else among) if place_of(name) in lines]}
 
 
 NO_TERMS = Terms()

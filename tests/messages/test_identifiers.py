@@ -42,8 +42,10 @@ def test_a_cut_shows_the_terms_of_head_and_tail():
     assert set(terms.shown(Cut(50, 50))) == {"first_name", "last_name"}
     assert terms.shown(Cut(12, 11)) == ("first_name",)
     assert terms.shown(Cut(5, 0)) == ()
-    assert set(terms.lost(None, Cut(50, 50))) == {"middle_name"}
-    assert set(terms.lost(Cut(50, 50), Cut(12, 11))) == {"last_name"}
+    some = {"middle_name", "last_name", "of_another"}
+    assert terms.shown(None, some) == {"middle_name", "last_name"}
+    assert terms.shown(Cut(50, 50), some) == {"last_name"}
+    assert terms.shown(Cut(12, 11), some) == set()
 
 
 def test_lines_that_a_cut_keeps_show_their_terms():
@@ -54,9 +56,8 @@ def test_lines_that_a_cut_keeps_show_their_terms():
     assert text[second[1] : second[2]] == "y = second_name"
     both, one = Cut(0, 0, (first, second)), Cut(0, 0, (second,))
     assert set(terms.shown(both)) == {"first_name", "second_name"}
-    assert set(terms.lost(None, both)) == {"third_name"}
-    assert set(terms.lost(both, one)) == {"first_name"}
-    assert set(terms.lost(one, Cut(0, 0))) == {"second_name"}
+    assert terms.shown(both, {"first_name", "third_name", "of_another"}) == {"first_name"}
+    assert terms.shown(one, {"first_name", "second_name"}) == {"second_name"}
 
 
 @given(st.lists(st.sampled_from(["plain", "some_name", "lib/other_name.py", "x" * 300, "\n", "é😀"]), max_size=80))
