@@ -20,18 +20,19 @@ def files_text(changed: Sequence[str], read: Sequence[str]) -> str:
         changed: paths of files that were changed, the newest last.
         read: paths of files that were read and not changed, the newest last.
     """
-    told = [path for path in dict.fromkeys(changed) if not any(_is_end(path, other) for other in changed)]
-    also = [path for path in dict.fromkeys(read) if not any(_is_end(path, other) for other in [*read, *told])]
-    also = [path for path in also if path not in told and not any(_is_end(other, path) for other in told)]
-    changed, read = told, also
-    directory = _shared_directory([*changed[-MOST_FILES:], *read[-MOST_FILES:]])
-    text = _sentence("changed", changed, directory) + _sentence("read", read, directory)
+    by_end = _ends(changed)
+    told = [path for path in dict.fromkeys(changed) if path not in by_end]
+    named = _ends([*read, *told]) | set(told)
+    also = [path for path in dict.fromkeys(read) if path not in named and _ends([path]).isdisjoint(told)]
+    directory = _shared_directory([*told[-MOST_FILES:], *also[-MOST_FILES:]])
+    text = _sentence("changed", told, directory) + _sentence("read", also, directory)
     return f"{text} Relative paths are below {directory}." if directory else text
 
 
-def _is_end(path: str, other: str) -> bool:
-    """Whether an absolute path may be named by its end; a name alone may be that of another file."""
-    return "/" in path and _is_absolute(other) and other.endswith(f"/{path}")
+def _ends(paths: Sequence[str]) -> set[str]:
+    """What absolute paths may also be named by: their ends, but not a name alone, which may be that of another file."""
+    ends = (path[at + 1 :] for path in paths if _is_absolute(path) for at in _slashes(path, 0))
+    return {end for end in ends if "/" in end}
 
 
 def _shared_directory(paths: Sequence[str]) -> str:
@@ -53,9 +54,9 @@ def _sentence(what: str, paths: Sequence[str], directory: str) -> str:
     return f" Files {what} in them: {named}{more}."
 
 
-def _slashes(path: str) -> list[int]:
-    """Where the slashes of an absolute path are that are not its first letter."""
-    return [at for at, letter in enumerate(path) if letter == "/" and at > 0]
+def _slashes(path: str, start: int = 1) -> list[int]:
+    """Where the slashes of a path are from a letter on."""
+    return [at for at, letter in enumerate(path[start:], start) if letter == "/"]
 
 
 def _is_absolute(path: str) -> bool:

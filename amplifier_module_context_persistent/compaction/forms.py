@@ -49,7 +49,7 @@ class Forms:
         chars = draft.config.truncate_chars
         lengths = (chars * 5 // 2, chars, chars // 4 if chars // 4 >= LEAST_SHOWN_CHARS else 0, 0)
         self._lengths = [word_cut_for(length) for length in dict.fromkeys(lengths)]
-        self._known: dict[int, list[Form]] = {}
+        self._known: dict[int, list[tuple[Entry, list[Form]]]] = {}
         self._tried: defaultdict[str, set[Cut]] = defaultdict(set)
 
     def holds(self, position: int) -> bool:
@@ -69,13 +69,13 @@ class Forms:
         found = []
         if bounds.leave[position] <= stage:
             found.append(Form(None, GONE, max(1, draft.freed_by_leaving_out(position)), GONE_WORDS))
-        for form in self._cuts(position) if bounds.cut[position] <= stage else ():
-            entry, cut = form.entry, form.cut
-            if entry is None or cut in self._tried[entry.id]:
-                continue
-            known, saved = draft.cuts.get(entry.id), form.saved - (entry.tokens - draft.tokens_of(entry))
-            if saved >= MIN_SAVED_TOKENS and (known is None or cut.head_chars < known.head_chars):
-                found.append(form if saved == form.saved else form._replace(saved=saved))
+        for entry, cuts in self._cuts(position) if bounds.cut[position] <= stage else ():
+            known, tried = draft.cuts.get(entry.id), self._tried[entry.id]
+            less = entry.tokens - draft.tokens_of(entry)
+            for form in cuts:
+                is_new = form.cut not in tried and (known is None or form.cut.head_chars < known.head_chars)
+                if is_new and form.saved - less >= MIN_SAVED_TOKENS:
+                    found.append(form._replace(saved=form.saved - less) if less else form)
         return found
 
     def with_lines(self, position: int, only: set[str], needed: frozenset[str]) -> Iterator[Form]:
@@ -88,7 +88,7 @@ class Forms:
             if not entry.id or tokens < MIN_SAVED_TOKENS + MARKER_TOKENS:
                 continue
             places, whole = entry.terms.places, max(1, sum(entry.terms.text_chars))
-            unique = only.intersection(places)
+            unique = only & places.keys()
             if known is not None:
                 unique.intersection_update(entry.terms.shown(known, unique))
             for words, names in enumerate((unique, unique & needed), start=GONE_WORDS):
@@ -112,14 +112,15 @@ class Forms:
         for one in gone:
             draft.drop(one)
 
-    def _cuts(self, position: int) -> list[Form]:
-        """The cuts of a group's messages, whatever was cut so far."""
+    def _cuts(self, position: int) -> list[tuple[Entry, list[Form]]]:
+        """A group's messages that may be cut, each with its cuts, whatever was cut so far."""
         found = self._known.get(position)
         if found is None:
             to, members = self._bounds.to.get(position), self._draft.view.members[position]
             texts: Iterable[Entry] = members if len(members) == 1 and to is not None else members[1:]
             longer = [cut for cut in self._lengths if to is None or cut.head_chars > to.head_chars]
-            found = [form for entry in texts if entry.id for form in _cuts_of(entry, [*longer, *([to] if to else ())])]
+            lengths = [*longer, *([to] if to else ())]
+            found = [(entry, list(_cuts_of(entry, lengths))) for entry in texts if entry.id]
             self._known[position] = found
         return found
 
