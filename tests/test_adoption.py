@@ -1,8 +1,8 @@
 """The page for adopting, using, updating and leaving the module, run step by step against a host.
 
-The commands are those of docs/host.md, in order. A stand-in for the host runs them always: it knows what they say and
-no more, so that the steps themselves are checked. The real host runs them where `AMPLIFIER_HOST` names its command and
-`AMPLIFIER_HOST_SETTINGS` a directory with its settings; else that test is skipped.
+The commands are those of docs/adoption.md, in order. A stand-in for the host runs them always: it knows what they say
+and no more, so that the steps themselves are checked. The real host runs them where `AMPLIFIER_HOST` names its command
+and `AMPLIFIER_HOST_SETTINGS` a directory with its settings; else that test is skipped.
 """
 
 import os
@@ -17,7 +17,7 @@ import pytest
 from tests.support.places import DOCS, ROOT
 
 STEP = re.compile(r"<!-- step: (\w+) -->\n```sh\n(.*?)```", re.DOTALL)
-STEPS = dict(STEP.findall((DOCS / "host.md").read_text("utf-8")))
+STEPS = dict(STEP.findall((DOCS / "adoption.md").read_text("utf-8")))
 
 STAND_IN = '''#!{python}
 """Knows the host's commands as the page has them: bundles over every session, one session, its transcript."""

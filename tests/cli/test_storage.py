@@ -14,7 +14,7 @@ from tests.support.commands import run
 from tests.support.logs import STAMP, append, append_bodies, numbers
 from tests.support.postgres import TestServer
 
-POSTGRES_PAGE = Path(__file__).parents[2] / "docs" / "postgres.md"
+POSTGRES_PAGE = Path(__file__).parents[2] / "docs" / "postgres_operations.md"
 
 
 def init(*arguments: str, code: int = 0) -> str:
@@ -96,7 +96,7 @@ def test_the_statements_are_printed_for_another_to_run(server: TestServer) -> No
 
 
 def test_policies_keep_each_role_to_its_own_logs(server: TestServer) -> None:
-    """The recipe of `docs/postgres.md`, as it is printed there."""
+    """The recipe of `docs/postgres_operations.md`, as it is printed there."""
     url = f"{server.server.get_uri()}&schema=context_persistent"
     (recipe,) = [part for part in POSTGRES_PAGE.read_text().split("```") if "create policy" in part]
     for role in ("ann", "bob"):
@@ -121,7 +121,7 @@ def test_policies_keep_each_role_to_its_own_logs(server: TestServer) -> None:
 
 
 def test_the_questions_of_the_page_are_answered(server: TestServer) -> None:
-    """As they are printed in `docs/postgres.md`, whatever characters stand in messages."""
+    """As they are printed in `docs/postgres_operations.md`, whatever characters stand in messages."""
     url = f"{server.server.get_uri()}&schema=context_persistent"
     init(url)
     odd = ["plain \x00", "lone \ud800", "中文 größer" * 30, 'a "quote" \\u0000 \\']

@@ -96,7 +96,7 @@ def test_its_terms_are_explained_where_they_first_stand() -> None:
         assert README.index(f"*{term}*") == re.search(rf"\*?\b{term}\b", README).start()  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/host.md", "bundle.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/adoption.md", "bundle.md"])
 def test_the_address_of_the_bundle_can_be_copied(page: str, tmp_path: Path) -> None:
     """No line is to be filled in: in a clone, the shell makes of each one a path or an address that is there."""
     text = (ROOT / page).read_text(encoding="utf-8")
