@@ -21,6 +21,7 @@ from amplifier_module_context_persistent.cli import list_
 from amplifier_module_context_persistent.transcript.overview import Overview, look_at
 from amplifier_module_context_persistent.transcript.sessions import SessionFile
 from tests.support.commands import run
+from tests.support.messages import fill
 from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, is_harmless, log_of, write
 from tests.support.terminals import Terminal, posix
 
@@ -254,8 +255,7 @@ def test_a_state_says_what_is_the_matter(state: str, written_bytes) -> None:
 async def test_an_open_session_is_told() -> None:
     """While a session has its log open, and no longer."""
     manager = PersistentContextManager(log_of("s1"), session_id="s1")
-    for message in CONVERSATION[:3]:
-        await manager.add_message(message)
+    await fill(manager, CONVERSATION[:3])
     told = listed()["s1"]
     if told["open"] is None:
         pytest.skip("this system does not tell which files are open")

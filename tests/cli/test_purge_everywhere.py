@@ -14,6 +14,7 @@ from amplifier_module_context_persistent.transfer.fork import fork_session
 from amplifier_module_context_persistent.transfer.import_ import import_session
 from tests.support.commands import run, shows
 from tests.support.logs import sealed
+from tests.support.messages import fill
 from tests.support.sessions_of_a_home import log_of, write
 
 KEY = "sk-leaked-0123456789"
@@ -103,8 +104,7 @@ def test_a_saved_torn_tail_is_searched() -> None:
 async def test_what_a_clear_or_a_rewind_hid_is_searched() -> None:
     """Each once, beside the live messages; --role chooses among messages, --tool does not go with it."""
     manager = PersistentContextManager(log_of("s1"))
-    for message in SAID:
-        await manager.add_message(message)
+    await fill(manager, SAID)
     await manager.clear()
     await manager.add_message({"role": "user", "content": f"again {KEY}"})
     await manager.close()

@@ -13,6 +13,7 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli.main import TABLE
 from tests.support.commands import run
+from tests.support.messages import fill
 from tests.support.places import DOCS
 from tests.support.sessions_of_a_home import CONVERSATION, log_of, write
 
@@ -82,8 +83,7 @@ async def write_sessions() -> None:
     paid = {"model": "claude-opus-4-5-20251101", "provider": "anthropic", "usage": usage}
     last = {"role": "assistant", "content": "KEY", "tool_calls": calls, "metadata": paid}
     manager = PersistentContextManager(log_of("5f2c-long"), max_tokens=100_000)
-    for message in [*CONVERSATION, *turns]:
-        await manager.add_message(message)
+    await fill(manager, [*CONVERSATION, *turns])
     await manager.get_messages_for_request()
     await manager.add_message(last)
     await manager.close()

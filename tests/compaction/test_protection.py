@@ -24,7 +24,7 @@ from amplifier_module_context_persistent.view.plan import SUMMARY_TAGS
 from amplifier_module_context_persistent.view.rules import tool_groups
 from tests.support.checker import assert_valid, same
 from tests.support.drafts import check_total, draft, kept
-from tests.support.messages import entries
+from tests.support.messages import entries, fill
 from tests.support.windows import Desk
 
 Message = dict[str, Any]
@@ -135,8 +135,7 @@ async def test_a_far_history_keeps_its_first_messages() -> None:
     """Also where a long history is planned for the first time, of which most is never looked at."""
     manager = InMemoryContextManager(tokenizer="estimate", max_tokens=4_000, protect_first=2)
     for number in range(300):
-        for message in turn(number):
-            await manager.add_message(message)
+        await fill(manager, turn(number))
     view = await manager.get_messages_for_request()
     history = await manager.get_messages()
     assert len(view) < 100

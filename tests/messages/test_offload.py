@@ -201,8 +201,7 @@ async def test_views_go_on_whatever_is_configured_later(session: Offloading) -> 
         await session.add(user(f"and {number}?"))
         await session.view()
     assert all(goes_on(before, after) for before, after in itertools.pairwise(session.views))
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    await session.prove()
 
 
 @pytest.mark.parametrize("boundary", ["line", "char"])
@@ -290,8 +289,7 @@ async def test_a_pin_shows_it_whole(session: Offloading) -> None:
             user(f"question {number} " + "word " * 80), {"role": "assistant", "content": f"answer {number}"}
         )
     assert TEXT[:20_000] not in [message["content"] for message in await session.view()]
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    await session.prove()
 
 
 async def test_a_body_in_an_offloaded_result_is_shown(session: Offloading) -> None:
@@ -303,8 +301,7 @@ async def test_a_body_in_an_offloaded_result_is_shown(session: Offloading) -> No
     session.views.append(await session.manager.get_messages_for_request_retaining(retain_contents=[body]))
     assert session.views[-1][2]["content"] == TEXT[:20_000] + body + TEXT[:20_000]
     assert await session.view() == ordinary
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    await session.prove()
 
 
 async def test_the_mark_is_a_part_of_the_record(session: Offloading) -> None:

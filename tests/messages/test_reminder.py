@@ -13,7 +13,7 @@ from amplifier_module_context_persistent import InMemoryContextManager, Persiste
 from amplifier_module_context_persistent.messages.metadata import as_reminder
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support.checker import assert_valid
-from tests.support.messages import CALLS, result, user
+from tests.support.messages import CALLS, fill, result, user
 from tests.support.recorded_sessions import Recorded, assert_proved, controls
 from tests.support.view_properties import goes_on
 
@@ -34,8 +34,7 @@ def wrapped(text: str) -> tuple[str, str]:
 
 async def manager_with(*messages: Message, **config: Any) -> InMemoryContextManager:
     manager = InMemoryContextManager(tokenizer="estimate", late_system="reminder", **config)
-    for message in messages:
-        await manager.add_message(message)
+    await fill(manager, messages)
     return manager
 
 
@@ -101,8 +100,7 @@ async def test_only_what_comes_behind_the_conversation_is_a_reminder() -> None:
 async def test_system_messages_stay_where_the_option_says_so() -> None:
     """They are shown as they are."""
     manager = InMemoryContextManager(tokenizer="estimate", late_system="system")
-    for message in (user("hello"), system("late")):
-        await manager.add_message(message)
+    await fill(manager, [user("hello"), system("late")])
     assert said(await manager.get_messages_for_request()) == [("user", "hello"), ("system", "late")]
 
 

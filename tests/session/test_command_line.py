@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.checker import assert_valid
 from tests.support.host_repair import diagnose, repair
-from tests.support.messages import Message, user
+from tests.support.messages import Message, fill, user
 from tests.support.resumed_sessions import calling, result, transcript_of
 
 OURS = {"durability": "write", "tokenizer": "estimate"}
@@ -196,15 +196,13 @@ async def test_cleared_is_cleared_whatever_is_resumed(line: CommandLine) -> None
 async def test_a_sub_session_is_resumed_by_replaying_its_transcript(line: CommandLine) -> None:
     """Message by message, with each resume; the history does not grow but by what is new."""
     manager = line.manager()
-    for message in (user("explore"), calling("c1"), result("c1"), says("found")):
-        await manager.add_message(message)
+    await fill(manager, [user("explore"), calling("c1"), result("c1"), says("found")])
     line.context = manager
     await line.save()
     await line.end()
     for number in range(3):
         line.context = line.manager()
-        for message in line.saved():
-            await line.context.add_message(message)
+        await fill(line.context, line.saved())
         assert len(await line.context.get_messages()) == 4 + 2 * number
         await line.turn(user(f"more {number}"), says(f"more found {number}"))
         await line.end()

@@ -12,12 +12,11 @@ from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.session.reconcile import CLOSING_TEXT
 from tests.support.checker import assert_valid, is_human
 from tests.support.histories import messages as any_histories
-from tests.support.messages import Message, user
+from tests.support.messages import Message, fill, user
 from tests.support.resumed_sessions import (
     SYSTEM,
     bytes_of,
     calling,
-    fill,
     first_session,
     open_manager,
     repaired,
@@ -184,15 +183,12 @@ async def test_a_purge_amid_a_replay_by_timestamps_changes_nothing(tmp_path: Pat
     stamps = [f"2026-01-05T09:00:{second:02}.000Z" for second in range(12)]
     given = [{"role": "user", "content": f"said {n}", "metadata": {"timestamp": t}} for n, t in enumerate(stamps)]
     async with PersistentContextManager(path) as manager:
-        for message in given:
-            await manager.add_message(message)
+        await fill(manager, given)
         held = [message["metadata"]["message_id"] for message in await manager.get_messages()]
     async with PersistentContextManager(path) as manager:
-        for message in given[:6]:
-            await manager.add_message(message)
+        await fill(manager, given[:6])
         purge_log(place_of(Path(path)), Purge(before=held[4]), now=lambda: stamps[0])
-        for message in given[6:]:
-            await manager.add_message(message)
+        await fill(manager, given[6:])
         await manager.add_message({"role": "user", "content": "new"})
         said = [message["content"] for message in await manager.get_messages()]
     assert said == [*(f"said {n}" for n in range(4, 12)), "new"]

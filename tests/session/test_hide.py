@@ -21,7 +21,7 @@ from tests.support.counters import count
 from tests.support.logs import assert_sound, body, sealed
 from tests.support.messages import answers, calls, user
 from tests.support.played_sessions import Session
-from tests.support.recorded_sessions import Recorded, assert_proved, controls
+from tests.support.recorded_sessions import Recorded, controls
 from tests.support.scans import scan
 from tests.support.view_properties import batches, checked, examples, pauses, policies, stories
 
@@ -74,9 +74,8 @@ async def test_a_hidden_turn_goes_with_the_next_plan_and_comes_back_with_another
     assert await session.shown() == {1, 2, 3, 4, 5}
     records = controls(session.path, "hide")
     assert [(record["hidden"], record.get("reason")) for record in records] == [(True, "a secret"), (False, None)]
-    await session.manager.close()
     assert_sound(str(session.path))
-    assert_proved(session.path, session.views)
+    await session.prove()
 
 
 async def test_the_view_says_how_much_is_gone_and_nothing_of_it(session: Hiding) -> None:

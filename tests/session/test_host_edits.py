@@ -11,7 +11,7 @@ from amplifier_core.testing import MockCoordinator
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.paths import LOG_NAME
-from tests.support.messages import Message, user
+from tests.support.messages import Message, fill, user
 from tests.support.real_sessions import Display
 from tests.support.resumed_sessions import transcript_of
 
@@ -51,8 +51,7 @@ async def host(tmp_path: Path) -> Host:
     async with host.open() as manager:
         for number in range(1, 4):
             messages: list[Message] = [user(f"question {number}"), {"role": "assistant", "content": f"answer {number}"}]
-            for message in messages:
-                await manager.add_message(message)
+            await fill(manager, messages)
     transcript = host.directory / "transcript.jsonl"
     transcript.write_text("{}\n", encoding="utf-8")
     os.utime(transcript, (NOW_S, NOW_S))

@@ -75,15 +75,14 @@ async def test_a_host_that_hands_its_history_back_changes_nothing(tmp_path: Path
 
 async def test_a_repair_by_the_host_keeps_the_order(tmp_path: Path) -> None:
     """A list with a result that the log lacks, put after its call, is taken, with the word that ends the turn."""
-    session = Recorded(tmp_path / "log.jsonl", max_tokens=100_000, keep_ephemerals=True)
-    call = {"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "tool": "run", "arguments": {}}]}
-    await session.add(user("go"), ASIDE, call, ASIDE, user("on"))
-    await session.view()
-    history = await session.manager.get_messages()
-    await session.restart()
-    result = {"role": "tool", "tool_call_id": "c1", "content": "interrupted"}
-    await session.manager.set_messages([*history[:2], result, *history[2:]])
-    roles = [message["role"] for message in await session.manager.get_messages()]
-    assert roles == ["user", "assistant", "tool", "assistant", "user"]
-    await session.view()
-    await session.manager.close()
+    async with Recorded(tmp_path / "log.jsonl", max_tokens=100_000, keep_ephemerals=True) as session:
+        call = {"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "tool": "run", "arguments": {}}]}
+        await session.add(user("go"), ASIDE, call, ASIDE, user("on"))
+        await session.view()
+        history = await session.manager.get_messages()
+        await session.restart()
+        result = {"role": "tool", "tool_call_id": "c1", "content": "interrupted"}
+        await session.manager.set_messages([*history[:2], result, *history[2:]])
+        roles = [message["role"] for message in await session.manager.get_messages()]
+        assert roles == ["user", "assistant", "tool", "assistant", "user"]
+        await session.view()

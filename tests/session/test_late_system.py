@@ -13,6 +13,7 @@ from amplifier_module_context_persistent.transfer.copy_log import copy_log
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from amplifier_module_context_persistent.transfer.import_ import import_session
 from tests.support.logs import STAMP, append_bodies
+from tests.support.messages import fill
 from tests.support.recorded_sessions import Recorded, assert_proved
 
 GO, RULE = {"role": "user", "content": "go"}, {"role": "system", "content": "Rule."}
@@ -97,6 +98,5 @@ async def test_copies_forks_and_imports_keep_it(tmp_path: Path) -> None:
 async def test_a_session_in_memory_shows_reminders() -> None:
     """It begins anew each time."""
     async with InMemoryContextManager(max_tokens=100_000) as manager:
-        for message in (GO, RULE):
-            await manager.add_message(message)
+        await fill(manager, [GO, RULE])
         assert shown(await manager.get_messages_for_request())[1] == AS_REMINDER

@@ -26,11 +26,10 @@ from amplifier_module_context_persistent import (
 from amplifier_module_context_persistent.log.base import Outcome, Prepare
 from amplifier_module_context_persistent.view.entry import Entry
 from tests.support.checker import assert_valid
-from tests.support.messages import Message, user
+from tests.support.messages import Message, fill, user
 from tests.support.resumed_sessions import (
     bytes_of,
     calling,
-    fill,
     open_manager,
     result,
     session_history,

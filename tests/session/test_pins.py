@@ -29,7 +29,7 @@ from tests.support.counters import count
 from tests.support.logs import assert_sound, body, reset_bodies, sealed
 from tests.support.messages import answers, calls, result, user
 from tests.support.played_sessions import Session
-from tests.support.recorded_sessions import Recorded, assert_proved, controls
+from tests.support.recorded_sessions import Recorded, controls
 from tests.support.scans import scan
 from tests.support.view_properties import INTERRUPTED, batches, checked, examples, pauses, policies, run, stories
 
@@ -78,9 +78,8 @@ async def test_a_pin_holds_its_whole_tool_group(session: Pinning) -> None:
     assert await session.shows(range(4))
     (record,) = controls(session.path, "pin")
     assert (record["message_id"], record["pinned"], record["reason"]) == (ids[2], True, "the specification")
-    await session.manager.close()
     assert_sound(str(session.path))
-    assert_proved(session.path, session.views)
+    await session.prove()
 
 
 async def test_what_was_left_out_before_comes_back_with_the_next_plan(session: Pinning) -> None:
@@ -93,8 +92,7 @@ async def test_what_was_left_out_before_comes_back_with_the_next_plan(session: P
     assert await session.view() == before
     await session.fill(20)
     assert await session.shows(range(1, 4))
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    await session.prove()
 
 
 async def test_a_call_that_comes_back_takes_no_later_calls_result(session: Pinning) -> None:
@@ -110,8 +108,7 @@ async def test_a_call_that_comes_back_takes_no_later_calls_result(session: Pinni
         await session.restart()
     assert await session.shows(range(1, 2))
     assert [m["content"] for m in session.views[-1] if m["role"] == "tool"] == [INTERRUPTED]
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    await session.prove()
 
 
 async def test_letting_go(session: Pinning) -> None:
@@ -139,9 +136,8 @@ async def test_the_pins_of_another_process_hold(session: Pinning) -> None:
     """As soon as they stand in the log."""
     ids = await session.begin()
     await session.view()
-    other = PersistentContextManager(session.path, **session.config)
-    await other.pin(ids[2])
-    await other.close()
+    async with PersistentContextManager(session.path, **session.config) as other:
+        await other.pin(ids[2])
     await session.fill()
     assert await session.shows(range(1, 4))
 

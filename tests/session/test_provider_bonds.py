@@ -29,33 +29,30 @@ async def turn(session: Recorded, maker: Any, number: int, family: str = "") -> 
 
 async def test_each_provider_gets_its_own_and_nothing_of_others(tmp_path: Path) -> None:
     """Who made what is known by the receipts, also in the next process; the log keeps all."""
-    session = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
-    for number in range(9):
-        await turn(session, provider(FAMILIES[number % 3]), number)
-        if number == 4:
-            await session.restart()
-    views = {name: await session.view(None, provider(name)) for name in FAMILIES}
-    for name, view in views.items():
-        kept = [at for at in range(18) if secret(name, at) in json.dumps(view)]
-        assert kept == [at for at in range(18) if FAMILIES[at // 2 % 3] == name]
-    history = json.dumps(await session.manager.get_messages())
-    assert all(secret(FAMILIES[at // 2 % 3], at) in history for at in range(18))
-    await session.restart()
-    assert {name: await session.view(None, provider(name)) for name in FAMILIES} == views
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    async with Recorded(tmp_path / "log.jsonl", max_tokens=100_000) as session:
+        for number in range(9):
+            await turn(session, provider(FAMILIES[number % 3]), number)
+            if number == 4:
+                await session.restart()
+        views = {name: await session.view(None, provider(name)) for name in FAMILIES}
+        for name, view in views.items():
+            kept = [at for at in range(18) if secret(name, at) in json.dumps(view)]
+            assert kept == [at for at in range(18) if FAMILIES[at // 2 % 3] == name]
+        history = json.dumps(await session.manager.get_messages())
+        assert all(secret(FAMILIES[at // 2 % 3], at) in history for at in range(18))
+        await session.restart()
+        assert {name: await session.view(None, provider(name)) for name in FAMILIES} == views
 
 
 async def test_a_switch_breaks_the_prefix_once(tmp_path: Path) -> None:
     """Between two switches every view is the one before it with what was appended; a return continues as well."""
-    session = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
-    for number, name in enumerate(["anthropic"] * 3 + ["openai"] * 3 + ["anthropic"] * 3):
-        await turn(session, provider(name), number)
-    views = session.views
-    broken = [at for at in range(1, 18) if views[at][: len(views[at - 1])] != views[at - 1]]
-    assert broken == [6, 12]
-    assert views[12][: len(views[5])] == views[5]
-    await session.manager.close()
+    async with Recorded(tmp_path / "log.jsonl", max_tokens=100_000) as session:
+        for number, name in enumerate(["anthropic"] * 3 + ["openai"] * 3 + ["anthropic"] * 3):
+            await turn(session, provider(name), number)
+        views = session.views
+        broken = [at for at in range(1, 18) if views[at][: len(views[at - 1])] != views[at - 1]]
+        assert broken == [6, 12]
+        assert views[12][: len(views[5])] == views[5]
 
 
 async def test_unsigned_thinking_stays_where_it_is_understood() -> None:
@@ -135,26 +132,24 @@ async def test_what_names_its_maker_needs_no_receipt(receipts: bool) -> None:
 
 async def test_no_chain_goes_on_over_a_plan(tmp_path: Path) -> None:
     """A provider that picks the last answer's id gets none from before a plan; the next answer begins a new chain."""
-    session = Recorded(tmp_path / "log.jsonl", max_tokens=4_000)
-    server, plans, before = ChainingProvider(), 0, set[str]()
-    for number in range(40):
-        await session.add(user(f"Question {number}. {FILLER}"))
-        view = await session.view(None, server)
-        made = len(controls(session.path, "plan"))
-        if made > plans:
-            plans, before = made, {f"resp_{n}" for n in range(1, server.number + 1)}
-        reply = server.complete(view)
-        assert server.continued[-1] not in before
-        assert not [m for m in view if (m.get("metadata") or {}).get("openai:response_id") in before]
-        await session.add(reply)
-        if number % 10 == 9:
-            await session.restart()
-    assert plans >= 3
-    assert server.continued.count(None) == plans + 1
-    stored = [m["metadata"].get("openai:response_id") for m in await session.manager.get_messages()]
-    assert [found for found in stored if found] == [f"resp_{n}" for n in range(1, 41)]
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    async with Recorded(tmp_path / "log.jsonl", max_tokens=4_000) as session:
+        server, plans, before = ChainingProvider(), 0, set[str]()
+        for number in range(40):
+            await session.add(user(f"Question {number}. {FILLER}"))
+            view = await session.view(None, server)
+            made = len(controls(session.path, "plan"))
+            if made > plans:
+                plans, before = made, {f"resp_{n}" for n in range(1, server.number + 1)}
+            reply = server.complete(view)
+            assert server.continued[-1] not in before
+            assert not [m for m in view if (m.get("metadata") or {}).get("openai:response_id") in before]
+            await session.add(reply)
+            if number % 10 == 9:
+                await session.restart()
+        assert plans >= 3
+        assert server.continued.count(None) == plans + 1
+        stored = [m["metadata"].get("openai:response_id") for m in await session.manager.get_messages()]
+        assert [found for found in stored if found] == [f"resp_{n}" for n in range(1, 41)]
 
 
 async def test_what_another_provider_made_is_left_out_and_proved(tmp_path: Path) -> None:

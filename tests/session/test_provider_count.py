@@ -14,7 +14,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.session import provider_count
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from fixtures.generate import generate_session
-from tests.support.messages import user
+from tests.support.messages import fill, user
 
 WINDOW = 40_000
 SESSION = list(generate_session(5, 60, mean_bytes=1_500))
@@ -51,8 +51,7 @@ class Provider:
 
 async def opened(path: Path, **config: Any) -> PersistentContextManager:
     manager = PersistentContextManager(path, tokenizer="estimate", durability="write", **config)
-    for message in SESSION:
-        await manager.add_message(message)
+    await fill(manager, SESSION)
     return manager
 
 

@@ -11,7 +11,7 @@ from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.answers import result
 from tests.support.messages import Message, user
 from tests.support.reasoning_rules import bound_of
-from tests.support.recorded_sessions import Recorded, assert_proved, controls
+from tests.support.recorded_sessions import Recorded, controls
 
 NEWER = SimpleNamespace(name="anthropic", default_model="claude-opus-5-5")
 OLDER = SimpleNamespace(name="anthropic", default_model="claude-opus-4-5")
@@ -51,8 +51,7 @@ async def test_reasoning_lasts_while_the_session_only_grows(session: Thinking, t
         await session.restart()
     await session.add(user("And?"))
     assert thoughts(await session.view(None, NEWER)) == [0, 1, 2, 3]
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    await session.prove()
     bounds = [receipt["bound"] for receipt in controls(session.path, "view")]
     assert bounds == [bound_of(view) for view in session.views]
     answers = [m for m in session.views[-1] if m["role"] == "assistant"]
@@ -78,8 +77,7 @@ async def test_another_system_prompt_ends_it_and_the_old_one_brings_it_back(sess
     assert thoughts(await session.view(None, NEWER)) == [1]
     texts.append("Be brief.")
     assert thoughts(await session.view(None, NEWER)) == [0]
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    await session.prove()
 
 
 async def test_a_switch_of_model_and_back_keeps_what_each_one_thought(session: Thinking) -> None:
@@ -90,8 +88,7 @@ async def test_a_switch_of_model_and_back_keeps_what_each_one_thought(session: T
     await session.add(user("And?"))
     assert thoughts(await session.view(None, NEWER)) == [0, 1, 4, 5]
     assert thoughts(await session.view(None, other)) == [2, 3]
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    await session.prove()
 
 
 async def test_a_plan_ends_it_and_what_is_thought_then_lasts(tmp_path: Path) -> None:
@@ -109,8 +106,7 @@ async def test_a_plan_ends_it_and_what_is_thought_then_lasts(tmp_path: Path) -> 
         if number % 7 == 6:
             await session.restart()
     assert plans >= 3
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    await session.prove()
 
 
 async def test_an_older_model_keeps_the_thinking_of_its_running_tool_loop(session: Thinking) -> None:
@@ -131,8 +127,7 @@ async def test_a_late_result_waits_for_the_next_plan(session: Thinking) -> None:
     await session.restart()
     assert await session.view(None, NEWER) == view
     await session.manager.compact()
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    await session.prove()
 
 
 async def test_a_result_that_no_request_missed_is_shown_at_once(session: Thinking) -> None:

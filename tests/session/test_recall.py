@@ -22,7 +22,7 @@ from amplifier_module_context_persistent.search.recall_page import RecallPage, W
 from amplifier_module_context_persistent.session import recall as lookup
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support import histories
-from tests.support.messages import words_of
+from tests.support.messages import fill, words_of
 from tests.support.view_properties import examples
 
 Message = dict[str, Any]
@@ -427,8 +427,7 @@ def test_i7_what_a_view_leaves_out_is_had_again(history: list[Message], budget: 
 
     async def check() -> None:
         manager = start(truncate_chars=cut, compact_threshold=0.5, target_usage=0.3)
-        for message in history:
-            await manager.add_message(message)
+        await fill(manager, history)
         try:
             view = await manager.get_messages_for_request(token_budget=budget)
         except ContextLengthError:

@@ -22,9 +22,9 @@ from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.fork import rewind_session
 from tests.support.checker import assert_valid
 from tests.support.host_repair import CLOSING, diagnose, repair
-from tests.support.messages import Message, user
+from tests.support.messages import Message, fill, user
 from tests.support.real_sessions import CORE_KEYS
-from tests.support.resumed_sessions import calling, fill, result, transcript_of, without_stamps
+from tests.support.resumed_sessions import calling, result, transcript_of, without_stamps
 from tests.support.stored_logs import place_of, stored_bytes
 
 IGNORED, TAKEN = "context:set_messages_ignored", "context:set_messages_taken"

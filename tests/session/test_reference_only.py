@@ -7,7 +7,7 @@ import pytest
 
 from amplifier_module_context_persistent import RecallError
 from tests.support.messages import Message, user
-from tests.support.recorded_sessions import Recorded, assert_proved
+from tests.support.recorded_sessions import Recorded
 
 ORIGINAL = "original " * 3_000
 TYPED = {**user("expanded"), "metadata": {"amplifier_public_message": {"blocks": [ORIGINAL]}, "legacy": "kept"}}
@@ -49,8 +49,7 @@ async def test_no_view_has_them(session: Recorded) -> None:
     assert [message["role"] for message in view if message["role"] != "system"][:1] == ["user"]
     assert [view[0]["content"], view[0]["metadata"]["legacy"]] == ["expanded", "kept"]
     assert "ran" in str(view)
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    await session.prove()
 
 
 async def test_a_row_between_request_and_answer_takes_no_reasoning(session: Recorded) -> None:

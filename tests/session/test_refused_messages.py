@@ -13,6 +13,7 @@ from amplifier_module_context_persistent import (
     RecordError,
 )
 from tests.support.checker import assert_valid
+from tests.support.messages import fill
 from tests.support.resumed_sessions import write_lines
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -77,8 +78,7 @@ async def test_a_log_that_holds_such_messages_is_read_and_replayed(tmp_path: Pat
         assert len(history) == 1 + len(REFUSED)
         view = await manager.get_messages_for_request()
         assert_valid(view)
-        for message in history:
-            await manager.add_message(message)
+        await fill(manager, history)
         assert await manager.get_messages() == history
 
 

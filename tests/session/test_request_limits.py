@@ -15,10 +15,10 @@ from amplifier_module_context_persistent.errors import RecallError
 from amplifier_module_context_persistent.session.tools import RecallTool
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support.checker import assert_valid
-from tests.support.messages import Message, user
+from tests.support.messages import Message, fill, user
 from tests.support.pictures import block, images_in, png, screenshot, shot
 from tests.support.played_sessions import Hooks
-from tests.support.recorded_sessions import Recorded, assert_proved, controls
+from tests.support.recorded_sessions import Recorded, controls
 
 CALL = {"id": "c", "tool": "look", "arguments": {}}
 LIMIT = 200_000
@@ -46,87 +46,80 @@ def breaks(views: list[list[Message]]) -> int:
 
 async def test_a_turn_of_screenshots_keeps_the_limit_of_bytes(tmp_path: Path) -> None:
     """The oldest go, rarely and many at once; the views of the next process are the same, and all are proved."""
-    session = Recorded(tmp_path / "log.jsonl", max_request_bytes=LIMIT, max_tokens=200_000)
-    views = await play(session)
-    assert max(map(size_of, views)) <= LIMIT
-    assert 1 <= breaks(views) <= 10
-    last = images_in(views[-1])
-    assert 5 <= len(last) < 60
-    assert last[-1] == screenshot(58, size_bytes=9_000)["source"]["data"]
-    before = await session.view()
-    await session.restart()
-    assert await session.view() == before
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    async with Recorded(tmp_path / "log.jsonl", max_request_bytes=LIMIT, max_tokens=200_000) as session:
+        views = await play(session)
+        assert max(map(size_of, views)) <= LIMIT
+        assert 1 <= breaks(views) <= 10
+        last = images_in(views[-1])
+        assert 5 <= len(last) < 60
+        assert last[-1] == screenshot(58, size_bytes=9_000)["source"]["data"]
+        before = await session.view()
+        await session.restart()
+        assert await session.view() == before
     assert [plan["dropped"] for plan in controls(session.path, "plan")] == [0] * len(controls(session.path, "plan"))
 
 
 async def test_what_was_left_out_is_recalled_byte_for_byte(tmp_path: Path) -> None:
     """By the reference that the view shows, as a block of the page, and as an image of the tool's result."""
-    session = Recorded(tmp_path / "log.jsonl", max_request_bytes=LIMIT, max_tokens=200_000)
-    view = (await play(session))[-1]
-    shown = images_in(view)
-    tool, recalled = RecallTool(session.manager), 0
-    for number in range(59):
-        image = screenshot(number, size_bytes=9_000)
-        if image["source"]["data"] in shown:
-            continue
-        (message,) = [m for m in view if m.get("tool_call_id") == f"c{number}"]
-        line = message["content"][1]["text"]
-        assert line.startswith("[image left out: image/png, 1280 x 720 px, 9,000 bytes; recall m")
-        reference = line.removesuffix("]").rpartition(" ")[2]
-        page = await session.manager.recall(reference)
-        assert page.media == (image,)
-        answer: ToolResult = await tool.execute({"reference": reference})
-        assert answer.content is not None
-        assert answer.content[1].model_dump(exclude_none=True) == image
-        recalled += 1
-    assert recalled == 59 - len(shown)
-    await session.manager.close()
+    async with Recorded(tmp_path / "log.jsonl", max_request_bytes=LIMIT, max_tokens=200_000) as session:
+        view = (await play(session))[-1]
+        shown = images_in(view)
+        tool, recalled = RecallTool(session.manager), 0
+        for number in range(59):
+            image = screenshot(number, size_bytes=9_000)
+            if image["source"]["data"] in shown:
+                continue
+            (message,) = [m for m in view if m.get("tool_call_id") == f"c{number}"]
+            line = message["content"][1]["text"]
+            assert line.startswith("[image left out: image/png, 1280 x 720 px, 9,000 bytes; recall m")
+            reference = line.removesuffix("]").rpartition(" ")[2]
+            page = await session.manager.recall(reference)
+            assert page.media == (image,)
+            answer: ToolResult = await tool.execute({"reference": reference})
+            assert answer.content is not None
+            assert answer.content[1].model_dump(exclude_none=True) == image
+            recalled += 1
+        assert recalled == 59 - len(shown)
 
 
 async def test_the_number_of_images_is_kept_too(tmp_path: Path) -> None:
     """Down to half of it at once."""
-    session = Recorded(tmp_path / "log.jsonl", max_images=10, max_tokens=200_000)
-    views = await play(session, 40)
-    counts = [len(images_in(view)) for view in views]
-    assert max(counts) == 10
-    assert counts[11] == 5
-    assert breaks(views) == 5
-    await session.manager.close()
+    async with Recorded(tmp_path / "log.jsonl", max_images=10, max_tokens=200_000) as session:
+        views = await play(session, 40)
+        counts = [len(images_in(view)) for view in views]
+        assert max(counts) == 10
+        assert counts[11] == 5
+        assert breaks(views) == 5
 
 
 async def test_images_of_finished_turns_go_before_those_of_the_turn_in_progress(tmp_path: Path) -> None:
     """What was just shown stays."""
-    session = Recorded(tmp_path / "log.jsonl", max_images=10, max_tokens=200_000)
-    await session.add(user("First."), *[m for n in range(8) for m in shot(n)], user("Second."))
-    await session.add(*[m for n in range(8, 14) for m in shot(n)])
-    wanted = [screenshot(n)["source"]["data"] for n in range(8, 14)]
-    assert images_in(await session.view()) == wanted
-    await session.manager.close()
+    async with Recorded(tmp_path / "log.jsonl", max_images=10, max_tokens=200_000) as session:
+        await session.add(user("First."), *[m for n in range(8) for m in shot(n)], user("Second."))
+        await session.add(*[m for n in range(8, 14) for m in shot(n)])
+        wanted = [screenshot(n)["source"]["data"] for n in range(8, 14)]
+        assert images_in(await session.view()) == wanted
 
 
 async def test_an_image_that_no_provider_takes_is_never_sent(tmp_path: Path) -> None:
     """One of an unknown type, or too large; what was sent before stays as it was."""
-    session = Recorded(tmp_path / "log.jsonl", max_tokens=200_000)
-    await session.add(user("Look."), *shot(0))
-    before = await session.view()
-    image = block(b"II*\0" + b"\1" * 50, "image/tiff")
-    large = block(png(9_000, 10, 100))
-    await session.add({"role": "assistant", "content": "Seen."}, {"role": "user", "content": [image, large]})
-    view = await session.view()
-    assert view[: len(before)] == before
-    lines = [one["text"] for one in view[-1]["content"]]
-    assert lines[0].startswith("[image 1 of 2 left out: image/tiff, 54 bytes; recall m")
-    assert lines[1].startswith("[image 2 of 2 left out: image/png, 9000 x 10 px, 100 bytes; recall m")
-    assert lines[1].endswith(" image=2]")
-    reference = lines[0].split()[-2]
-    assert (await session.manager.recall(reference, image=2)).media == (large,)
-    assert (await session.manager.recall(reference)).media == (image, large)
-    with pytest.raises(RecallError, match="no image 3; it has 2"):
-        await session.manager.recall(reference, image=3)
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    async with Recorded(tmp_path / "log.jsonl", max_tokens=200_000) as session:
+        await session.add(user("Look."), *shot(0))
+        before = await session.view()
+        image = block(b"II*\0" + b"\1" * 50, "image/tiff")
+        large = block(png(9_000, 10, 100))
+        await session.add({"role": "assistant", "content": "Seen."}, {"role": "user", "content": [image, large]})
+        view = await session.view()
+        assert view[: len(before)] == before
+        lines = [one["text"] for one in view[-1]["content"]]
+        assert lines[0].startswith("[image 1 of 2 left out: image/tiff, 54 bytes; recall m")
+        assert lines[1].startswith("[image 2 of 2 left out: image/png, 9000 x 10 px, 100 bytes; recall m")
+        assert lines[1].endswith(" image=2]")
+        reference = lines[0].split()[-2]
+        assert (await session.manager.recall(reference, image=2)).media == (large,)
+        assert (await session.manager.recall(reference)).media == (image, large)
+        with pytest.raises(RecallError, match="no image 3; it has 2"):
+            await session.manager.recall(reference, image=3)
 
 
 async def test_a_providers_own_limits_hold() -> None:
@@ -178,8 +171,7 @@ async def test_it_is_told_as_a_compaction() -> None:
     manager = InMemoryContextManager(coordinator=coordinator, max_images=2, tokenizer="estimate")
     await manager.add_message(user("Look."))
     for number in range(3):
-        for message in shot(number):
-            await manager.add_message(message)
+        await fill(manager, shot(number))
     await manager.get_messages_for_request()
     (told,) = hooks.named("context:compaction")
     assert (told["left_out_media"], told["dropped_messages"], told["before_messages"]) == (2, 0, 7)
@@ -206,15 +198,13 @@ async def test_images_in_ephemeral_messages_count_and_give_way(tmp_path: Path) -
 
 async def test_a_newest_group_of_images_that_no_plan_can_fit_loses_them(tmp_path: Path) -> None:
     """Their tokens alone pass the budget: all but the newest go before the request is refused, but no person's."""
-    session = Recorded(tmp_path / "log.jsonl", max_tokens=10_000)
-    content = [screenshot(number, width=2_000, height=2_000) for number in range(12)]
-    await session.add(user("Look."), {"role": "assistant", "content": "", "tool_calls": [CALL]})
-    await session.add({"role": "tool", "tool_call_id": "c", "name": "look", "content": content})
-    assert images_in(await session.view()) == [content[-1]["source"]["data"]]
-    await session.restart()
-    assert images_in(await session.view()) == [content[-1]["source"]["data"]]
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    async with Recorded(tmp_path / "log.jsonl", max_tokens=10_000) as session:
+        content = [screenshot(number, width=2_000, height=2_000) for number in range(12)]
+        await session.add(user("Look."), {"role": "assistant", "content": "", "tool_calls": [CALL]})
+        await session.add({"role": "tool", "tool_call_id": "c", "name": "look", "content": content})
+        assert images_in(await session.view()) == [content[-1]["source"]["data"]]
+        await session.restart()
+        assert images_in(await session.view()) == [content[-1]["source"]["data"]]
     manager = InMemoryContextManager(max_tokens=1_200, tokenizer="estimate")
     await manager.add_message({"role": "user", "content": content[:2]})
     with pytest.raises(ContextLengthError):  # what a person said last is never compacted

@@ -14,7 +14,7 @@ from tests.support.checker import assert_valid
 from tests.support.counters import count
 from tests.support.enforcing_provider import Answer, EnforcingProvider, Service
 from tests.support.histories import IMAGE_DATA
-from tests.support.messages import Message, calls, user
+from tests.support.messages import Message, calls, fill, user
 from tests.support.real_sessions import texts
 
 IMAGE = {"type": "base64", "media_type": "image/png", "data": IMAGE_DATA}
@@ -32,8 +32,7 @@ async def test_a_result_of_text_and_image_blocks_comes_back_as_it_was_given(tmp_
     """From the log after a restart, in views, and as core reads a message."""
     result = rich_result("c1", "a page")
     async with PersistentContextManager(tmp_path / "log.jsonl") as manager:
-        for message in (user("look"), calls("c1"), result):
-            await manager.add_message(message)
+        await fill(manager, [user("look"), calls("c1"), result])
     async with PersistentContextManager(tmp_path / "log.jsonl") as manager:
         history, view = await manager.get_messages(), await manager.get_messages_for_request()
     assert history[2]["content"] == view[2]["content"] == result["content"]

@@ -6,7 +6,7 @@ import pytest
 
 from amplifier_module_context_persistent import ConfigError, PersistentContextManager
 from tests.support.checker import assert_valid
-from tests.support.messages import user
+from tests.support.messages import fill, user
 from tests.support.postgres import TestServer
 
 
@@ -49,8 +49,7 @@ async def test_two_managers_share_a_session(storage: str) -> None:
             await (one, other)[number % 2].add_message(user(f"message {number}"))
         stored = await one.get_messages()
         assert texts(stored) == [f"message {number}" for number in range(6)]
-        for message in stored:
-            await other.add_message(message)
+        await fill(other, stored)
         assert await other.get_messages() == stored
         assert_valid(await other.get_messages_for_request())
 

@@ -8,7 +8,7 @@ import pytest
 
 from amplifier_module_context_persistent import LogCreateError, LogError
 from tests.support.checker import assert_valid, prefix_breaks
-from tests.support.messages import Message, user
+from tests.support.messages import Message, fill, user
 from tests.support.real_sessions import (
     SECRET,
     Display,
@@ -23,7 +23,6 @@ from tests.support.real_sessions import (
 from tests.support.resumed_sessions import (
     bytes_of,
     calling,
-    fill,
     first_session,
     open_manager,
     result,
@@ -251,8 +250,7 @@ async def test_what_a_host_gives_as_id_and_time_is_kept(path: Path) -> None:
     await manager.get_messages_for_request()
     await manager.close()
     manager = open_manager(path)
-    for message in before:
-        await manager.add_message(message)
+    await fill(manager, before)
     stored = await manager.get_messages()
     assert stored == before
     assert [m["metadata"]["given_message_id"] for m in stored] == [7, ""]

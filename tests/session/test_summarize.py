@@ -186,13 +186,12 @@ async def test_a_summary_survives_a_restart(tmp_path: Path) -> None:
     manager = PersistentContextManager(tmp_path / "log.jsonl", **CONFIG)
     view = await until_summarized(manager, provider)
     await manager.close()
-    again = PersistentContextManager(tmp_path / "log.jsonl", **CONFIG)
-    assert await again.get_messages_for_request(provider=provider) == view
-    assert len(provider.asked) == 1
-    provider.fails = RuntimeError("down")
-    third = await until_summarized(again, provider, times=2)
-    assert "summary 1" in summaries(third)[0]
-    await again.close()
+    async with PersistentContextManager(tmp_path / "log.jsonl", **CONFIG) as again:
+        assert await again.get_messages_for_request(provider=provider) == view
+        assert len(provider.asked) == 1
+        provider.fails = RuntimeError("down")
+        third = await until_summarized(again, provider, times=2)
+        assert "summary 1" in summaries(third)[0]
 
 
 FAILURES = [

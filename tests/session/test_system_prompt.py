@@ -9,7 +9,7 @@ import pytest
 from amplifier_core.testing import MockCoordinator
 
 from amplifier_module_context_persistent import PersistentContextManager
-from tests.support.messages import Message, user
+from tests.support.messages import Message, fill, user
 
 pytestmark = pytest.mark.usefixtures("each_log")
 
@@ -29,8 +29,7 @@ class Sessions:
         coordinator.hooks.register(RESTORED, self._keep, name="restored")
         options = {"parent_id": "parent", "session_id": "child", "storage_path": self.path, **options}
         async with PersistentContextManager(coordinator=coordinator, tokenizer="estimate", **options) as manager:
-            for message in messages:
-                await manager.add_message(message)
+            await fill(manager, messages)
             if prompt is not None:
 
                 async def factory() -> str:

@@ -14,6 +14,7 @@ from amplifier_core.testing import MockCoordinator
 from amplifier_module_context_persistent import PersistentContextManager, mount
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from fixtures.generate import generate_session
+from tests.support.messages import fill
 from tests.support.places import TRANSCRIPTS
 
 SESSIONS = sorted(TRANSCRIPTS.glob("session-*.jsonl"))
@@ -92,8 +93,7 @@ async def test_a_disabled_meter_leaves_the_budget_alone(tmp_path):
     """With token_meter: estimate the provider's larger counts change no view."""
     manager, readings = await open_manager(tmp_path / "log.jsonl", token_meter="estimate")
     provider = Provider(30_000)
-    for message in generate_session(7, 60, mean_bytes=1_900):
-        await manager.add_message(message)
+    await fill(manager, generate_session(7, 60, mean_bytes=1_900))
     before = await manager.get_messages_for_request(provider=provider)
     await manager.on_llm_response(response(29_000))
     assert await manager.get_messages_for_request(provider=provider) == before
@@ -174,8 +174,7 @@ async def test_a_refused_view_makes_the_next_one_smaller_once(tmp_path):
     """Behind a provider's ContextLengthError the next view is planned well below the refused one, once per refusal."""
     path, provider = tmp_path / "log.jsonl", Provider(1_000_000)
     manager, readings = await open_manager(path)
-    for message in generate_session(8, 200, mean_bytes=1_900):
-        await manager.add_message(message)
+    await fill(manager, generate_session(8, 200, mean_bytes=1_900))
     refused = provider.count(await manager.get_messages_for_request(provider=provider))
     await manager.on_provider_error(refusal(error={"type": "RateLimitError"}))
     assert provider.count(await manager.get_messages_for_request(provider=provider)) == refused
@@ -196,8 +195,7 @@ async def test_a_refusal_of_something_else_teaches_nothing(tmp_path):
     """An overflow in a call of another provider, or after the answer, leaves the views as they are."""
     manager, readings = await open_manager(tmp_path / "log.jsonl")
     provider = Provider(100_000)
-    for message in generate_session(9, 40, mean_bytes=1_900):
-        await manager.add_message(message)
+    await fill(manager, generate_session(9, 40, mean_bytes=1_900))
     view = await manager.get_messages_for_request(provider=provider)
     await manager.on_provider_error(refusal("another"))
     assert await manager.get_messages_for_request(provider=provider) == view

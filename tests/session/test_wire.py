@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.answers import provider
 from tests.support.checker import assert_valid, check_view
 from tests.support.logs import STAMP, append_bodies
-from tests.support.messages import Message, user
+from tests.support.messages import Message, fill, user
 from tests.support.recorded_sessions import Recorded, assert_proved, controls
 from tests.support.request_checker import limit_violations, wire_violations
 from tests.support.view_properties import examples
@@ -47,8 +47,7 @@ def ids_in(view: list[Message]) -> tuple[list[str], list[str]]:
 
 async def view_of(*messages: Message, family: str = "", **options: Any) -> list[Message]:
     async with InMemoryContextManager(max_tokens=100_000, **options) as manager:
-        for message in messages:
-            await manager.add_message(message)
+        await fill(manager, messages)
         view = await manager.get_messages_for_request(provider=provider(family) if family else None)
         assert await manager.get_messages() != []
         assert_valid(view)
@@ -74,13 +73,12 @@ async def test_half_a_surrogate_pair_becomes_the_sign_for_it(family: str) -> Non
 async def test_history_is_not_altered(tmp_path: Path) -> None:
     """What views show otherwise is in the log as it was given."""
     given_messages = [user("caf\udce9"), calls("a.b", tool="str replace"), result("a.b")]
-    session = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
-    await session.add(*copy.deepcopy(given_messages))
-    await session.view()
-    await session.restart()
-    history = await session.manager.get_messages()
-    assert [{k: v for k, v in message.items() if k != "metadata"} for message in history] == given_messages
-    await session.manager.close()
+    async with Recorded(tmp_path / "log.jsonl", max_tokens=100_000) as session:
+        await session.add(*copy.deepcopy(given_messages))
+        await session.view()
+        await session.restart()
+        history = await session.manager.get_messages()
+        assert [{k: v for k, v in message.items() if k != "metadata"} for message in history] == given_messages
 
 
 @pytest.mark.parametrize(
@@ -160,44 +158,39 @@ async def test_system_text_of_a_factory_is_text() -> None:
 
 async def test_a_view_that_ends_with_an_answer_gets_a_line_that_stays(tmp_path: Path) -> None:
     """Newer Claude models take no prefill; the next views go on from there, also in the next process."""
-    session = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
-    await session.add(user("go"), says("One."))
-    first = await session.view()
-    assert first[-1] == {"role": "user", "content": LINE, "metadata": {"source": "context-compaction"}}
-    assert await session.view() == first
-    await session.add(says("Two."))
-    second = await session.view()
-    assert second[: len(first)] == first
-    await session.add(user("And?"))
-    third = await session.view()
-    assert third[: len(second)] == second
-    assert [message["content"] for message in third] == ["go", "One.", LINE, "Two.", LINE, "And?"]
-    await session.restart()
-    assert await session.view() == third
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    async with Recorded(tmp_path / "log.jsonl", max_tokens=100_000) as session:
+        await session.add(user("go"), says("One."))
+        first = await session.view()
+        assert first[-1] == {"role": "user", "content": LINE, "metadata": {"source": "context-compaction"}}
+        assert await session.view() == first
+        await session.add(says("Two."))
+        second = await session.view()
+        assert second[: len(first)] == first
+        await session.add(user("And?"))
+        third = await session.view()
+        assert third[: len(second)] == second
+        assert [message["content"] for message in third] == ["go", "One.", LINE, "Two.", LINE, "And?"]
+        await session.restart()
+        assert await session.view() == third
 
 
 async def test_no_line_comes_between_what_no_view_ended_with(tmp_path: Path) -> None:
     """A turn that ends and is followed by a person's word has none."""
-    session = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
-    await session.add(user("go"))
-    await session.view()
-    await session.add(says(), user("And?"))
-    view = await session.view()
-    assert LINE not in json.dumps(view)
-    await session.manager.close()
+    async with Recorded(tmp_path / "log.jsonl", max_tokens=100_000) as session:
+        await session.add(user("go"))
+        await session.view()
+        await session.add(says(), user("And?"))
+        view = await session.view()
+        assert LINE not in json.dumps(view)
 
 
 @pytest.mark.parametrize("first", [user(" "), {"role": "system", "content": "Be brief."}], ids=["blank", "system"])
 async def test_the_line_stays_where_what_comes_next_is_not_shown_after_it(first: Message) -> None:
     """The next message that is, comes after the line."""
     async with InMemoryContextManager(max_tokens=100_000, late_system="system") as manager:
-        for message in (user("go"), says()):
-            await manager.add_message(message)
+        await fill(manager, [user("go"), says()])
         before = await manager.get_messages_for_request()
-        for message in (first, user("on")):
-            await manager.add_message(message)
+        await fill(manager, [first, user("on")])
         after = await manager.get_messages_for_request()
     assert [message["content"] for message in before] == ["go", "Done.", LINE]
     shown = [message["content"] for message in after if message["role"] != "system"]
@@ -219,9 +212,8 @@ async def test_a_fork_keeps_the_line(tmp_path: Path) -> None:
     view = await session.view()
     await session.manager.close()
     forked = fork_session(session.path, path=tmp_path / "fork.jsonl")
-    other = Recorded(Path(forked.path), max_tokens=100_000)
-    assert [message["content"] for message in await other.view()] == [message["content"] for message in view]
-    await other.manager.close()
+    async with Recorded(Path(forked.path), max_tokens=100_000) as other:
+        assert [message["content"] for message in await other.view()] == [message["content"] for message in view]
 
 
 # -- sessions from before there were such rules ------------------------------------------------------------------------
@@ -243,45 +235,39 @@ OLD = [user("go"), calls("a.b", LONG + "1", tool="str replace"), result("a.b"), 
 async def test_an_old_session_goes_on_as_it_was_sent_until_its_next_plan(tmp_path: Path, family: str) -> None:
     """Where nobody knows that the provider refuses it, and but for what nobody can encode."""
     old_log(tmp_path / "log.jsonl", *OLD)
-    session = Recorded(tmp_path / "log.jsonl", max_tokens=4_000)
-    view = await session.view(None, provider(family) if family else None)
-    assert ids_in(view)[0] == ["a.b", LONG + "1"]
-    assert view[1]["tool_calls"][0]["tool"] == "str replace"
-    assert view[-1]["content"] == "caf\ufffd"
-    await session.add(*[user(f"{number} " + "word " * 300) for number in range(20)])
-    view = await session.view(None, provider(family) if family else None)
-    assert len(controls(session.path, "plan")) == 1
-    assert wire_violations(view) == []
-    await session.restart()
-    assert await session.view(None, provider(family) if family else None) == view
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    async with Recorded(tmp_path / "log.jsonl", max_tokens=4_000) as session:
+        view = await session.view(None, provider(family) if family else None)
+        assert ids_in(view)[0] == ["a.b", LONG + "1"]
+        assert view[1]["tool_calls"][0]["tool"] == "str replace"
+        assert view[-1]["content"] == "caf\ufffd"
+        await session.add(*[user(f"{number} " + "word " * 300) for number in range(20)])
+        view = await session.view(None, provider(family) if family else None)
+        assert len(controls(session.path, "plan")) == 1
+        assert wire_violations(view) == []
+        await session.restart()
+        assert await session.view(None, provider(family) if family else None) == view
 
 
 async def test_an_old_session_is_mapped_where_it_would_be_refused(tmp_path: Path) -> None:
     """Anthropic never took such a request, so nothing that was sent changes."""
     old_log(tmp_path / "log.jsonl", *OLD)
-    session = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
-    view = await session.view(None, provider("anthropic"))
-    assert wire_violations(view, "anthropic") == []
-    view = await session.view(None, provider("openai"))
-    assert wire_violations(view, "openai") == []
-    assert ids_in(view)[0][0] == "a.b"
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    async with Recorded(tmp_path / "log.jsonl", max_tokens=100_000) as session:
+        view = await session.view(None, provider("anthropic"))
+        assert wire_violations(view, "anthropic") == []
+        view = await session.view(None, provider("openai"))
+        assert wire_violations(view, "openai") == []
+        assert ids_in(view)[0][0] == "a.b"
 
 
 async def test_the_first_line_of_an_old_session_is_appended(tmp_path: Path) -> None:
     """Two answers in a row that were sent without a line go on without one."""
     old_log(tmp_path / "log.jsonl", user("go"), says("One."), says("Two."))
-    session = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
-    first = await session.view()
-    assert [message["content"] for message in first] == ["go", "One.", "Two.", LINE]
-    await session.add(says("Three."))
-    second = await session.view()
-    assert second[: len(first)] == first
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    async with Recorded(tmp_path / "log.jsonl", max_tokens=100_000) as session:
+        first = await session.view()
+        assert [message["content"] for message in first] == ["go", "One.", "Two.", LINE]
+        await session.add(says("Three."))
+        second = await session.view()
+        assert second[: len(first)] == first
 
 
 # -- PDFs --------------------------------------------------------------------------------------------------------------
@@ -295,18 +281,16 @@ def pdf(pages: int) -> Message:
 
 async def test_the_pages_of_pdfs_count(tmp_path: Path) -> None:
     """Anthropic takes a hundred in a request; the oldest PDFs go first, and one that is too long goes always."""
-    session = Recorded(tmp_path / "log.jsonl", max_tokens=1_000_000)
-    await session.add(user("Read them."))
-    for number, pages in enumerate([60, 30, 40, 101]):
-        call, answer = calls(f"c{number}"), pdf(pages)
-        answer["tool_call_id"] = f"c{number}"
-        await session.add(call, {"role": "tool", "tool_call_id": f"c{number}", "name": "ls", "content": [answer]})
-        view = await session.view(None, provider("anthropic"))
-        assert limit_violations(view, "anthropic") == []
-    shown = [json.dumps(message).count('"application/pdf"') for message in view if message["role"] == "tool"]
-    assert shown == [0, 0, 1, 0]
-    await session.manager.close()
-    assert_proved(session.path, session.views)
+    async with Recorded(tmp_path / "log.jsonl", max_tokens=1_000_000) as session:
+        await session.add(user("Read them."))
+        for number, pages in enumerate([60, 30, 40, 101]):
+            call, answer = calls(f"c{number}"), pdf(pages)
+            answer["tool_call_id"] = f"c{number}"
+            await session.add(call, {"role": "tool", "tool_call_id": f"c{number}", "name": "ls", "content": [answer]})
+            view = await session.view(None, provider("anthropic"))
+            assert limit_violations(view, "anthropic") == []
+        shown = [json.dumps(message).count('"application/pdf"') for message in view if message["role"] == "tool"]
+        assert shown == [0, 0, 1, 0]
 
 
 # -- any session -------------------------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from tests.support.messages import user
-from tests.support.resumed_sessions import fill, open_manager
+from tests.support.messages import fill, user
+from tests.support.resumed_sessions import open_manager
 from tests.support.snapshots import alter_unseen, always, is_used, remove
 
 Ask = Callable[[PersistentContextManager], Awaitable[object]]

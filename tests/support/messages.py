@@ -1,8 +1,10 @@
 """Messages that many tests begin with, and what one says."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
+from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.messages.message import Call
 from amplifier_module_context_persistent.view.entry import Entry
 
@@ -74,3 +76,9 @@ def entry(key: int, word: str) -> Entry:
 
 def entries(words: str) -> list[Entry]:
     return [entry(key, word) for key, word in enumerate(words.split())]
+
+
+async def fill(manager: PersistentContextManager, messages: Iterable[Message]) -> None:
+    """Add messages to a session."""
+    for message in messages:
+        await manager.add_message(message)

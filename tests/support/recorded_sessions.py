@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.reader import LogReader
@@ -65,6 +65,18 @@ class Recorded:
     async def restart(self) -> None:
         await self.manager.close()
         self.manager = self.open()
+
+    async def prove(self) -> None:
+        """Close the session, and hold its views against what their receipts give back."""
+        await self.manager.close()
+        assert_proved(self.path, self.views)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, failure: type[BaseException] | None, *_: object) -> None:
+        if failure is None:
+            await self.prove()
 
     async def play(self, count: int = 80, seed: int = 3) -> None:
         for message in generate_session(seed, count, mean_bytes=600):

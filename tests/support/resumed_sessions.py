@@ -8,7 +8,7 @@ from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.tokens.counter import count_message, open_counter
-from tests.support.messages import Message, user
+from tests.support.messages import Message, fill, user
 
 THOUGHT = {"type": "thinking", "thinking": "First the tests.", "signature": "c2ln", "visibility": None}
 
@@ -55,11 +55,6 @@ def write_lines(path: Path, messages: Sequence[Message]) -> bytes:
 
 def open_manager(path: Path, **config: Any) -> PersistentContextManager:
     return PersistentContextManager(path, session_id="s1", tokenizer="estimate", **config)
-
-
-async def fill(manager: PersistentContextManager, messages: Sequence[Message]) -> None:
-    for message in messages:
-        await manager.add_message(message)
 
 
 async def first_session(path: Path, messages: Sequence[Message], **config: Any) -> tuple[list[Message], list[Message]]:

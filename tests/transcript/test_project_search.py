@@ -24,6 +24,7 @@ from amplifier_module_context_persistent.transcript.project_search import Projec
 from amplifier_module_context_persistent.transcript.sessions import session_files
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from tests.support.commands import run
+from tests.support.messages import fill
 from tests.support.sessions_of_a_home import lines_of, log_of, start, write
 
 WORDS = [f"{a}{b}" for a in ("alpha", "beta", "gamma", "delta") for b in ("", "_one", "_two", "Three")]
@@ -127,8 +128,7 @@ async def test_what_was_appended_is_found() -> None:
     for number in range(3):
         await manager.add_message({"role": "user", "content": f"zebra {number}"})
         assert len(searched("zebra")[1].splitlines()) == number + 1
-    for message in messages(5, "last needle"):
-        await manager.add_message(message)
+    await fill(manager, messages(5, "last needle"))
     await manager.close()
     assert '"none"' in searched("last needle")[1]
     assert opened_for("last needle") == {"none"}

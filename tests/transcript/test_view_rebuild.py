@@ -46,22 +46,21 @@ async def test_a_view_before_a_reset_is_proved(recorded: Recorded, replace: bool
         await recorded.manager.clear()
     await recorded.add(user("a new start"))
     await recorded.play(20, seed=8)
-    await recorded.manager.close()
-    assert_proved(recorded.path, recorded.views)
+    await recorded.prove()
 
 
 async def test_a_receipt_behind_a_reset_that_came_between_is_proved(recorded: Recorded) -> None:
     """Another process may reset the history between a view and the append that carries its receipt."""
     await recorded.play(40)
     await recorded.view()
-    other = PersistentContextManager(recorded.path, durability="write", tokenizer="estimate", receipts=False)
-    await other.clear()
-    await other.add_message(user("elsewhere"))
-    await other.close()
+    async with PersistentContextManager(
+        recorded.path, durability="write", tokenizer="estimate", receipts=False
+    ) as other:
+        await other.clear()
+        await other.add_message(user("elsewhere"))
     await recorded.add(user("here"))
     await recorded.view()
-    await recorded.manager.close()
-    assert_proved(recorded.path, recorded.views)
+    await recorded.prove()
 
 
 async def test_a_head_text_is_kept_once(recorded: Recorded) -> None:
@@ -156,8 +155,7 @@ async def test_a_view_that_cannot_be_hashed_is_handed_out(recorded: Recorded) ->
     await recorded.manager.clear()
     await recorded.add(user("three"))
     await recorded.view()
-    await recorded.manager.close()
-    assert_proved(recorded.path, recorded.views)
+    await recorded.prove()
 
 
 async def test_memory_files_that_were_saved_are_no_extras(tmp_path: Path) -> None:
@@ -217,8 +215,7 @@ async def test_a_log_that_was_altered_proves_nothing(recorded: Recorded, kind: s
     await recorded.head("head")
     await recorded.add(user("first word"), user("second word"), user("third word"))
     await recorded.view()
-    await recorded.manager.close()
-    assert_proved(recorded.path, recorded.views)
+    await recorded.prove()
     before = recorded.path.read_bytes()
     recorded.path.write_bytes(b"".join(ALTERED[kind](before.splitlines(keepends=True))))
     assert recorded.path.read_bytes() != before

@@ -20,7 +20,7 @@ from amplifier_module_context_persistent.view.arrangement import Item
 from amplifier_module_context_persistent.view.receipts import Receipt, ViewHashes, canonical, text_hash, view_hash
 from tests.support.logs import assert_sound
 from tests.support.messages import CALLS, result, user
-from tests.support.recorded_sessions import Recorded, assert_proved, controls
+from tests.support.recorded_sessions import Recorded, controls
 
 EXAMPLE = Receipt(
     id="m" + "0" * 16,
@@ -134,8 +134,7 @@ async def test_a_kill_loses_the_last_receipts_and_nothing_else(recorded: Recorde
     del recorded.views[:]
     await recorded.view()
     await recorded.add(user("two"))
-    await recorded.manager.close()
-    assert_proved(recorded.path, recorded.views)
+    await recorded.prove()
 
 
 async def test_no_receipt_holds_content(recorded: Recorded) -> None:

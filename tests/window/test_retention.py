@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.window.retention import shows_all
 from tests.support.checker import assert_valid, check_view, same
 from tests.support.messages import result, user
 from tests.support.played_sessions import Session
-from tests.support.recorded_sessions import Recorded, assert_proved, controls
+from tests.support.recorded_sessions import Recorded, controls
 from tests.support.view_properties import (
     batches,
     budgets,
@@ -64,8 +64,7 @@ class Retaining(Recorded):
         for view in self.views:
             assert_valid(view, budget_tokens=4_000, count=count)
         assert_valid(self.views[-1], history=history)
-        await self.manager.close()
-        assert_proved(self.path, self.views)
+        await self.prove()
 
 
 @pytest.fixture
