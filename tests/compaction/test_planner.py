@@ -312,7 +312,7 @@ async def test_a_huge_message_of_blocks_does_not_make_every_request_compact() ->
         view = await session.request()
         if turn % 30 == 0:
             assert_valid(view, budget_tokens=160_000, count=lambda m: count_message(m, EstimateCounter()))
-    tried = len(session.hooks.named("context:pre_compact"))
+    tried = len(session.host.of("context:pre_compact"))
     assert session.plans <= tried <= 6
 
 
@@ -327,7 +327,7 @@ async def test_what_cannot_be_made_smaller_is_not_tried_again_at_every_request()
             {"role": "tool", "tool_call_id": f"c{turn}", "name": "bash", "content": words_of(400)},
         )
         assert_valid(await session.request(), budget_tokens=30_000, count=lambda m: count_message(m, EstimateCounter()))
-    assert len(session.hooks.named("context:pre_compact")) <= 10
+    assert len(session.host.of("context:pre_compact")) <= 10
 
 
 async def test_a_view_that_cannot_fit_is_refused_without_planning_again() -> None:
@@ -337,7 +337,7 @@ async def test_a_view_that_cannot_fit_is_refused_without_planning_again() -> Non
     for _ in range(5):
         with pytest.raises(Exception, match="last human message"):
             await session.request()
-    assert len(session.hooks.named("context:pre_compact")) == 1
+    assert len(session.host.of("context:pre_compact")) == 1
 
 
 async def test_an_image_is_not_counted_as_prose() -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amplifier_core import HookResult
 
 from amplifier_module_context_persistent.view import bound
 from amplifier_module_context_persistent.view.bound import sent_hash
@@ -20,6 +19,7 @@ from tests.support.agent_loop import inject
 from tests.support.enforcing_provider import Service
 from tests.support.messages import Message
 from tests.support.places import ROOT
+from tests.support.real_sessions import RecordEvents, named
 from tests.support.reasoning_rules import find_invalid
 from tests.support.reasoning_sessions import GeneratedSession, play, turn
 
@@ -71,24 +71,20 @@ def test_a_killed_session_is_never_refused() -> None:
 
 
 @pytest.mark.parametrize("to_result", [False, True], ids=["a message of its own", "in the last result"])
-async def test_a_host_that_adds_to_views_is_told_and_refused_once(tmp_path: Path, to_result: bool) -> None:
+async def test_a_host_that_adds_to_views_is_told_and_refused_once(
+    tmp_path: Path, record_events: RecordEvents, to_result: bool
+) -> None:
     """After the first refusal views have no reasoning, whoever is asked, and none is refused any more."""
     session = Steady(tmp_path)
     process = await session.start(resumed=False)
-    told: list[str] = []
-
-    async def hear(_: str, payload: dict[str, Any]) -> HookResult:
-        told.append(payload["provider"])
-        return HookResult(action="continue")
-
-    process.session.coordinator.hooks.register("context:reasoning_refused", hear, name="hears")
+    events = record_events(process.session.coordinator)
     stop = inject(process.session, lambda: f"It is {session.text(2)}.", to_result=to_result)
     for _ in range(6):
         await session.ask(process, f"Question {session.text(3)}", 2)
     assert [one.error.partition(": ")[2][:44] for one in session.service.refusals] == [
         "Invalid `signature` in `thinking` block. The"
     ]
-    assert told == ["anthropic"]
+    assert [told["provider"] for told in named(events, "context:reasoning_refused")] == ["anthropic"]
     after = session.service.exchanges[session.service.refusals[0].number + 1 :]
     assert len(after) > 10
     assert not any(part.mark for one in after for part in one.sent.parts)
@@ -132,33 +128,26 @@ class Steady(GeneratedSession):
         assert self.outcome.faults == []
 
 
-async def test_a_host_that_does_not_keep_still_is_told_what_changed(tmp_path: Path) -> None:
+async def test_a_host_that_does_not_keep_still_is_told_what_changed(
+    tmp_path: Path, record_events: RecordEvents
+) -> None:
     """Once for each change of its own within a process; a plan and another model are none."""
     session = Steady(tmp_path)
     process = await session.start(resumed=False)
-    told: list[list[str]] = []
-
-    async def hear(_: str, payload: dict[str, Any]) -> HookResult:
-        assert payload["provider"] == "anthropic"
-        assert payload["answers"] > 0
-        told.append(payload["changed"])
-        return HookResult(action="continue")
-
-    process.session.coordinator.hooks.register("context:reasoning_left_out", hear, name="hears")
+    events = record_events(process.session.coordinator)
     await session.turns(3)
-    assert told == []
     session.prompt = "You are bold."
     await session.turns(3)
-    assert told == [["system"]]
     session.tool_words["look"] = "Looks."
     await session.mount_tools(process)
     await session.turns(3)
-    assert told == [["system"], ["tools"]]
     await process.context.compact()
     await session.turns(2)
     session.model = "claude-sonnet-5-5"
     await session.turns(2)
-    assert len(told) == 2
+    told = named(events, "context:reasoning_left_out")
+    assert [(one["provider"], one["changed"]) for one in told] == [("anthropic", ["system"]), ("anthropic", ["tools"])]
+    assert all(one["answers"] > 0 for one in told)
     for one in session.processes:
         await one.session.cleanup()
 

@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.checker import assert_valid
 from tests.support.host_repair import diagnose, repair
-from tests.support.messages import Message, fill, user
+from tests.support.messages import Message, user
 from tests.support.resumed_sessions import calling, result, transcript_of
 
 OURS = {"durability": "write", "tokenizer": "estimate"}
@@ -113,25 +113,6 @@ def line(tmp_path: Path) -> CommandLine:
     return CommandLine(tmp_path / "sessions" / "s1")
 
 
-async def test_turns_under_alternating_modules_are_one_history(line: CommandLine) -> None:
-    """One here, two elsewhere, three here, and so on: all in order, none twice."""
-    for number in range(1, 7):
-        await line.start(other=number % 2 == 0)
-        await line.turn(
-            user(f"question {number}"), calling(f"c{number}"), result(f"c{number}"), says(f"answer {number}")
-        )
-        await line.end()
-    await line.start()
-    expected = [
-        text
-        for number in range(1, 7)
-        for text in (f"question {number}", "I call.", f"done c{number}", f"answer {number}")
-    ]
-    assert await texts(line.context) == expected
-    assert line.repairs == 0
-    await line.end()
-
-
 async def test_a_kill_is_repaired_once_in_five_turns(line: CommandLine) -> None:
     """The transcript lags behind the log, the calls are open, and each turn begins with a diagnosis."""
     await line.start()
@@ -191,21 +172,6 @@ async def test_cleared_is_cleared_whatever_is_resumed(line: CommandLine) -> None
     await line.context.set_messages(stale)
     assert await texts(line.context) == ["new", "yes"]
     await line.end()
-
-
-async def test_a_sub_session_is_resumed_by_replaying_its_transcript(line: CommandLine) -> None:
-    """Message by message, with each resume; the history does not grow but by what is new."""
-    manager = line.manager()
-    await fill(manager, [user("explore"), calling("c1"), result("c1"), says("found")])
-    line.context = manager
-    await line.save()
-    await line.end()
-    for number in range(3):
-        line.context = line.manager()
-        await fill(line.context, line.saved())
-        assert len(await line.context.get_messages()) == 4 + 2 * number
-        await line.turn(user(f"more {number}"), says(f"more found {number}"))
-        await line.end()
 
 
 async def test_a_fork_is_resumed_as_any_session(line: CommandLine) -> None:

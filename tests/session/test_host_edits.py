@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amplifier_core.testing import MockCoordinator
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.paths import LOG_NAME
+from tests.support import real_sessions
 from tests.support.messages import Message, fill, user
 from tests.support.real_sessions import Display
 from tests.support.resumed_sessions import transcript_of
 
-EDITED = "context:transcript_edited"
 NOW = "2026-05-01T12:00:00.500Z"
 NOW_S = 1777636800.5
 
@@ -25,16 +24,16 @@ class Host:
 
     def __init__(self, directory: Path) -> None:
         self.directory, self.log = directory, directory / LOG_NAME
-        self.display, self.events = Display(), []
+        self.display = Display()
+        self.told = real_sessions.Host(display=self.display)
 
     def open(self) -> PersistentContextManager:
-        coordinator = MockCoordinator()
-        coordinator.display_system = self.display
-        coordinator.hooks.register(EDITED, self._keep, name="edited")
-        return PersistentContextManager(self.log, coordinator=coordinator, session_id="s1", now=lambda: NOW)
+        return PersistentContextManager(self.log, coordinator=self.told, session_id="s1", now=lambda: NOW)
 
-    async def _keep(self, event: str, payload: dict[str, Any]) -> Any:
-        self.events.append((payload["kind"], payload["given_messages"], payload["stored_messages"]))
+    @property
+    def events(self) -> list[tuple[str, int, int]]:
+        told = self.told.of("context:transcript_edited")
+        return [(one["kind"], one["given_messages"], one["stored_messages"]) for one in told]
 
     async def resume(self, turns: int, *, times: int = 1) -> None:
         """Set a transcript that ends after some turns; the history stays whole."""

@@ -23,36 +23,12 @@ from amplifier_module_context_persistent.transfer.fork import rewind_session
 from amplifier_module_context_persistent.view.plan import kept_ordinals
 from tests.support.logs import append_bodies
 from tests.support.native_providers import ClaudeModule, Message, NativeModule, OpenAIModule
-from tests.support.native_sessions import play
+from tests.support.native_sessions import Events, play
 from tests.support.purges import purged, redact
 from tests.support.recorded_sessions import assert_proved
 
 BUDGET = 6_000
 MODULES = pytest.mark.parametrize("module", [ClaudeModule, OpenAIModule])
-
-
-class Events:
-    """A coordinator that keeps events."""
-
-    def __init__(self) -> None:
-        self.hooks, self.display_system, self.config = self, None, {}
-        self.events: list[tuple[str, dict[str, Any]]] = []
-
-    async def emit(self, event: str, payload: dict[str, Any]) -> None:
-        self.events.append((event, payload))
-
-    def get_capability(self, _name: str) -> None:
-        return None
-
-    def get(self, _kind: str) -> dict[str, Any]:
-        return {}
-
-    def of(self, event: str) -> list[dict[str, Any]]:
-        return [payload for name, payload in self.events if name == event]
-
-    @property
-    def reasons(self) -> list[str]:
-        return [payload["reason"] for payload in self.of("context:native_fallback")]
 
 
 def opened(path: Path, host: Events | None = None, **options: Any) -> PersistentContextManager:

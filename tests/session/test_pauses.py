@@ -41,7 +41,7 @@ async def grown(path: Path, *, thinks: bool = False, **config: Any) -> tuple[Ses
         if session.plans and sum(map(count, view)) > 0.6 * BUDGET:
             break
         await session.add({"role": "assistant", "content": f"Seen {number}."})
-    session.hooks.events.clear()
+    session.host.events.clear()
     return session, view
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amplifier_core.testing import MockCoordinator
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,10 +19,10 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.stats import outline
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.fork import rewind_session
+from tests.support import real_sessions
 from tests.support.checker import assert_valid
 from tests.support.host_repair import CLOSING, diagnose, repair
 from tests.support.messages import Message, fill, user
-from tests.support.real_sessions import CORE_KEYS
 from tests.support.resumed_sessions import calling, result, transcript_of, without_stamps
 from tests.support.stored_logs import place_of, stored_bytes
 
@@ -52,24 +51,18 @@ class Host:
     """A host that resumes one session again and again."""
 
     def __init__(self, path: Path, now: str = "2026-05-01T12:00:00.000Z") -> None:
-        self.path, self.now, self.events = path, now, []
+        self.path, self.now, self.told = path, now, real_sessions.Host()
         self._ids = iter(range(10**6))
 
     def open(self, **config: Any) -> PersistentContextManager:
-        coordinator = MockCoordinator()
-        coordinator.hooks.register(IGNORED, self._keep, name="ignored")
-        coordinator.hooks.register(TAKEN, self._keep, name="taken")
         return PersistentContextManager(
             self.path,
-            coordinator=coordinator,
+            coordinator=self.told,
             session_id="s1",
             now=lambda: self.now,
             new_id=lambda: f"m{next(self._ids):016x}",
             **{**QUICK, **config},
         )
-
-    async def _keep(self, event: str, payload: dict[str, Any]) -> Any:
-        self.events.append((event, {key: value for key, value in payload.items() if key not in CORE_KEYS}))
 
     async def add(self, *messages: Message) -> list[Message]:
         """A process that adds messages; the history."""
@@ -138,7 +131,7 @@ async def test_what_is_taken_is_told(host: Host) -> None:
     await host.set([*history, *turn(2)])
     await host.set(history)
     await host.set([*turn(7), history[0], *turn(8)])
-    assert host.events == [
+    assert [one for one in host.told.events if one[0] in (IGNORED, TAKEN)] == [
         (TAKEN, {"given_messages": 4, "stored_messages": 2, "new_messages": 2, "repaired": False}),
         (IGNORED, {"ignored_messages": 2, "stored_messages": 4, "unknown_messages": 0}),
         (IGNORED, {"ignored_messages": 5, "stored_messages": 4, "unknown_messages": 4}),

@@ -4,7 +4,6 @@ import json
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from amplifier_core.llm_errors import ContextLengthError
@@ -17,7 +16,7 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter, 
 from tests.support.checker import assert_valid
 from tests.support.messages import Message, fill, user
 from tests.support.pictures import block, images_in, png, screenshot, shot
-from tests.support.played_sessions import Hooks
+from tests.support.real_sessions import Host
 from tests.support.recorded_sessions import Recorded, controls
 
 CALL = {"id": "c", "tool": "look", "arguments": {}}
@@ -166,14 +165,13 @@ async def test_the_bytes_of_text_count(tmp_path: Path) -> None:
 
 async def test_it_is_told_as_a_compaction() -> None:
     """With the number of images that are left out, and nothing else changed."""
-    hooks = Hooks()
-    coordinator: Any = SimpleNamespace(hooks=hooks, get_capability=lambda _: None, config={}, get=lambda _: None)
-    manager = InMemoryContextManager(coordinator=coordinator, max_images=2, tokenizer="estimate")
+    host = Host()
+    manager = InMemoryContextManager(coordinator=host, max_images=2, tokenizer="estimate")
     await manager.add_message(user("Look."))
     for number in range(3):
         await fill(manager, shot(number))
     await manager.get_messages_for_request()
-    (told,) = hooks.named("context:compaction")
+    (told,) = host.of("context:compaction")
     assert (told["left_out_media"], told["dropped_messages"], told["before_messages"]) == (2, 0, 7)
     assert told["before_tokens"] > told["after_tokens"]
 

@@ -17,6 +17,7 @@ from amplifier_module_context_persistent.config import STRATEGIES
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support import histories
 from tests.support.checker import assert_valid
+from tests.support.real_sessions import Host
 
 BUDGET = 4_000
 CONFIG = {"max_tokens": BUDGET, "compaction_strategy": "summarize", "summary_max_tokens": 200, "tokenizer": "estimate"}
@@ -35,26 +36,6 @@ class Provider:
         if self.fails:
             raise self.fails
         return ChatResponse(content=[TextBlock(text=self.said.format(len(self.asked)))])
-
-
-class Host:
-    """A coordinator that keeps events."""
-
-    def __init__(self) -> None:
-        self.hooks, self.display_system, self.config = self, None, {}
-        self.events: list[tuple[str, dict[str, Any]]] = []
-
-    async def emit(self, event: str, payload: dict[str, Any]) -> None:
-        self.events.append((event, payload))
-
-    def get_capability(self, _name: str) -> None:
-        return None
-
-    def get(self, _kind: str) -> dict[str, Any]:
-        return {"grep": Grep()}
-
-    def of(self, event: str) -> list[dict[str, Any]]:
-        return [payload for name, payload in self.events if name == event]
 
 
 class Grep:
@@ -127,7 +108,7 @@ async def test_a_summary_stands_in_the_place_of_what_was_dropped() -> None:
 
 async def test_the_request_is_the_view_with_the_instruction_and_the_tools() -> None:
     """So the provider's cache holds all of it but the instruction."""
-    host, config = Host(), {**CONFIG, "max_tokens": 3 * BUDGET}
+    host, config = Host(tools={"grep": Grep()}), {**CONFIG, "max_tokens": 3 * BUDGET}
     manager, provider = InMemoryContextManager(coordinator=host, **config), Provider()
     before: list[Any] = []
     for number in range(100):
@@ -205,7 +186,7 @@ FAILURES = [
 @pytest.mark.parametrize(("provider", "why"), FAILURES, ids=["error", "empty", "long", "none"])
 async def test_without_a_summary_the_ladder_is_climbed(provider: Provider | None, why: str) -> None:
     """A failure is told by one event, and the view is what `truncate` gives."""
-    host = Host()
+    host = Host(tools={"grep": Grep()})
     manager = InMemoryContextManager(coordinator=host, new_id=counted(), **CONFIG)
     truncate = {**CONFIG, "compaction_strategy": "truncate"}
     plain = InMemoryContextManager(coordinator=host, new_id=counted(), **truncate)
@@ -264,7 +245,7 @@ async def test_a_history_that_changed_meanwhile_is_not_summed_up() -> None:
                 await work(manager, number)
             return await super().complete(request)
 
-    host = Host()
+    host = Host(tools={"grep": Grep()})
     manager, provider = InMemoryContextManager(coordinator=host, **CONFIG), Clearing()
     view = await until_summarized(manager, provider)
     assert host.of("context:compaction")[0]["strategy"] == "truncate"
@@ -281,7 +262,7 @@ async def test_the_usage_of_a_summary_is_not_learned_from() -> None:
             await manager.on_llm_response({"provider": "fake", "model": "m", "usage": usage})
             return await super().complete(request)
 
-    host = Host()
+    host = Host(tools={"grep": Grep()})
     manager, provider = InMemoryContextManager(coordinator=host, **CONFIG), Reporting()
     for number in range(8):
         await work(manager, number)
@@ -370,7 +351,7 @@ async def test_the_answer_takes_the_room_that_the_window_keeps_for_answers(
     """So the request is the view with the instruction, though little of the budget is left."""
     config = {**CONFIG, "summary_max_tokens": 900, "compact_threshold": 0.8, "target_usage": 0.4}
     del config["max_tokens"]
-    host, provider = Host(), Caching(usage)
+    host, provider = Host(tools={"grep": Grep()}), Caching(usage)
     manager = InMemoryContextManager(coordinator=host, **config)
     number = 0
     while not provider.asked:

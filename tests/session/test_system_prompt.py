@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amplifier_core.testing import MockCoordinator
 
 from amplifier_module_context_persistent import PersistentContextManager
 from tests.support.messages import Message, fill, user
+from tests.support.real_sessions import Host
 
 pytestmark = pytest.mark.usefixtures("each_log")
 
-RESTORED = "context:system_prompt_restored"
 PROMPT = "You explore, and you never write."
 
 
@@ -21,14 +20,12 @@ class Sessions:
     """Processes of one session, and the events of all of them."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.told = path, []
+        self.path, self.host = path, Host()
 
     async def request(self, *messages: Message, prompt: str | None = None, **options: Any) -> list[Message]:
         """Open the session, add messages, and ask for a view; twice."""
-        coordinator = MockCoordinator()
-        coordinator.hooks.register(RESTORED, self._keep, name="restored")
         options = {"parent_id": "parent", "session_id": "child", "storage_path": self.path, **options}
-        async with PersistentContextManager(coordinator=coordinator, tokenizer="estimate", **options) as manager:
+        async with PersistentContextManager(coordinator=self.host, tokenizer="estimate", **options) as manager:
             await fill(manager, messages)
             if prompt is not None:
 
@@ -40,8 +37,9 @@ class Sessions:
             assert await manager.get_messages_for_request() == view
             return view
 
-    async def _keep(self, event: str, payload: dict[str, Any]) -> Any:
-        self.told.append(payload["characters"])
+    @property
+    def told(self) -> list[int]:
+        return [payload["characters"] for payload in self.host.of("context:system_prompt_restored")]
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter, 
 from fixtures.generate import generate_session
 from tests.support.messages import fill
 from tests.support.places import TRANSCRIPTS
+from tests.support.real_sessions import named
 
 SESSIONS = sorted(TRANSCRIPTS.glob("session-*.jsonl"))
 
@@ -100,16 +101,11 @@ async def test_a_disabled_meter_leaves_the_budget_alone(tmp_path):
     assert readings
 
 
-async def test_a_claim_through_the_capability_wins(tmp_path):
+async def test_a_claim_through_the_capability_wins(tmp_path, record_events):
     """Once the foreground's caller claimed the view, events of other callers teach nothing."""
     coordinator = MockCoordinator()
     await mount(coordinator, {"transcript_path": str(tmp_path / "log.jsonl"), "tokenizer": "estimate"})
-    manager, seen = coordinator.get("context"), []
-
-    async def heard(event: str, data: dict[str, Any]) -> None:
-        seen.append(data)
-
-    coordinator.hooks.register("context:usage", heard)
+    manager, events = coordinator.get("context"), record_events(coordinator)
     await manager.add_message({"role": "user", "content": "hello " * 500})
     await manager.get_messages_for_request(provider=Provider(100_000))
     record = coordinator.get_capability("context.foreground_usage")()
@@ -117,20 +113,15 @@ async def test_a_claim_through_the_capability_wins(tmp_path):
     record(input_tokens=3, cache_write_tokens=900)
     await manager.add_message({"role": "assistant", "content": "hi"})
     await manager.get_messages_for_request(provider=Provider(100_000))
-    assert [reading["actual_tokens"] for reading in seen] == [903]
+    assert [reading["actual_tokens"] for reading in named(events, "context:usage")] == [903]
     await manager.close()
 
 
-async def test_events_reach_the_meter_through_the_hooks(tmp_path):
+async def test_events_reach_the_meter_through_the_hooks(tmp_path, record_events):
     """An `llm:response` that the coordinator emits is heard, until the cleanup."""
     coordinator = MockCoordinator()
     cleanup = await mount(coordinator, {"transcript_path": str(tmp_path / "log.jsonl"), "tokenizer": "estimate"})
-    manager, seen = coordinator.get("context"), []
-
-    async def heard(event: str, data: dict[str, Any]) -> None:
-        seen.append(data["actual_tokens"])
-
-    coordinator.hooks.register("context:usage", heard)
+    manager, events = coordinator.get("context"), record_events(coordinator)
     await manager.add_message({"role": "user", "content": "hello " * 500})
     for actual in (700, 710):
         await manager.get_messages_for_request()
@@ -139,7 +130,7 @@ async def test_events_reach_the_meter_through_the_hooks(tmp_path):
     await cleanup()
     await manager.get_messages_for_request()
     await coordinator.hooks.emit("llm:response", response(720))
-    assert seen == [700, 710]
+    assert [reading["actual_tokens"] for reading in named(events, "context:usage")] == [700, 710]
     await manager.close()
 
 
@@ -204,14 +195,10 @@ async def test_a_refusal_of_something_else_teaches_nothing(tmp_path):
     assert readings == []
 
 
-async def test_a_futile_compaction_is_told_once_with_its_floor(tmp_path):
+async def test_a_futile_compaction_is_told_once_with_its_floor(tmp_path, record_events):
     """Where a plan would free too little it is not followed, and one event says what holds the tokens."""
-    coordinator, told = MockCoordinator(), []
-
-    async def heard(event: str, data: dict[str, Any]) -> None:
-        told.append(data)
-
-    coordinator.hooks.register("context:compaction_futile", heard)
+    coordinator = MockCoordinator()
+    events = record_events(coordinator)
     await mount(coordinator, {"transcript_path": str(tmp_path / "log.jsonl"), "tokenizer": "estimate", "recall": False})
     manager = coordinator.get("context")
     await manager.add_message({"role": "user", "content": "a word " * 900, "metadata": {"pinned": True}})
@@ -219,7 +206,7 @@ async def test_a_futile_compaction_is_told_once_with_its_floor(tmp_path):
     size = sum(count_message(m, EstimateCounter()) for m in await manager.get_messages())
     for _ in range(5):
         assert len(await manager.get_messages_for_request(token_budget=size + 5)) == 2
-    assert len(told) == 1
-    assert told[0]["floor"]["pins"] > 800
-    assert told[0]["floor_tokens"] <= told[0]["tokens"]
+    (told,) = named(events, "context:compaction_futile")
+    assert told["floor"]["pins"] > 800
+    assert told["floor_tokens"] <= told["tokens"]
     await manager.close()

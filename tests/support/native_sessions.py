@@ -16,33 +16,20 @@ import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
 from tests.support.native_providers import ClaudeModule, Message, NativeModule, OpenAIModule
+from tests.support.real_sessions import Host
 
 CAUSES = ("turn",) * 6 + ("tools", "restart", "kill", "switch", "refusal", "failure", "timeout", "prompt", "pin")
 
 
-class Events:
-    """A coordinator that keeps why items went."""
-
-    def __init__(self) -> None:
-        self.hooks, self.display_system, self.config = self, None, dict[str, Any]()
-        self.events: list[tuple[str, Message]] = []
-
-    async def emit(self, event: str, payload: Message) -> None:
-        self.events.append((event, payload))
-
-    def get_capability(self, _name: str) -> None:
-        return None
-
-    def get(self, _kind: str) -> Message:
-        return {}
+class Events(Host):
+    """A host that keeps why items went."""
 
     @property
     def reasons(self) -> list[str]:
-        return [str(payload["reason"]) for name, payload in self.events if name == "context:native_fallback"]
+        return [str(payload["reason"]) for payload in self.of("context:native_fallback")]
 
 
 class GeneratedSession:
@@ -142,7 +129,7 @@ class GeneratedSession:
         view = await self.manager.get_messages_for_request(provider=self.provider)
         shown = next((json.dumps(m) for m in view if self.provider.key in (m.get("metadata") or {})), "")
         self.counts["with an item"] += bool(shown)
-        made = [p["strategy"] for name, p in self.host.events if name == "context:compaction"]
+        made = [payload["strategy"] for payload in self.host.of("context:compaction")]
         if shown != self.item and shown and (not made or made[-1] != "native"):
             self.faults.append("another item than before")
         if self.item and not shown:

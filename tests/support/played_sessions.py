@@ -7,21 +7,9 @@ from typing import Any
 
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager
 from tests.support.messages import Message
+from tests.support.real_sessions import Host
 
 Manager = PersistentContextManager
-
-
-class Hooks:
-    """What the session's hooks were told."""
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, Message]] = []
-
-    async def emit(self, event: str, payload: Message) -> None:
-        self.events.append((event, payload))
-
-    def named(self, name: str) -> list[Message]:
-        return [payload for event, payload in self.events if event == name]
 
 
 class Ids:
@@ -59,9 +47,8 @@ class Session:
         self.start()
 
     def start(self) -> None:
-        self.hooks = Hooks()
-        coordinator = SimpleNamespace(hooks=self.hooks, get_capability=lambda _: None, config={}, get=lambda _: None)
-        options = {**self.config, "coordinator": coordinator, "now": self.ids.now, "new_id": self.ids.new_id}
+        self.host = Host()
+        options = {**self.config, "coordinator": self.host, "now": self.ids.now, "new_id": self.ids.new_id}
         self.manager: Manager = (
             InMemoryContextManager(**options) if self.path is None else Manager(self.path, **options)
         )
@@ -86,7 +73,7 @@ class Session:
         for message in messages:
             self.ids.ticks += 1
             await self.manager.add_message(message)
-            total = self.hooks.named("context:message_added:debug")[-1]["total_messages"]
+            total = self.host.of("context:message_added:debug")[-1]["total_messages"]
             if is_ephemeral(message):
                 self.places.append(message)
             elif total > self.stored:
@@ -102,12 +89,12 @@ class Session:
 
     @property
     def plans(self) -> int:
-        return len(self.hooks.named("context:compaction"))
+        return len(self.host.of("context:compaction"))
 
     @property
     def tried_in_vain(self) -> bool:
         """Whether a plan was not worth it since the last one that was made; a process forgets that when it ends."""
-        names = [event for event, _ in self.hooks.events if event.endswith(("pre_compact", "compaction"))]
+        names = [event for event, _ in self.host.events if event.endswith(("pre_compact", "compaction"))]
         return names[-1:] == ["context:pre_compact"]
 
     def budget(self, token_budget: int | None = None, provider: Provider | None = None) -> int:

@@ -1,6 +1,6 @@
-"""What tests share that start real sessions by `start_session` of `tests/conftest.py`."""
+"""What tests share that start real sessions by `start_session` of `tests/conftest.py`, and a host that is none."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,3 +48,25 @@ class Display:
 
     def show_message(self, message: str, level: str, source: str = "hook") -> None:
         self.shown.append((message, level, source))
+
+
+class Host:
+    """A coordinator that keeps the events that are emitted on it."""
+
+    def __init__(self, *, display: Any = None, tools: Mapping[str, Any] | None = None) -> None:
+        self.hooks, self.display_system, self.config = self, display, dict[str, Any]()
+        self.tools = dict(tools or {})
+        self.events: list[tuple[str, dict[str, Any]]] = []
+
+    async def emit(self, event: str, payload: dict[str, Any]) -> None:
+        self.events.append((event, payload))
+
+    def get_capability(self, _name: str) -> None:
+        return None
+
+    def get(self, _kind: str) -> dict[str, Any]:
+        return self.tools
+
+    def of(self, *events: str) -> list[dict[str, Any]]:
+        """What was told by these events, in order."""
+        return [payload for name, payload in self.events if name in events]
