@@ -1,11 +1,13 @@
 """Turns that are kept out of views: by `manager.hide()`, and by the commands `hide` and `show-again`."""
 
 import json
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,9 +48,11 @@ class Hiding(Recorded):
         return {number for number, found in parts.items() if found[0]}
 
 
-@pytest.fixture
-def session(tmp_path: Path) -> Hiding:
-    return Hiding(tmp_path / "log.jsonl")
+@pytest_asyncio.fixture
+async def session(tmp_path: Path) -> AsyncIterator[Hiding]:
+    """In the end every view is proved."""
+    async with Hiding(tmp_path / "log.jsonl") as session:
+        yield session
 
 
 async def test_a_hidden_turn_goes_with_the_next_plan_and_comes_back_with_another(session: Hiding) -> None:
@@ -75,7 +79,6 @@ async def test_a_hidden_turn_goes_with_the_next_plan_and_comes_back_with_another
     records = controls(session.path, "hide")
     assert [(record["hidden"], record.get("reason")) for record in records] == [(True, "a secret"), (False, None)]
     assert_sound(str(session.path))
-    await session.prove()
 
 
 async def test_the_view_says_how_much_is_gone_and_nothing_of_it(session: Hiding) -> None:
@@ -122,6 +125,7 @@ async def test_pins_and_required_texts_in_a_hidden_turn_are_shown(session: Hidin
     assert "answer 1 " not in said
     text = (await session.manager.get_messages())[3]["content"]
     view = await session.manager.get_messages_for_request_retaining(retain_contents=[text])
+    session.views.append(view)
     assert text in [message["content"] for message in view]
 
 

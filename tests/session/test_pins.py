@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from amplifier_core.llm_errors import ContextLengthError
 from amplifier_core.message_models import ToolSpec
 from amplifier_core.testing import MockCoordinator
@@ -62,9 +64,11 @@ class Pinning(Recorded):
         return all(any(same(history[place], message) for message in view) for place in places)
 
 
-@pytest.fixture
-def session(tmp_path: Path) -> Pinning:
-    return Pinning(tmp_path / "log.jsonl")
+@pytest_asyncio.fixture
+async def session(tmp_path: Path) -> AsyncIterator[Pinning]:
+    """In the end every view is proved."""
+    async with Pinning(tmp_path / "log.jsonl") as session:
+        yield session
 
 
 async def test_a_pin_holds_its_whole_tool_group(session: Pinning) -> None:
@@ -79,7 +83,6 @@ async def test_a_pin_holds_its_whole_tool_group(session: Pinning) -> None:
     (record,) = controls(session.path, "pin")
     assert (record["message_id"], record["pinned"], record["reason"]) == (ids[2], True, "the specification")
     assert_sound(str(session.path))
-    await session.prove()
 
 
 async def test_what_was_left_out_before_comes_back_with_the_next_plan(session: Pinning) -> None:
@@ -92,7 +95,6 @@ async def test_what_was_left_out_before_comes_back_with_the_next_plan(session: P
     assert await session.view() == before
     await session.fill(20)
     assert await session.shows(range(1, 4))
-    await session.prove()
 
 
 async def test_a_call_that_comes_back_takes_no_later_calls_result(session: Pinning) -> None:
@@ -108,7 +110,6 @@ async def test_a_call_that_comes_back_takes_no_later_calls_result(session: Pinni
         await session.restart()
     assert await session.shows(range(1, 2))
     assert [m["content"] for m in session.views[-1] if m["role"] == "tool"] == [INTERRUPTED]
-    await session.prove()
 
 
 async def test_letting_go(session: Pinning) -> None:

@@ -1,11 +1,12 @@
 """Reasoning through the life of a session: what ends it, and what does not."""
 
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
+import pytest_asyncio
 
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.answers import result
@@ -39,9 +40,11 @@ class Thinking(Recorded):
         await self.add(reply(number, calls=calls))
 
 
-@pytest.fixture
-def session(tmp_path: Path) -> Thinking:
-    return Thinking(tmp_path / "log.jsonl", max_tokens=100_000)
+@pytest_asyncio.fixture
+async def session(tmp_path: Path) -> AsyncIterator[Thinking]:
+    """In the end every view is proved."""
+    async with Thinking(tmp_path / "log.jsonl", max_tokens=100_000) as session:
+        yield session
 
 
 async def test_reasoning_lasts_while_the_session_only_grows(session: Thinking, tmp_path: Path) -> None:
@@ -51,7 +54,7 @@ async def test_reasoning_lasts_while_the_session_only_grows(session: Thinking, t
         await session.restart()
     await session.add(user("And?"))
     assert thoughts(await session.view(None, NEWER)) == [0, 1, 2, 3]
-    await session.prove()
+    await session.manager.close()
     bounds = [receipt["bound"] for receipt in controls(session.path, "view")]
     assert bounds == [bound_of(view) for view in session.views]
     answers = [m for m in session.views[-1] if m["role"] == "assistant"]
@@ -77,7 +80,6 @@ async def test_another_system_prompt_ends_it_and_the_old_one_brings_it_back(sess
     assert thoughts(await session.view(None, NEWER)) == [1]
     texts.append("Be brief.")
     assert thoughts(await session.view(None, NEWER)) == [0]
-    await session.prove()
 
 
 async def test_a_switch_of_model_and_back_keeps_what_each_one_thought(session: Thinking) -> None:
@@ -88,7 +90,6 @@ async def test_a_switch_of_model_and_back_keeps_what_each_one_thought(session: T
     await session.add(user("And?"))
     assert thoughts(await session.view(None, NEWER)) == [0, 1, 4, 5]
     assert thoughts(await session.view(None, other)) == [2, 3]
-    await session.prove()
 
 
 async def test_a_plan_ends_it_and_what_is_thought_then_lasts(tmp_path: Path) -> None:
@@ -106,7 +107,6 @@ async def test_a_plan_ends_it_and_what_is_thought_then_lasts(tmp_path: Path) -> 
         if number % 7 == 6:
             await session.restart()
     assert plans >= 3
-    await session.prove()
 
 
 async def test_an_older_model_keeps_the_thinking_of_its_running_tool_loop(session: Thinking) -> None:
@@ -127,7 +127,6 @@ async def test_a_late_result_waits_for_the_next_plan(session: Thinking) -> None:
     await session.restart()
     assert await session.view(None, NEWER) == view
     await session.manager.compact()
-    await session.prove()
 
 
 async def test_a_result_that_no_request_missed_is_shown_at_once(session: Thinking) -> None:

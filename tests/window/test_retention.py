@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from amplifier_core.llm_errors import ContextLengthError
 from amplifier_core.testing import MockCoordinator
 from hypothesis import given
@@ -58,18 +59,14 @@ class Retaining(Recorded):
 
     serial = itertools.count()
 
-    async def finish(self) -> None:
-        """Every view is proved and valid, also those beside the session's plan."""
-        history = await self.manager.get_messages()
-        for view in self.views:
+
+@pytest_asyncio.fixture
+async def session(tmp_path: Path) -> AsyncIterator[Retaining]:
+    """In the end every view is proved and valid, also those beside the session's plan."""
+    async with Retaining(tmp_path / "log.jsonl") as session:
+        yield session
+        for view in session.views:
             assert_valid(view, budget_tokens=4_000, count=count)
-        assert_valid(self.views[-1], history=history)
-        await self.prove()
-
-
-@pytest.fixture
-def session(tmp_path: Path) -> Retaining:
-    return Retaining(tmp_path / "log.jsonl")
 
 
 async def with_dropped_reminder(session: Retaining) -> list[Message]:
@@ -88,7 +85,7 @@ async def test_a_body_that_a_plan_left_out_is_shown_complete(session: Retaining)
     assert [message["content"] for message in view].count(BODY) == 1
     assert [message["content"] for message in view][:2] == ["begin", BODY]
     assert await session.view() == ordinary
-    await session.finish()
+    await session.manager.close()
     (plan,), (side_plan,) = controls(session.path, "plan"), controls(session.path, "side_plan")
     assert plan["dropped"] - side_plan["dropped"] == 1
 
@@ -103,7 +100,6 @@ async def test_requests_for_the_same_body_go_on_with_the_same_view(session: Reta
         ordinary.append(await session.view())
     assert all(goes_on(before, after) for before, after in itertools.pairwise(views))
     assert all(goes_on(before, after) for before, after in itertools.pairwise(ordinary))
-    await session.finish()
 
 
 async def test_a_plan_that_is_made_meanwhile_keeps_the_body(session: Retaining) -> None:
@@ -116,7 +112,6 @@ async def test_a_plan_that_is_made_meanwhile_keeps_the_body(session: Retaining) 
     await session.restart()
     assert shows_all(await session.view(), [BODY])
     assert len(controls(session.path, "plan")) > 3
-    await session.finish()
 
 
 async def test_a_body_that_the_view_shows_costs_nothing(session: Retaining) -> None:
@@ -126,7 +121,6 @@ async def test_a_body_that_the_view_shows_costs_nothing(session: Retaining) -> N
     assert await session.retaining(BODY) == ordinary
     assert await session.retaining() == ordinary
     assert await session.retaining("", BODY, BODY) == ordinary
-    await session.finish()
 
 
 async def test_a_body_in_a_result_that_was_cut(session: Retaining) -> None:
@@ -138,7 +132,6 @@ async def test_a_body_in_a_result_that_was_cut(session: Retaining) -> None:
     assert not shows_all(await session.view(), [BODY])
     view = await session.retaining(BODY)
     assert view[1:4] == (await session.manager.get_messages())[1:4]
-    await session.finish()
 
 
 async def test_the_newest_message_that_is_the_body_holds_it(session: Retaining) -> None:
@@ -150,11 +143,11 @@ async def test_the_newest_message_that_is_the_body_holds_it(session: Retaining) 
     view = await session.retaining(BODY)
     (held,) = [message for message in view if message["content"] == BODY]
     assert same(held, (await session.manager.get_messages())[2])
-    await session.finish()
 
 
-async def test_an_ephemeral_body_that_a_plan_left_out(session: Retaining) -> None:
+async def test_an_ephemeral_body_that_a_plan_left_out(tmp_path: Path) -> None:
     """It comes back as well."""
+    session = Retaining(tmp_path / "log.jsonl")
     await session.add(user("begin"), user(BODY, source="hook", ephemeral=True))
     await session.fill()
     assert not shows_all(await session.view(), [BODY])
@@ -177,7 +170,6 @@ async def test_a_body_far_back_in_a_history_without_a_plan(session: Retaining) -
     await session.fill(500)
     view = await session.retaining(BODY)
     assert shows_all(view, [BODY])
-    await session.finish()
 
 
 @pytest.mark.parametrize("content", [f'é {BODY}\n"quoted\\" \x00\u2028', f"half \ud83d {BODY}"])
@@ -187,7 +179,6 @@ async def test_a_body_is_found_however_its_record_is_written(session: Retaining,
     await session.fill()
     await session.view()
     assert shows_all(await session.retaining(content), [content])
-    await session.finish()
 
 
 async def test_a_body_that_is_nowhere_is_an_error(session: Retaining) -> None:
@@ -226,7 +217,6 @@ async def test_a_body_that_does_not_fit_is_an_error(session: Retaining) -> None:
         assert check_floor(str(caught.value), 4_000) > 4_000
     assert await session.view() == ordinary
     assert shows_all(await session.retaining(BODY), [BODY])
-    await session.finish()
 
 
 # -- forced rebuilds ---------------------------------------------------------------------------------------------------
@@ -243,7 +233,6 @@ async def test_a_forced_rebuild_fits_its_budget_and_the_session_goes_on_with_it(
     assert await session.view() == await session.retaining() == view
     await session.restart()
     assert await session.view() == view
-    await session.finish()
 
 
 async def test_a_forced_rebuild_brings_back_what_a_plan_left_out(session: Retaining) -> None:
@@ -252,7 +241,6 @@ async def test_a_forced_rebuild_brings_back_what_a_plan_left_out(session: Retain
     view = await session.retaining(BODY, token_budget=1_500, hard_fit=True)
     assert shows_all(view, [BODY])
     assert await session.view() == view
-    await session.finish()
 
 
 async def test_a_forced_rebuild_that_cannot_fit_is_an_error(session: Retaining) -> None:
@@ -261,7 +249,6 @@ async def test_a_forced_rebuild_that_cannot_fit_is_an_error(session: Retaining) 
     with pytest.raises(ContextLengthError):
         await session.retaining(BODY, token_budget=60, hard_fit=True)
     assert await session.view() == ordinary
-    await session.finish()
 
 
 async def test_without_it_a_smaller_budget_disturbs_nothing(session: Retaining) -> None:
@@ -271,7 +258,6 @@ async def test_without_it_a_smaller_budget_disturbs_nothing(session: Retaining) 
     assert shows_all(view, [BODY])
     assert sum(map(count, view)) <= 900
     assert await session.view() == ordinary
-    await session.finish()
 
 
 async def test_the_capability_is_there_from_the_mount_on() -> None:
