@@ -25,6 +25,7 @@ from tests.support.recorded_sessions import Recorded
 from tests.support.snapshot_faults import SnapshotFaults
 from tests.support.snapshots import always
 from tests.support.stored_logs import keep_logs_in
+from tests.support.windows import Desk
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background; what tests start would ignore it, too
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -98,6 +99,12 @@ def without_and_with_snapshots(request: pytest.FixtureRequest, monkeypatch: pyte
 def path(tmp_path: Path) -> str:
     """Where a test has its log."""
     return str(tmp_path / "log.jsonl")
+
+
+@pytest.fixture
+def desk() -> Desk:
+    """A log in memory with a window on it, as nobody configured them."""
+    return Desk()
 
 
 @pytest.fixture

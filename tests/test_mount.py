@@ -38,10 +38,11 @@ def open_files(*directories: Path) -> list[str]:
     return sorted(name for name in names if name.startswith(tuple(map(str, directories))))
 
 
-async def test_mount_creates_no_file_no_thread_and_no_descriptor(home: Path, tmp_path: Path) -> None:
+async def test_mount_creates_no_file_no_thread_and_no_descriptor(
+    coordinator: MockCoordinator, home: Path, tmp_path: Path
+) -> None:
     """Mounting changes neither the disk nor the process, until the manager is used."""
     threads = set(threading.enumerate())
-    coordinator = MockCoordinator()
     cleanup = await package.mount(coordinator, {"transcript_path": "deep/log.jsonl", "memory_files": ["absent.md"]})
     assert files_below(home, tmp_path) == []
     assert set(threading.enumerate()) <= threads
@@ -78,9 +79,8 @@ async def test_mounted_twice_both_managers_work_on_one_log(tmp_path: Path) -> No
         await cleanup()
 
 
-async def test_cleanup_may_run_twice_and_the_manager_still_answers() -> None:
+async def test_cleanup_may_run_twice_and_the_manager_still_answers(coordinator: MockCoordinator) -> None:
     """After cleanup the manager opens its log again, and nothing is lost."""
-    coordinator = MockCoordinator()
     cleanup = await package.mount(coordinator, {})
     context = coordinator.get("context")
     await context.add_message(MESSAGE)
@@ -92,10 +92,9 @@ async def test_cleanup_may_run_twice_and_the_manager_still_answers() -> None:
     await cleanup()
 
 
-async def test_cleanup_lets_threads_and_descriptors_go(home: Path) -> None:
+async def test_cleanup_lets_threads_and_descriptors_go(coordinator: MockCoordinator, home: Path) -> None:
     """After cleanup no thread of the log runs and no descriptor of it is open."""
     threads = set(threading.enumerate())
-    coordinator = MockCoordinator()
     cleanup = await package.mount(coordinator, {})
     await coordinator.get("context").add_message(MESSAGE)
     if sys.platform == "linux":
@@ -121,9 +120,8 @@ async def test_an_unknown_key_is_a_warning_that_names_the_nearest(caplog: pytest
     assert "'max_tokns' is ignored; did you mean 'max_tokens'?" in caplog.text
 
 
-async def test_mount_takes_no_configuration_at_all() -> None:
+async def test_mount_takes_no_configuration_at_all(coordinator: MockCoordinator) -> None:
     """`mount(coordinator)` mounts with the defaults."""
-    coordinator = MockCoordinator()
     await package.mount(coordinator)
     assert coordinator.get("context").config.max_tokens == 200_000
 
@@ -144,9 +142,8 @@ async def test_the_tokenizer_is_loaded_before_it_is_needed(
     assert asked == ["o200k_base"]
 
 
-async def test_capabilities_are_registered() -> None:
+async def test_capabilities_are_registered(coordinator: MockCoordinator) -> None:
     """The history, as tools and hosts ask for it, and whether a summary is being made."""
-    coordinator = MockCoordinator()
     cleanup = await package.mount(coordinator, {"storage": "memory"})
     await coordinator.get("context").add_message(MESSAGE)
     assert [message["content"] for message in await coordinator.get_capability("context.history")()] == ["hello"]
@@ -154,9 +151,8 @@ async def test_capabilities_are_registered() -> None:
     await cleanup()
 
 
-async def test_events_are_contributed() -> None:
+async def test_events_are_contributed(coordinator: MockCoordinator) -> None:
     """The events are declared to `observability.events`, those of the contract among them."""
-    coordinator = MockCoordinator()
     await package.mount(coordinator, {})
     (events,) = await coordinator.collect_contributions("observability.events")
     assert {

@@ -130,8 +130,7 @@ def test_the_files_of_earlier_versions_go(path: str) -> None:
 def test_a_small_log_gets_none(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is scanned as quickly as a snapshot is read."""
     monkeypatch.setattr(snapshots, "LEAST_LOG_BYTES", 1 << 20)
-    some = opened(path)
-    append(some, *range(100))
-    some.close()
+    with closing(opened(path)) as some:
+        append(some, *range(100))
     assert os.listdir(os.path.dirname(path)) == ["log.jsonl"]
     assert not is_used(path)

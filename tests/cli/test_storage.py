@@ -1,5 +1,6 @@
 """`context-persistent storage init`: the tables, the rights of a role, and what is refused."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,10 @@ def test_tables_are_made_once(server: TestServer) -> None:
     """A second call changes nothing."""
     url = f"{server.server.get_uri()}&schema=made"
     assert "created in the schema made" in init(url)
-    log = PostgresLog(f"{url}#s")
-    append(log, 1)
-    assert "were there" in init(url)
-    assert numbers(log) == [1]
-    log.close()
+    with closing(PostgresLog(f"{url}#s")) as log:
+        append(log, 1)
+        assert "were there" in init(url)
+        assert numbers(log) == [1]
 
 
 def test_a_role_can_append_and_not_delete(server: TestServer) -> None:
@@ -39,10 +39,9 @@ def test_a_role_can_append_and_not_delete(server: TestServer) -> None:
     url = f"{server.server.get_uri()}&schema=granted"
     init(url, "--grant", "agent")
     as_agent = url.replace("postgres:@", "agent:@", 1)
-    log = PostgresLog(f"{as_agent}#s")
-    append(log, 1, 2)
-    assert numbers(log) == [1, 2]
-    log.close()
+    with closing(PostgresLog(f"{as_agent}#s")) as log:
+        append(log, 1, 2)
+        assert numbers(log) == [1, 2]
     for statement in (
         "delete from granted.record",
         "update granted.record set at = 0",
@@ -60,11 +59,10 @@ def test_a_role_can_purge_and_not_change(server: TestServer) -> None:
     url = f"{server.server.get_uri()}&schema=cleaned"
     assert "purge" in init(url, "--grant-purge", "cleaner")
     location = f"{url.replace('postgres:@', 'cleaner:@', 1)}#s"
-    log = PostgresLog(location)
-    append(log, 1, 2)
-    purge_log(location, Purge(everything=True), now=lambda: STAMP)
-    assert numbers(log) == []
-    log.close()
+    with closing(PostgresLog(location)) as log:
+        append(log, 1, 2)
+        purge_log(location, Purge(everything=True), now=lambda: STAMP)
+        assert numbers(log) == []
     with pytest.raises(Exception, match="permission denied"):
         server.execute("set role cleaner; update cleaned.record set at = 0")
 
@@ -74,14 +72,12 @@ def test_a_role_can_read_and_nothing_else(server: TestServer) -> None:
     server.execute("create role reader login")
     url = f"{server.server.get_uri()}&schema=shared"
     assert "read sessions" in init(url, "--grant-read", "reader")
-    log = PostgresLog(f"{url}#s")
-    append(log, 1)
-    log.close()
-    as_reader = PostgresLog(f"{url.replace('postgres:@', 'reader:@', 1)}#s")
-    assert numbers(as_reader) == [1]
-    with pytest.raises(AppendError, match="permission denied"):
-        append(as_reader, 2)
-    as_reader.close()
+    with closing(PostgresLog(f"{url}#s")) as log:
+        append(log, 1)
+    with closing(PostgresLog(f"{url.replace('postgres:@', 'reader:@', 1)}#s")) as as_reader:
+        assert numbers(as_reader) == [1]
+        with pytest.raises(AppendError, match="permission denied"):
+            append(as_reader, 2)
 
 
 def test_the_statements_are_printed_for_another_to_run(server: TestServer) -> None:
@@ -129,14 +125,13 @@ def test_the_questions_of_the_page_are_answered(server: TestServer) -> None:
     messages += [{"role": "assistant", "content": "", "tool_calls": calls} for calls in (
         [{"id": "a", "tool": "bash", "arguments": {}}, {"id": "b", "name": "bash", "arguments": {}}],
         [{"id": "c", "type": "function", "function": {"name": "grep", "arguments": "{}"}}], [])]  # fmt: skip
-    log = PostgresLog(f"{url}#-home-u-app/s1")
-    append_bodies(
-        log,
-        *(encode_message(each, message_id=f"m{n}", timestamp=STAMP) for n, each in enumerate(messages)),
-        encode_control("usage", provider="p", model="m", actual_tokens=70, output_tokens=7),
-        encode_control("usage", provider="p", model="m", actual_tokens=30, output_tokens=None),
-    )
-    log.close()
+    with closing(PostgresLog(f"{url}#-home-u-app/s1")) as log:
+        append_bodies(
+            log,
+            *(encode_message(each, message_id=f"m{n}", timestamp=STAMP) for n, each in enumerate(messages)),
+            encode_control("usage", provider="p", model="m", actual_tokens=70, output_tokens=7),
+            encode_control("usage", provider="p", model="m", actual_tokens=30, output_tokens=None),
+        )
     section = POSTGRES_PAGE.read_text().partition("## Questions as queries")[2].partition("\n## ")[0]
     answers = [server.execute(part.removeprefix("sql")) for part in section.split("```") if part.startswith("sql")]
     by_project, by_day, tables, _connected, by_role, tools, tokens = answers
@@ -155,17 +150,16 @@ def test_older_tables_are_brought_to_this_version_under_a_running_session(server
     init(url)
     server.execute("alter table older.log drop column owner")
     server.execute("update older.version set number = 1")
-    log = PostgresLog(f"{url}#s", lock_timeout_s=1)
-    with pytest.raises(LogUnreadableError, match="older: run storage init"):
-        log.follow()
-    server.execute("update older.version set number = 2")
-    append(log, 1)
-    server.execute("update older.version set number = 1")
-    assert "from version 1 to 2" in init(url)
-    append(log, 2)
-    assert numbers(log) == [1, 2]
-    assert server.execute("select owner, number from older.log, older.version") == [("postgres", 2)]
-    log.close()
+    with closing(PostgresLog(f"{url}#s", lock_timeout_s=1)) as log:
+        with pytest.raises(LogUnreadableError, match="older: run storage init"):
+            log.follow()
+        server.execute("update older.version set number = 2")
+        append(log, 1)
+        server.execute("update older.version set number = 1")
+        assert "from version 1 to 2" in init(url)
+        append(log, 2)
+        assert numbers(log) == [1, 2]
+        assert server.execute("select owner, number from older.log, older.version") == [("postgres", 2)]
 
 
 def test_what_cannot_be_done_is_said(server: TestServer) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -88,9 +89,8 @@ def test_policies_are_compared(both: str) -> None:
 
 def test_sessions_are_listed(both: str) -> None:
     """With the columns that a file has; of other projects with --all."""
-    log = open_log(location_of(both, "-other/s2"))
-    append(log, 1)
-    log.close()
+    with closing(open_log(location_of(both, "-other/s2"))) as log:
+        append(log, 1)
     (here,) = json.loads(run("list", "--json", "--storage", both).output)["sessions"]
     (file,) = json.loads(run("list", "--json").output)["sessions"]
     own = ("path", "modified_s", "open", "state")
@@ -172,9 +172,8 @@ def test_a_session_can_be_followed(both: str, monkeypatch: pytest.MonkeyPatch) -
         if sleeps:
             raise KeyboardInterrupt
         sleeps.append(1)
-        log = open_log(location)
-        append(log, 77)
-        log.close()
+        with closing(open_log(location)) as log:
+            append(log, 77)
 
     monkeypatch.setattr("amplifier_module_context_persistent.cli.tail.time.sleep", appending)
     assert "77" in run("tail", "s1", "-f", "-n", "1", "--storage", both, code=130).output
@@ -292,9 +291,8 @@ async def test_what_list_says_is_kept_in_the_database(storage: str, both: str, m
     assert (again, opened) == (first, [])
     assert listed("--no-catalogue") == first
     assert len(opened) == 1
-    log = open_log(location_of(both, log_name("s1-long-enough", ".")))
-    append(log, 1_000)
-    log.close()
+    with closing(open_log(location_of(both, log_name("s1-long-enough", ".")))) as log:
+        append(log, 1_000)
     grown = listed()
     assert (len(opened), grown["messages"]) == (1, first["messages"] + 1)
     run("purge", "s1", "--everything", "--yes", "--storage", both)
@@ -331,18 +329,17 @@ async def test_what_somebody_else_wrote_there_is_not_believed(server: TestServer
 
 def test_old_sessions_are_pruned_there(both: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is younger stays; one that grew after it was looked at stays too, and is named."""
-    young = open_log(location_of(both, log_name("young", ".")))
-    message = {"role": "user", "content": "now"}
-    append_bodies(young, encode_message(message, message_id="m", timestamp=datetime.now(UTC).isoformat()))
-    old = open_log(location_of(both, log_name("old", ".")))
-    append(old, 1)
+    with closing(open_log(location_of(both, log_name("young", ".")))) as young:
+        message = {"role": "user", "content": "now"}
+        append_bodies(young, encode_message(message, message_id="m", timestamp=datetime.now(UTC).isoformat()))
+        old = open_log(location_of(both, log_name("old", ".")))
+        append(old, 1)
 
-    def asked(*_: Any, **__: Any) -> None:
-        append(old, 2)
+        def asked(*_: Any, **__: Any) -> None:
+            append(old, 2)
 
-    monkeypatch.setattr("amplifier_module_context_persistent.cli.delete.ask", asked)
-    assert "written to since" in run("prune", "--older", "1d", "--storage", both, code=1).output
-    listed = json.loads(run("list", "--json", "--storage", both).output)["sessions"]
-    assert {one["session"] for one in listed} == {"young", "old"}
-    young.close()
+        monkeypatch.setattr("amplifier_module_context_persistent.cli.delete.ask", asked)
+        assert "written to since" in run("prune", "--older", "1d", "--storage", both, code=1).output
+        listed = json.loads(run("list", "--json", "--storage", both).output)["sessions"]
+        assert {one["session"] for one in listed} == {"young", "old"}
     old.close()

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -120,15 +121,14 @@ async def test_a_reset_in_the_midst_of_being_written_is_waited_for(tmp_path: Pat
 def test_a_purge_is_survived(tmp_path: Path, what: Purge, live: int) -> None:
     """A line tells of the new file; what comes after is printed, and nothing twice."""
     path = tmp_path / "log.jsonl"
-    log = FileLog(path)
-    append(log, 1)
-    append_bodies(log, *reset_bodies("r"))
-    append(log, 2, 3)
-    followed = Followed(path)
-    purge_log(str(path), what, now=lambda: "2026-01-05T10:00:00.000Z")
-    assert followed.look() == [f"--- the log was rewritten; live messages: {live} ---"]
-    append(log, 4)
-    log.close()
+    with closing(FileLog(path)) as log:
+        append(log, 1)
+        append_bodies(log, *reset_bodies("r"))
+        append(log, 2, 3)
+        followed = Followed(path)
+        purge_log(str(path), what, now=lambda: "2026-01-05T10:00:00.000Z")
+        assert followed.look() == [f"--- the log was rewritten; live messages: {live} ---"]
+        append(log, 4)
     assert followed.look() == ["message 4"]
     followed.transcript.close()
 

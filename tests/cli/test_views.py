@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +79,10 @@ async def test_in_a_pipe_no_id_is_broken(session: Recorded, most: int, monkeypat
 
 def test_a_reader_that_goes_ends_a_long_list_quietly(tmp_path: Path) -> None:
     """With the code of a closed pipe, and nothing on the error stream."""
-    log = FileLog(str(tmp_path / "log.jsonl"))
-    append_bodies(log, encode_message(user("go"), message_id="m1", timestamp=STAMP))
-    receipts = (Receipt(f"r{number}", STAMP, "", "m1", 1, 9, 99, "p", "", 0, "0" * 32) for number in range(3_000))
-    append_bodies(log, *(receipt.encode() for receipt in receipts))
-    log.close()
+    with closing(FileLog(str(tmp_path / "log.jsonl"))) as log:
+        append_bodies(log, encode_message(user("go"), message_id="m1", timestamp=STAMP))
+        receipts = (Receipt(f"r{number}", STAMP, "", "m1", 1, 9, 99, "p", "", 0, "0" * 32) for number in range(3_000))
+        append_bodies(log, *(receipt.encode() for receipt in receipts))
     done = start("views", tmp_path / "log.jsonl", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert done.stdout is not None
     assert done.stderr is not None
@@ -94,14 +94,13 @@ def test_a_reader_that_goes_ends_a_long_list_quietly(tmp_path: Path) -> None:
 
 async def test_what_views_lack_of_reasoning_is_said(tmp_path: Path) -> None:
     """By the list, by `view`, `replay`, `stats` and the report: the receipt of each request counts it."""
-    log = FileLog(str(tmp_path / "log.jsonl"))
-    message = encode_message(user("go"), message_id="m1", timestamp=STAMP)
-    receipts = [
-        Receipt(f"r{number}", STAMP, "", "m1", 1, 9, 99, "p", "", 0, f"{number:032x}", unbound=number).encode()
-        for number in (0, 3)
-    ]
-    append_bodies(log, message, *receipts)
-    log.close()
+    with closing(FileLog(str(tmp_path / "log.jsonl"))) as log:
+        message = encode_message(user("go"), message_id="m1", timestamp=STAMP)
+        receipts = [
+            Receipt(f"r{number}", STAMP, "", "m1", 1, 9, 99, "p", "", 0, f"{number:032x}", unbound=number).encode()
+            for number in (0, 3)
+        ]
+        append_bodies(log, message, *receipts)
     said = [row.split()[-2:] for row in run("views", tmp_path / "log.jsonl").output.splitlines()[1:]]
     assert said[0] == ["valid", "yes"]
     assert said[1] == ["out", "yes"]

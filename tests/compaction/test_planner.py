@@ -33,8 +33,6 @@ from tests.support.checker import assert_valid
 from tests.support.drafts import count, draft, draft_of, history, request_of
 from tests.support.played_sessions import Session
 
-Message = dict[str, Any]
-
 
 def plan(words: str, budget: int, *, fixed: int = 0, previous: Compaction | None = None, **config: Any) -> Compaction:
     """Compact a history written in short words."""

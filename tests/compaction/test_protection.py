@@ -24,10 +24,8 @@ from amplifier_module_context_persistent.view.plan import SUMMARY_TAGS
 from amplifier_module_context_persistent.view.rules import tool_groups
 from tests.support.checker import assert_valid, same
 from tests.support.drafts import check_total, draft, kept
-from tests.support.messages import entries, fill
+from tests.support.messages import Message, entries, fill
 from tests.support.windows import Desk
-
-Message = dict[str, Any]
 
 TEXT = "The order keeps its total until it was acknowledged. " * 8
 

@@ -244,9 +244,8 @@ def test_no_cliff(turns: int, results: int, chars: int, separate: bool, budget: 
     assert sum(chars >= min(240, len(page)) for chars in own) >= min(4, results)
 
 
-def test_people_are_answered_in_a_long_session() -> None:
+def test_people_are_answered_in_a_long_session(desk: Desk) -> None:
     """Of sixty turns with long last words, those of the newest are there, as many as a quarter of the target holds."""
-    desk = Desk()
     work = Work(desk)
     for number in range(60):
         work.user(f"Question {number}?")

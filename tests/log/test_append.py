@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -86,10 +87,9 @@ def looked_at(files: FakeFiles, log: FileLog, number: int) -> list[str]:
 def test_a_log_that_is_as_it_was_left_is_looked_at_once(tmp_path: Path) -> None:
     """Six calls, and none more than once."""
     files = FakeFiles()
-    log = FileLog(tmp_path / "log.jsonl", files=files)
-    append(log, 0)
-    assert looked_at(files, log, 1) == ["lock", "stat", "read", "write", "sync", "unlock"]
-    log.close()
+    with closing(FileLog(tmp_path / "log.jsonl", files=files)) as log:
+        append(log, 0)
+        assert looked_at(files, log, 1) == ["lock", "stat", "read", "write", "sync", "unlock"]
 
 
 def replace(path: str) -> None:
@@ -110,19 +110,18 @@ CHANGES: dict[str, Callable[[str], None]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_others_did_is_taken_in_first(tmp_path: Path, change: str, is_known: bool) -> None:
     """Nothing is written after bytes that this process does not know, or after a torn tail that it knows of."""
-    log = FileLog(tmp_path / "log.jsonl")
-    append(log, 0)
-    append(log, 1)
-    CHANGES[change](log.path)
-    if is_known:
-        log.follow()
-    append(log, 9)
-    assert stored_numbers(log.path) == numbers(log)
-    expected = {"appended": [0, 1, 5, 9], "torn": [0, 1, 9], "replaced": [0, 1, 9]}
-    if change in expected:
-        assert numbers(log) == expected[change]
-        assert_sound(log.path)
-    log.close()
+    with closing(FileLog(tmp_path / "log.jsonl")) as log:
+        append(log, 0)
+        append(log, 1)
+        CHANGES[change](log.path)
+        if is_known:
+            log.follow()
+        append(log, 9)
+        assert stored_numbers(log.path) == numbers(log)
+        expected = {"appended": [0, 1, 5, 9], "torn": [0, 1, 9], "replaced": [0, 1, 9]}
+        if change in expected:
+            assert numbers(log) == expected[change]
+            assert_sound(log.path)
 
 
 @pytest.mark.parametrize("is_known", [False, True])

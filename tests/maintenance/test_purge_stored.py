@@ -1,6 +1,7 @@
 """Purges in a database: they leave what a purge of the file leaves, and running sessions go on."""
 
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -73,93 +74,89 @@ def test_running_sessions_notice(stored: str) -> None:
 
 def test_what_is_appended_meanwhile_stays(stored: str) -> None:
     """A writer goes on through purges: all that it was told is stored is there, in order, but what they removed."""
-    log = PostgresLog(stored, lock_timeout_s=60)
-    append(log, *range(50))
-    done, failures, written = threading.Event(), list[Exception](), list[int]()
+    with closing(PostgresLog(stored, lock_timeout_s=60)) as log:
+        append(log, *range(50))
+        done, failures, written = threading.Event(), list[Exception](), list[int]()
 
-    def write() -> None:
-        writer, number = PostgresLog(stored, lock_timeout_s=60), 1_000
-        while not done.is_set() or number < 1_010:
-            try:
-                append(writer, number)
-            except Exception as error:  # reported below
-                failures.append(error)
-                return
-            written.append(number)
-            number += 1
-        writer.close()
+        def write() -> None:
+            writer, number = PostgresLog(stored, lock_timeout_s=60), 1_000
+            while not done.is_set() or number < 1_010:
+                try:
+                    append(writer, number)
+                except Exception as error:  # reported below
+                    failures.append(error)
+                    return
+                written.append(number)
+                number += 1
+            writer.close()
 
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
-        for first in (10, 20, 30):
-            purge_log(stored, before(first), now=lambda: STAMP, lock_timeout_s=60)
-    finally:
-        done.set()
-        thread.join()
-    assert not failures
-    assert numbers(log) == [*range(30, 50), *written]
-    assert log.index.damage == []
-    log.close()
+        thread = threading.Thread(target=write)
+        thread.start()
+        try:
+            for first in (10, 20, 30):
+                purge_log(stored, before(first), now=lambda: STAMP, lock_timeout_s=60)
+        finally:
+            done.set()
+            thread.join()
+        assert not failures
+        assert numbers(log) == [*range(30, 50), *written]
+        assert log.index.damage == []
 
 
 def test_of_two_purges_the_second_is_refused_or_comes_after(stored: str) -> None:
     """Both at once: each removes what it says, or says that it removed nothing."""
-    log = PostgresLog(stored)
-    append(log, *range(40))
-    outcomes: list[object] = []
+    with closing(PostgresLog(stored)) as log:
+        append(log, *range(40))
+        outcomes: list[object] = []
 
-    def purge(first: int) -> None:
-        try:
-            outcomes.append(purge_log(stored, before(first), now=lambda: STAMP, lock_timeout_s=60).messages_removed)
-        except (PurgeError, AppendError) as error:
-            outcomes.append(error)
+        def purge(first: int) -> None:
+            try:
+                outcomes.append(purge_log(stored, before(first), now=lambda: STAMP, lock_timeout_s=60).messages_removed)
+            except (PurgeError, AppendError) as error:
+                outcomes.append(error)
 
-    threads = [threading.Thread(target=purge, args=(first,)) for first in (10, 20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    removed = sum(one for one in outcomes if isinstance(one, int))
-    assert removed in (10, 20)
-    assert numbers(log) == [*range(removed, 40)]
-    log.close()
+        threads = [threading.Thread(target=purge, args=(first,)) for first in (10, 20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        removed = sum(one for one in outcomes if isinstance(one, int))
+        assert removed in (10, 20)
+        assert numbers(log) == [*range(removed, 40)]
 
 
 def test_a_purge_whose_rows_another_purge_deletes_is_refused(stored: str) -> None:
     """It says that the log was purged meanwhile, and changes nothing."""
-    log = PostgresLog(stored)
-    append(log, *range(40))
+    with closing(PostgresLog(stored)) as log:
+        append(log, *range(40))
 
-    def other_first() -> str:
-        purge_log(stored, before(10), now=lambda: STAMP)
-        return STAMP
+        def other_first() -> str:
+            purge_log(stored, before(10), now=lambda: STAMP)
+            return STAMP
 
-    with pytest.raises(PurgeError, match="meanwhile"):
-        purge_log(stored, before(20), now=other_first)
-    assert numbers(log) == [*range(10, 40)]
-    log.close()
+        with pytest.raises(PurgeError, match="meanwhile"):
+            purge_log(stored, before(20), now=other_first)
+        assert numbers(log) == [*range(10, 40)]
 
 
 def test_a_log_that_is_purged_while_it_is_read_is_read_anew(stored: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the log's row and its lines a purge may delete these; whoever opens the log then gets the new ones."""
-    log = PostgresLog(stored)
-    append(log, *range(40))
-    waiting, read_block = [20, 10], rows.read_block
+    with closing(PostgresLog(stored)) as log:
+        append(log, *range(40))
+        waiting, read_block = [20, 10], rows.read_block
 
-    def purged_first(*arguments: Any) -> list[bytes]:
-        if waiting:
-            first, *waiting[:] = waiting[::-1]
-            with monkeypatch.context() as unpatched:
-                unpatched.setattr(rows, "read_block", read_block)
-                purge_log(stored, before(first), now=lambda: STAMP)
-        return read_block(*arguments)
+        def purged_first(*arguments: Any) -> list[bytes]:
+            if waiting:
+                first, *waiting[:] = waiting[::-1]
+                with monkeypatch.context() as unpatched:
+                    unpatched.setattr(rows, "read_block", read_block)
+                    purge_log(stored, before(first), now=lambda: STAMP)
+            return read_block(*arguments)
 
-    monkeypatch.setattr(rows, "read_block", purged_first)
-    opened = PostgresLog(stored)
-    assert numbers(opened) == [*range(20, 40)]
-    assert opened.describe().lost_messages == 0
-    log.close()
+        monkeypatch.setattr(rows, "read_block", purged_first)
+        opened = PostgresLog(stored)
+        assert numbers(opened) == [*range(20, 40)]
+        assert opened.describe().lost_messages == 0
     opened.close()
 
 
@@ -193,22 +190,21 @@ def test_another_purge_is_not_taken_for_the_own(
     """The connection ends before the commit, and another purge is done before anybody asks: the own one was not."""
     import psycopg
 
-    log = PostgresLog(stored)
-    append(log, *range(20))
-    really, commits = psycopg.Connection.execute, list[int]()
+    with closing(PostgresLog(stored)) as log:
+        append(log, *range(20))
+        really, commits = psycopg.Connection.execute, list[int]()
 
-    def execute(self: Any, query: Any, *arguments: Any, **options: Any) -> Any:
-        if query == b"commit" and not commits:
-            commits.append(self.info.backend_pid)
-            server.execute("select pg_terminate_backend(%s)", commits[0])
-            other = threading.Thread(target=purge_log, args=(stored, before(15)), kwargs={"now": lambda: STAMP})
-            other.start()
-            other.join(60)
-        return really(self, query, *arguments, **options)
+        def execute(self: Any, query: Any, *arguments: Any, **options: Any) -> Any:
+            if query == b"commit" and not commits:
+                commits.append(self.info.backend_pid)
+                server.execute("select pg_terminate_backend(%s)", commits[0])
+                other = threading.Thread(target=purge_log, args=(stored, before(15)), kwargs={"now": lambda: STAMP})
+                other.start()
+                other.join(60)
+            return really(self, query, *arguments, **options)
 
-    monkeypatch.setattr(psycopg.Connection, "execute", execute)
-    with pytest.raises(AppendError, match="nothing is stored"):
-        purge_log(stored, redact("3"), now=lambda: STAMP)
-    assert commits
-    assert numbers(log) == [*range(15, 20)]
-    log.close()
+        monkeypatch.setattr(psycopg.Connection, "execute", execute)
+        with pytest.raises(AppendError, match="nothing is stored"):
+            purge_log(stored, redact("3"), now=lambda: STAMP)
+        assert commits
+        assert numbers(log) == [*range(15, 20)]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.messages.elide import Cut, cut_for, elide_message, elide_text, word_cut_for
 from amplifier_module_context_persistent.messages.message import texts_of
+from tests.support.messages import Message
 
-Message = dict[str, Any]
 LINES = "".join(f"line {n:03}\n" for n in range(100))
 
 

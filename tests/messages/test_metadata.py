@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.messages.metadata import is_ephemeral, is_human, metadata_of
-
-Message = dict[str, Any]
+from tests.support.messages import Message
 
 
 def user(content: Any = "hello", **metadata: Any) -> Message:

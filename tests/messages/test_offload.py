@@ -20,11 +20,9 @@ from amplifier_module_context_persistent.session.tools import RecallTool
 from amplifier_module_context_persistent.view.entry import classify
 from tests.support.checker import assert_valid, same
 from tests.support.counters import count
-from tests.support.messages import user
+from tests.support.messages import Message, user
 from tests.support.recorded_sessions import Recorded, assert_proved, controls
 from tests.support.view_properties import goes_on
-
-Message = dict[str, Any]
 
 TEXT = "".join(f"line {number} of the file that was read\n" for number in range(2_000))
 

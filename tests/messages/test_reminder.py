@@ -13,11 +13,9 @@ from amplifier_module_context_persistent import InMemoryContextManager, Persiste
 from amplifier_module_context_persistent.messages.metadata import as_reminder
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support.checker import assert_valid
-from tests.support.messages import CALLS, fill, result, user
+from tests.support.messages import CALLS, Message, fill, result, user
 from tests.support.recorded_sessions import Recorded, assert_proved, controls
 from tests.support.view_properties import goes_on
-
-Message = dict[str, Any]
 
 
 def system(text: Any, role: str = "system", **metadata: Any) -> Message:

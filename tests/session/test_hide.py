@@ -4,7 +4,6 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -21,13 +20,11 @@ from tests.support.checker import assert_valid
 from tests.support.commands import run
 from tests.support.counters import count
 from tests.support.logs import assert_sound, body, sealed
-from tests.support.messages import answers, calls, user
+from tests.support.messages import Message, answers, calls, user
 from tests.support.played_sessions import Session
 from tests.support.recorded_sessions import Recorded, controls
 from tests.support.scans import scan
 from tests.support.view_properties import batches, checked, examples, pauses, policies, stories
-
-Message = dict[str, Any]
 
 
 class Hiding(Recorded):

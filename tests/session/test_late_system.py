@@ -1,5 +1,6 @@
 """`late_system: auto`: a log keeps showing late system messages as it began."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,9 @@ def shown(view: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 def older_log(path: Path) -> Path:
     """A log whose header does not say how late system messages are shown."""
-    log = FileLog(str(path))
-    header = encode_control("header", version=2, log_id="old", session_id=None, tokenizer="estimate", created=STAMP)
-    append_bodies(log, header, encode_message(GO, message_id="m1", timestamp=STAMP))
-    log.close()
+    with closing(FileLog(str(path))) as log:
+        header = encode_control("header", version=2, log_id="old", session_id=None, tokenizer="estimate", created=STAMP)
+        append_bodies(log, header, encode_message(GO, message_id="m1", timestamp=STAMP))
     return path
 
 

@@ -29,13 +29,11 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.checker import assert_valid, same
 from tests.support.counters import count
 from tests.support.logs import assert_sound, body, reset_bodies, sealed
-from tests.support.messages import answers, calls, result, user
+from tests.support.messages import Message, answers, calls, result, user
 from tests.support.played_sessions import Session
 from tests.support.recorded_sessions import Recorded, controls
 from tests.support.scans import scan
 from tests.support.view_properties import INTERRUPTED, batches, checked, examples, pauses, policies, run, stories
-
-Message = dict[str, Any]
 
 LONG = "line of code that matters\n" * 120
 

@@ -12,9 +12,8 @@ from amplifier_module_context_persistent import InMemoryContextManager
 from fixtures.generate import generate_session
 from tests.support.checker import check_view, prefix_breaks
 from tests.support.counters import count
+from tests.support.messages import Message
 from tests.support.places import TRANSCRIPTS
-
-Message = dict[str, Any]
 
 BUDGET = 40_000
 MOST_BREAKS = 8

@@ -22,10 +22,9 @@ from amplifier_module_context_persistent.search.recall_page import RecallPage, W
 from amplifier_module_context_persistent.session import recall as lookup
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support import histories
-from tests.support.messages import fill, words_of
+from tests.support.messages import Message, fill, words_of
 from tests.support.view_properties import examples
 
-Message = dict[str, Any]
 Manager = PersistentContextManager
 REFERENCE = re.compile(r"characters elided; recall (\S+) …\]")
 

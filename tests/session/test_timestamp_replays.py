@@ -10,8 +10,7 @@ from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.session.record_builder import TimestampReplays
 from tests.support.logs import append_bodies
-
-Message = dict[str, Any]
+from tests.support.messages import Message
 
 COUNT = 6_000
 

@@ -30,9 +30,8 @@ async def told(manager: PersistentContextManager) -> list[str]:
 # -- mounting ----------------------------------------------------------------------------------------------------------
 
 
-async def test_it_is_mounted_with_the_context() -> None:
+async def test_it_is_mounted_with_the_context(coordinator: MockCoordinator) -> None:
     """It reads the log of the manager that was mounted with it."""
-    coordinator = MockCoordinator()
     cleanup = await package.mount(coordinator, {})
     manager, tool = coordinator.get("context"), coordinator.get("tools")["recall"]
     await manager.add_message({"role": "user", "content": "what was said"})
@@ -41,17 +40,17 @@ async def test_it_is_mounted_with_the_context() -> None:
     await cleanup()
 
 
-async def test_it_is_not_mounted_with_recall_false() -> None:
+async def test_it_is_not_mounted_with_recall_false(coordinator: MockCoordinator) -> None:
     """`recall: false` leaves it out."""
-    coordinator = MockCoordinator()
     await package.mount(coordinator, {"recall": False})
     assert not coordinator.get("tools")
 
 
 @pytest.mark.parametrize(("max_tokens", "mounted"), [(100, False), (RECALL_LEAST_TOKENS, True)])
-async def test_a_small_budget_is_left_to_the_messages(max_tokens: int, mounted: bool) -> None:
+async def test_a_small_budget_is_left_to_the_messages(
+    coordinator: MockCoordinator, max_tokens: int, mounted: bool
+) -> None:
     """Where its definition would take more than a twentieth of the configured budget it is not mounted."""
-    coordinator = MockCoordinator()
     await package.mount(coordinator, {"max_tokens": max_tokens, "compaction_threshold": 0.5})
     assert ("recall" in coordinator.get("tools")) is mounted
     if not mounted:

@@ -101,9 +101,8 @@ async def test_a_disabled_meter_leaves_the_budget_alone(tmp_path):
     assert readings
 
 
-async def test_a_claim_through_the_capability_wins(tmp_path, record_events):
+async def test_a_claim_through_the_capability_wins(coordinator, tmp_path, record_events):
     """Once the foreground's caller claimed the view, events of other callers teach nothing."""
-    coordinator = MockCoordinator()
     await mount(coordinator, {"transcript_path": str(tmp_path / "log.jsonl"), "tokenizer": "estimate"})
     manager, events = coordinator.get("context"), record_events(coordinator)
     await manager.add_message({"role": "user", "content": "hello " * 500})
@@ -117,9 +116,8 @@ async def test_a_claim_through_the_capability_wins(tmp_path, record_events):
     await manager.close()
 
 
-async def test_events_reach_the_meter_through_the_hooks(tmp_path, record_events):
+async def test_events_reach_the_meter_through_the_hooks(coordinator, tmp_path, record_events):
     """An `llm:response` that the coordinator emits is heard, until the cleanup."""
-    coordinator = MockCoordinator()
     cleanup = await mount(coordinator, {"transcript_path": str(tmp_path / "log.jsonl"), "tokenizer": "estimate"})
     manager, events = coordinator.get("context"), record_events(coordinator)
     await manager.add_message({"role": "user", "content": "hello " * 500})
@@ -195,9 +193,8 @@ async def test_a_refusal_of_something_else_teaches_nothing(tmp_path):
     assert readings == []
 
 
-async def test_a_futile_compaction_is_told_once_with_its_floor(tmp_path, record_events):
+async def test_a_futile_compaction_is_told_once_with_its_floor(coordinator, tmp_path, record_events):
     """Where a plan would free too little it is not followed, and one event says what holds the tokens."""
-    coordinator = MockCoordinator()
     events = record_events(coordinator)
     await mount(coordinator, {"transcript_path": str(tmp_path / "log.jsonl"), "tokenizer": "estimate", "recall": False})
     manager = coordinator.get("context")

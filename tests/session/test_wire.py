@@ -4,6 +4,7 @@ import asyncio
 import base64
 import copy
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -221,11 +222,10 @@ async def test_a_fork_keeps_the_line(tmp_path: Path) -> None:
 
 def old_log(path: Path, *messages: Message) -> None:
     """A log whose header does not say that its views keep the strict rules."""
-    log = FileLog(str(path))
-    header = encode_control("header", version=2, log_id="old", session_id=None, tokenizer="estimate", created=STAMP)
-    bodies = [encode_message(one, message_id=f"m{at}", timestamp=STAMP) for at, one in enumerate(messages)]
-    append_bodies(log, header, *bodies)
-    log.close()
+    with closing(FileLog(str(path))) as log:
+        header = encode_control("header", version=2, log_id="old", session_id=None, tokenizer="estimate", created=STAMP)
+        bodies = [encode_message(one, message_id=f"m{at}", timestamp=STAMP) for at, one in enumerate(messages)]
+        append_bodies(log, header, *bodies)
 
 
 OLD = [user("go"), calls("a.b", LONG + "1", tool="str replace"), result("a.b"), result(LONG + "1"), user("caf\udce9")]

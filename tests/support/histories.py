@@ -18,7 +18,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-Message = dict[str, Any]
+from tests.support.messages import Message
 
 TEXTS: tuple[tuple[str, int], ...] = (
     ("ok", 1),

@@ -10,8 +10,7 @@ from amplifier_module_context_persistent.log.record import decode
 from amplifier_module_context_persistent.maintenance.verify import verify_log
 from amplifier_module_context_persistent.transfer.import_ import Import, import_session
 from tests.support.checker import assert_valid
-
-Message = dict[str, Any]
+from tests.support.messages import Message
 
 
 def write_jsonl(path: Path, entries: Iterable[Any], end: str = "\n") -> Path:

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-Message = dict[str, Any]
-
+from tests.support.messages import Message
 
 IMAGE: Message = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}}
 

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-Message = dict[str, Any]
+from tests.support.messages import Message
+
 SYSTEM = ("system", "developer")
 
 

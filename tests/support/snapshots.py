@@ -118,12 +118,11 @@ def header(version: int, log_id: str = "log") -> bytes:
 
 def some_log(path: str, *, text: str = "") -> None:
     """A log with something of everything, closed, and its snapshot."""
-    log = FileLog(path, snapshots=CatalogueSnapshots())
-    append_bodies(log, header(2), *(body(number, text=text) for number in range(20)))
-    append_bodies(log, *reset_bodies("r1", body(20), keep(0, 15), upto="id-19"))
-    append_bodies(log, encode_control("plan", id="p", keep=[["id-3", 2]]), body(21), body(22, text=text))
-    append_bodies(log, encode_control("usage", provider="p", model="m", actual=5))
-    log.close()
+    with closing(FileLog(path, snapshots=CatalogueSnapshots())) as log:
+        append_bodies(log, header(2), *(body(number, text=text) for number in range(20)))
+        append_bodies(log, *reset_bodies("r1", body(20), keep(0, 15), upto="id-19"))
+        append_bodies(log, encode_control("plan", id="p", keep=[["id-3", 2]]), body(21), body(22, text=text))
+        append_bodies(log, encode_control("usage", provider="p", model="m", actual=5))
     assert is_used(path)
 
 

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from tests.support.checker import assert_valid, calls_of, check_view, common_prefix, is_human, prefix_breaks, same
+from tests.support.messages import Message
 
-Message = dict[str, Any]
 View = list[Message]
 Change = Callable[[View], object]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -43,13 +44,12 @@ def given(reader: LogReader) -> list[bytes]:
 def test_all_are_given_in_order(path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     """The same lines as a pass over the whole log gives, each with the messages before it."""
     monkeypatch.setattr(module, "_BLOCK", block)
-    reader = opened(path)
-    assert has_known_places(reader)
-    assert given(reader) == expected(reader)
-    before = [line.startswith(CONTROL_HEAD) for line in reader.records()]
-    messages = [before[:at].count(False) for at, control in enumerate(before) if control]
-    assert [found.records for found in control_lines(reader)] == messages
-    reader.close()
+    with closing(opened(path)) as reader:
+        assert has_known_places(reader)
+        assert given(reader) == expected(reader)
+        before = [line.startswith(CONTROL_HEAD) for line in reader.records()]
+        messages = [before[:at].count(False) for at, control in enumerate(before) if control]
+        assert [found.records for found in control_lines(reader)] == messages
 
 
 def test_messages_are_not_read(tmp_path: Path) -> None:
@@ -57,29 +57,26 @@ def test_messages_are_not_read(tmp_path: Path) -> None:
     bodies = [one for number in range(40) for one in (SOME[number % 9], body(number, text="x" * 60_000))]
     write_file(tmp_path / "log.jsonl", b"".join(sealed(bodies)))
     files = CountedReads()
-    reader = opened(tmp_path / "log.jsonl", files)
-    scanned = files.bytes_read
-    assert len(list(control_lines(reader))) == 40
-    assert files.bytes_read - scanned < 40 * 200 < scanned / 100
-    reader.close()
+    with closing(opened(tmp_path / "log.jsonl", files)) as reader:
+        scanned = files.bytes_read
+        assert len(list(control_lines(reader))) == 40
+        assert files.bytes_read - scanned < 40 * 200 < scanned / 100
 
 
 def test_a_damaged_log_has_no_known_places(path: Path) -> None:
     """The index does not say for sure what lies between its messages."""
     content = path.read_bytes()
     path.write_bytes(content.replace(b'"pinned":true', b'"pinned":trux', 1))
-    reader = opened(path)
-    assert not has_known_places(reader)
-    reader.close()
+    with closing(opened(path)) as reader:
+        assert not has_known_places(reader)
 
 
 def test_an_empty_log_has_none(tmp_path: Path) -> None:
     """Nor does one with messages only."""
     for number, content in enumerate((b"", b"".join(sealed([body(1), body(2)])))):
         write_file(tmp_path / f"{number}.jsonl", content)
-        reader = opened(tmp_path / f"{number}.jsonl")
-        assert not given(reader)
-        reader.close()
+        with closing(opened(tmp_path / f"{number}.jsonl")) as reader:
+            assert not given(reader)
 
 
 @pytest.mark.parametrize(
@@ -89,10 +86,9 @@ def test_what_was_torn_off_at_the_end_is_no_record(path: Path, torn: bytes) -> N
     """It is not given."""
     with open(path, "ab") as file:
         file.write(torn)
-    reader = opened(path)
-    assert has_known_places(reader)
-    assert given(reader) == expected(reader)
-    reader.close()
+    with closing(opened(path)) as reader:
+        assert has_known_places(reader)
+        assert given(reader) == expected(reader)
 
 
 def test_records_near_each_other_are_read_together(tmp_path: Path) -> None:
@@ -100,17 +96,16 @@ def test_records_near_each_other_are_read_together(tmp_path: Path) -> None:
     bodies = [one for number in range(2_000) for one in (SOME[number % 9], body(number))]
     write_file(tmp_path / "log.jsonl", b"".join(sealed(bodies)))
     files = CountedReads()
-    reader = opened(tmp_path / "log.jsonl", files)
-    scanned = files.bytes_read
-    lines = control_lines(reader)
-    next(lines)
-    first = files.bytes_read - scanned
-    assert 0 < first <= 65_536
-    reads = files.reads
-    assert len(list(lines)) == 1_999
-    assert files.reads - reads < 5
-    assert files.bytes_read - scanned < 1.2 * (tmp_path / "log.jsonl").stat().st_size
-    reader.close()
+    with closing(opened(tmp_path / "log.jsonl", files)) as reader:
+        scanned = files.bytes_read
+        lines = control_lines(reader)
+        next(lines)
+        first = files.bytes_read - scanned
+        assert 0 < first <= 65_536
+        reads = files.reads
+        assert len(list(lines)) == 1_999
+        assert files.reads - reads < 5
+        assert files.bytes_read - scanned < 1.2 * (tmp_path / "log.jsonl").stat().st_size
 
 
 @pytest.mark.parametrize("last", [body(99), SOME[8]], ids=["message", "control"])
@@ -118,6 +113,5 @@ def test_the_last_line_may_lack_its_end(path: Path, last: bytes) -> None:
     """As an editor may leave it, or another program write it."""
     content = path.read_bytes()
     path.write_bytes(content + last + b"}")
-    reader = opened(path)
-    assert given(reader) == [line.removesuffix(b"\n") for line in expected(reader)]
-    reader.close()
+    with closing(opened(path)) as reader:
+        assert given(reader) == [line.removesuffix(b"\n") for line in expected(reader)]

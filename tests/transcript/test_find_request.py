@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -55,18 +56,17 @@ def test_control_records_alone_say_what_a_pass_over_the_log_says(
     """Receipts, their places, and what their views lack, also where a plan stands after its receipt or nowhere."""
     if gone:
         without(path, gone)
-    reader = LogReader(path)
-    reader.follow()
-    quick = read_receipts(reader)
-    monkeypatch.setattr(view_rebuild, "has_known_places", lambda _: False)
-    book = read_receipts(reader)
-    assert [(one.receipt, one.records) for one in quick.requests] == [
-        (one.receipt, one.records) for one in book.requests
-    ]
-    lacking = [book.lacks(one) for one in book.requests]
-    assert [quick.lacks(one) for one in quick.requests] == lacking
-    assert any(lacking) == bool(gone)
-    reader.close()
+    with closing(LogReader(path)) as reader:
+        reader.follow()
+        quick = read_receipts(reader)
+        monkeypatch.setattr(view_rebuild, "has_known_places", lambda _: False)
+        book = read_receipts(reader)
+        assert [(one.receipt, one.records) for one in quick.requests] == [
+            (one.receipt, one.records) for one in book.requests
+        ]
+        lacking = [book.lacks(one) for one in book.requests]
+        assert [quick.lacks(one) for one in quick.requests] == lacking
+        assert any(lacking) == bool(gone)
 
 
 def test_a_receipt_that_cannot_be_read_is_counted(path: Path) -> None:
@@ -76,12 +76,11 @@ def test_a_receipt_that_cannot_be_read_is_counted(path: Path) -> None:
     for number in at[1:3]:
         lines[number] = b'{"_record":"view","id":7' + lines[number][-CRC_TAIL_BYTES:]
     write_file(path, b"".join(sealed([line[:-CRC_TAIL_BYTES] for line in lines])))
-    reader = LogReader(path)
-    reader.follow()
-    book = read_receipts(reader)
-    assert len(book.requests) == len(at) - 2
-    assert book.malformed == 2
-    reader.close()
+    with closing(LogReader(path)) as reader:
+        reader.follow()
+        book = read_receipts(reader)
+        assert len(book.requests) == len(at) - 2
+        assert book.malformed == 2
 
 
 def test_each_request_is_found(path: Path) -> None:

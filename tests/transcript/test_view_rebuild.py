@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -228,9 +229,8 @@ async def test_receipts_are_found_without_reading_messages(recorded: Recorded) -
     await recorded.add(user("x" * 2_000_000))
     await recorded.play(20, seed=4)
     await recorded.manager.close()
-    log = FileLog(recorded.path)
-    log.append([lambda _: [encode_control("view", no="receipt")]])
-    log.close()
+    with closing(FileLog(recorded.path)) as log:
+        log.append([lambda _: [encode_control("view", no="receipt")]])
     read = CountedReads()
     with Transcript(recorded.path, files=read) as transcript:
         before = read.bytes_read

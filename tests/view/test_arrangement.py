@@ -24,10 +24,8 @@ from amplifier_module_context_persistent.view.render import render, shorten
 from tests.support import histories
 from tests.support.checker import assert_valid
 from tests.support.counters import count
-from tests.support.messages import user
+from tests.support.messages import Message, user
 from tests.support.view_properties import examples, shared_parts
-
-Message = dict[str, Any]
 
 
 def says(text: Any = "Done.", *ids: str) -> Message:

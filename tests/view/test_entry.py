@@ -6,8 +6,7 @@ import pytest
 
 from amplifier_module_context_persistent.messages.message import Call
 from amplifier_module_context_persistent.view.entry import classify
-
-Message = dict[str, Any]
+from tests.support.messages import Message
 
 
 def user(content: Any = "hello", **metadata: Any) -> Message:

@@ -12,9 +12,8 @@ from tests.support.messages import Message
 from tests.support.windows import Desk
 
 
-def test_a_stored_plan_is_followed_by_the_next_process() -> None:
+def test_a_stored_plan_is_followed_by_the_next_process(desk: Desk) -> None:
     """Its view is the same to the byte, and no new plan is made."""
-    desk = Desk()
     desk.talk(20)
     first = desk.ask(2_000)
     assert first.compaction is not None
@@ -36,10 +35,9 @@ WRONG: list[tuple[Message, str]] = [
 
 @pytest.mark.parametrize(("fields", "reason"), WRONG)
 def test_a_plan_that_cannot_be_followed_is_replaced(
-    fields: Message, reason: str, caplog: pytest.LogCaptureFixture
+    desk: Desk, fields: Message, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """With one warning, whatever is wrong with it; history is whole, and a new plan is made when one is needed."""
-    desk = Desk()
     desk.talk(20)
     append_bodies(desk.log, encode_control("plan", id="p", **fields))
     with caplog.at_level(logging.WARNING):

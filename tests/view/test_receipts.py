@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -198,9 +199,8 @@ async def test_receipts_are_counted_and_no_damage(recorded: Recorded) -> None:
         if damaged is not None:
             lines[damaged] = lines[damaged].replace(b'"messages":', b'"massages":')
             recorded.path.write_bytes(b"".join(lines))
-        reader = LogReader(recorded.path)
-        reader.follow()
-        assert reader.index.control_counts["view"] == len(recorded.views)
-        assert len(list(reader.read(reader.index.live))) == 40
-        assert [found.line for found in reader.index.damage] == ([] if damaged is None else [damaged + 1])
-        reader.close()
+        with closing(LogReader(recorded.path)) as reader:
+            reader.follow()
+            assert reader.index.control_counts["view"] == len(recorded.views)
+            assert len(list(reader.read(reader.index.live))) == 40
+            assert [found.line for found in reader.index.damage] == ([] if damaged is None else [damaged + 1])

@@ -16,8 +16,7 @@ from amplifier_module_context_persistent.view.arrangement import (
 from amplifier_module_context_persistent.view.entry import Entry, classify
 from amplifier_module_context_persistent.view.plan import NO_PLAN
 from amplifier_module_context_persistent.view.render import render, shorten
-
-Message = dict[str, Any]
+from tests.support.messages import Message
 
 
 def count(message: Message) -> int:

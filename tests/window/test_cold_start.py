@@ -10,10 +10,10 @@ from amplifier_module_context_persistent.window.cold_start import older_candidat
 from tests.support.checker import assert_valid
 from tests.support.counters import count
 from tests.support.histories import messages
+from tests.support.messages import Message
 from tests.support.view_properties import INTERRUPTED, examples
 from tests.support.windows import TEXT, Desk
 
-Message = dict[str, Any]
 BUDGET = 3_000
 
 
@@ -94,9 +94,8 @@ def test_only_what_is_needed_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(read)) < 500 < len(desk.log.index)
 
 
-def test_a_pinned_result_whose_call_is_older_keeps_it() -> None:
+def test_a_pinned_result_whose_call_is_older_keeps_it(desk: Desk) -> None:
     """Also where the one is near and the other far."""
-    desk = Desk()
     desk.add({"role": "user", "content": "The first question."})
     desk.talk(150)
     desk.add(call("pinned"))
@@ -107,9 +106,8 @@ def test_a_pinned_result_whose_call_is_older_keeps_it() -> None:
     assert [m["content"] for m in found if m["role"] == "tool"] == ["What was found."]
 
 
-def test_an_old_pinned_call_takes_no_later_calls_result() -> None:
+def test_an_old_pinned_call_takes_no_later_calls_result(desk: Desk) -> None:
     """Also where nobody looks at the later call, which has the same id."""
-    desk = Desk()
     desk.add({"role": "user", "content": "The first question."})
     desk.add(call("call_0", pinned=True))
     desk.talk(150)
@@ -166,9 +164,10 @@ def test_all_that_a_view_may_keep_is_found(kinds: list[str], start: int) -> None
 
 
 @pytest.mark.parametrize(("budget", "expected"), [(10**6, 600), (10, 257)])
-def test_the_first_human_and_as_many_of_the_newest_as_a_budget_could_hold(budget: int, expected: int) -> None:
+def test_the_first_human_and_as_many_of_the_newest_as_a_budget_could_hold(
+    desk: Desk, budget: int, expected: int
+) -> None:
     """They are looked at in batches."""
-    desk = Desk()
     for at in range(600):
         desk.add({"role": "user", "content": f"Question {at}."})
     entries = older_candidates(desk.log.index, 600, desk.entries, budget)
@@ -189,9 +188,8 @@ def test_the_first_human_and_as_many_of_the_newest_as_a_budget_could_hold(budget
         (None, True),
     ],
 )
-def test_an_answer_that_calls_nothing_may_be_last_words(calls: Any, may_be_last: bool) -> None:
+def test_an_answer_that_calls_nothing_may_be_last_words(desk: Desk, calls: Any, may_be_last: bool) -> None:
     """Whatever stands in the place of its calls."""
-    desk = Desk()
     desk.add({"role": "user", "content": "The first question."})
     desk.add({"role": "assistant", "content": "An answer.", "tool_calls": calls})
     desk.add({"role": "user", "content": "The second question."})

@@ -8,8 +8,7 @@ from amplifier_module_context_persistent.log.index import LIVE, Index
 from amplifier_module_context_persistent.view.entry import Entry
 from amplifier_module_context_persistent.window.message_source import Extras
 from tests.support.logs import row
-
-Message = dict[str, Any]
+from tests.support.messages import Message
 
 
 def index(records: int) -> Index:

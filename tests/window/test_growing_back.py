@@ -145,9 +145,8 @@ def test_a_large_write_leaves_no_trace_once_a_plan_leaves_it_out(turns: int, lin
     assert replanned
 
 
-def test_what_was_tried_in_vain_far_back_is_still_told() -> None:
+def test_what_was_tried_in_vain_far_back_is_still_told(desk: Desk) -> None:
     """A plan of the history looks back one budget alone; what the plan before knew of older commands goes on."""
-    desk = Desk()
     desk.add({"role": "user", "content": "Read all parts."})
     call = {"id": "f", "name": "bash", "arguments": {"command": "make the_part_that_fails"}}
     desk.add({"role": "assistant", "content": "", "tool_calls": [call]})
@@ -161,9 +160,8 @@ def test_what_was_tried_in_vain_far_back_is_still_told() -> None:
     assert grown.compaction.plan.in_vain == ("make the_part_that_fails",)
 
 
-def test_what_cannot_grow_is_not_tried_again() -> None:
+def test_what_cannot_grow_is_not_tried_again(desk: Desk) -> None:
     """Where the history has no more, the view stays as it is."""
-    desk = Desk()
     desk.add({"role": "user", "content": "Read."})
     turn(desk, 0, TEXT * 6)
     small = desk.ask(700)

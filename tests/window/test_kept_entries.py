@@ -9,9 +9,8 @@ from tests.support.logs import append_bodies
 from tests.support.windows import Desk
 
 
-def test_the_plan_of_another_process_is_followed() -> None:
+def test_the_plan_of_another_process_is_followed(desk: Desk) -> None:
     """As soon as it stands in the log."""
-    desk = Desk()
     desk.talk(20)
     desk.ask(20_000)
     other = desk.new_window()
@@ -22,9 +21,8 @@ def test_the_plan_of_another_process_is_followed() -> None:
     assert same(ours.view, theirs.view)
 
 
-def test_a_reset_voids_the_plan() -> None:
+def test_a_reset_voids_the_plan(desk: Desk) -> None:
     """The live history is what the reset says."""
-    desk = Desk()
     desk.talk(20)
     desk.ask(2_000)
     desk.store()
@@ -36,9 +34,8 @@ def test_a_reset_voids_the_plan() -> None:
     assert desk.window.plan is None
 
 
-def test_a_window_aside_begins_with_the_plan_and_leaves_it_alone() -> None:
+def test_a_window_aside_begins_with_the_plan_and_leaves_it_alone(desk: Desk) -> None:
     """Its plans are its own."""
-    desk = Desk()
     desk.talk(20)
     desk.extras.add_ephemeral(desk.log.index, {"role": "user", "content": "<system-reminder>", "metadata": {}}, count)
     desk.talk(20)
@@ -54,9 +51,8 @@ def test_a_window_aside_begins_with_the_plan_and_leaves_it_alone() -> None:
     assert aside.plan.id != desk.window.plan.id
 
 
-def test_a_larger_budget_looks_further_back_while_there_is_no_plan() -> None:
+def test_a_larger_budget_looks_further_back_while_there_is_no_plan(desk: Desk) -> None:
     """What was left out for a small budget's sake is taken in for a large one."""
-    desk = Desk()
     desk.talk(400)
     desk.window.measure(desk.log, ViewRequest(budget_tokens=200))
     view = desk.ask(1_000_000).view
@@ -64,9 +60,8 @@ def test_a_larger_budget_looks_further_back_while_there_is_no_plan() -> None:
     assert len(view) == 801  # it ends with an answer, and a line after it
 
 
-def test_stored_system_messages_give_way_to_a_factory() -> None:
+def test_stored_system_messages_give_way_to_a_factory(desk: Desk) -> None:
     """But for those of hooks and memory files; they are not lost by a plan that was made meanwhile."""
-    desk = Desk()
     desk.add({"role": "system", "content": "old"})
     desk.add({"role": "system", "content": "hook", "metadata": {"source": "hook"}})
     desk.add({"role": "system", "content": "file", "metadata": {"source": "memory-file"}})
@@ -83,9 +78,8 @@ def test_stored_system_messages_give_way_to_a_factory() -> None:
     assert [m["content"] for m in without][:4] == ["old", "hook", "file", "developer"]
 
 
-def test_a_larger_budget_looks_at_more_of_a_long_history() -> None:
+def test_a_larger_budget_looks_at_more_of_a_long_history(desk: Desk) -> None:
     """What was left unread for a small budget is read for a larger one: no view leaves history out without a plan."""
-    desk = Desk()
     for message in generate_session(4, 900):
         desk.add(message)
     log_window = desk.new_window()
@@ -97,9 +91,8 @@ def test_a_larger_budget_looks_at_more_of_a_long_history() -> None:
     assert len(view) >= 890
 
 
-def test_a_window_aside_begins_with_the_logs_plan_for_its_budget() -> None:
+def test_a_window_aside_begins_with_the_logs_plan_for_its_budget(desk: Desk) -> None:
     """In the next process; not with one for another budget, nor with one that too much was appended to."""
-    desk = Desk()
     desk.talk(40)
     aside = desk.new_window(store=False)
     made = desk.ask(1_000, aside)

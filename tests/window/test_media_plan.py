@@ -55,9 +55,8 @@ def test_what_its_view_comes_to_is_counted_without_reasoning_that_goes_with_the_
     assert built.counted_tokens == built.compaction.plan.tokens_after == sum(item.tokens for item in built.items)
 
 
-def test_a_plan_without_images_left_out_shows_them_all() -> None:
+def test_a_plan_without_images_left_out_shows_them_all(desk: Desk) -> None:
     """As plans from before did: their record names none."""
-    desk = Desk()
     desk.add(user("Look."))
     for message in [m for n in range(6) for m in shot(n)]:
         desk.add(message)

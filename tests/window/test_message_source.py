@@ -10,9 +10,8 @@ def source(desk: Desk, **config: str) -> MessageSource:
     return MessageSource(Config.load(config), EstimateCounter(), desk.extras)
 
 
-def test_messages_are_described_by_their_ordinals() -> None:
+def test_messages_are_described_by_their_ordinals(desk: Desk) -> None:
     """With what they count; in the order that was asked for."""
-    desk = Desk()
     desk.talk(2)
     ours = source(desk)
     entries = ours.describe(desk.log, [2, 0])
@@ -20,9 +19,8 @@ def test_messages_are_described_by_their_ordinals() -> None:
     assert [entry.tokens for entry in entries] == [ours.count(message) for message in desk.log.read([2, 0])]
 
 
-def test_late_system_text_is_known_where_it_is_to_be_a_reminder() -> None:
+def test_late_system_text_is_known_where_it_is_to_be_a_reminder(desk: Desk) -> None:
     """What stands before the conversation is not late."""
-    desk = Desk()
     desk.add({"role": "system", "content": "early"})
     desk.talk(1)
     desk.add({"role": "system", "content": "late"})
@@ -30,9 +28,8 @@ def test_late_system_text_is_known_where_it_is_to_be_a_reminder() -> None:
         assert [entry.late for entry in source(desk, late_system=option).describe(desk.log, [0, 3])] == late
 
 
-def test_messages_in_no_log_are_fetched_between_the_others() -> None:
+def test_messages_in_no_log_are_fetched_between_the_others(desk: Desk) -> None:
     """In the order of the entries."""
-    desk = Desk()
     desk.talk(1)
     ours = source(desk)
     ephemeral = {"role": "user", "content": "psst", "metadata": {"ephemeral": True}}

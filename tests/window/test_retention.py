@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import amplifier_module_context_persistent as package
 from amplifier_module_context_persistent.window.retention import shows_all
 from tests.support.checker import assert_valid, check_view, same
-from tests.support.messages import result, user
+from tests.support.messages import Message, result, user
 from tests.support.played_sessions import Session
 from tests.support.recorded_sessions import Recorded, controls
 from tests.support.view_properties import (
@@ -32,8 +32,6 @@ from tests.support.view_properties import (
     run,
     stories,
 )
-
-Message = dict[str, Any]
 
 BODY = "<system-reminder>" + "Policy: ask before you delete. " * 20 + "</system-reminder>"
 
@@ -260,9 +258,8 @@ async def test_without_it_a_smaller_budget_disturbs_nothing(session: Retaining) 
     assert await session.view() == ordinary
 
 
-async def test_the_capability_is_there_from_the_mount_on() -> None:
+async def test_the_capability_is_there_from_the_mount_on(coordinator: MockCoordinator) -> None:
     """Hosts call it as the manager's own method."""
-    coordinator = MockCoordinator()
     cleanup = await package.mount(coordinator, {})
     manager, retaining = coordinator.get("context"), coordinator.get_capability("context.request_retention")
     assert await retaining(retain_contents=[]) == []

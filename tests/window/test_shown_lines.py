@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,10 @@ def files() -> CountedReads:
 
 @pytest.fixture
 def log(tmp_path: Path, files: CountedReads) -> Iterator[FileLog]:
-    log = FileLog(tmp_path / "log.jsonl", durability="write", files=files)
-    for number, message in enumerate(KINDS):
-        append_bodies(log, encode_message(message, message_id=f"m{number}", timestamp=STAMP))
-    yield log
-    log.close()
+    with closing(FileLog(tmp_path / "log.jsonl", durability="write", files=files)) as log:
+        for number, message in enumerate(KINDS):
+            append_bodies(log, encode_message(message, message_id=f"m{number}", timestamp=STAMP))
+        yield log
 
 
 def spoil(value: Any) -> None:

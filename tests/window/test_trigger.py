@@ -61,9 +61,8 @@ def test_the_next_process_does_not_plan_again_either() -> None:
     assert same(again.view, first.view)
 
 
-def test_an_error_is_raised_again_without_another_plan() -> None:
+def test_an_error_is_raised_again_without_another_plan(desk: Desk) -> None:
     """While nothing has changed but the budget, and that not by enough; it names the budget at hand."""
-    desk = Desk()
     desk.add({"role": "user", "content": TEXT * 20})
     for budget in (100, 100, 50, 200):
         with pytest.raises(FloorError) as caught:

@@ -14,9 +14,8 @@ from tests.support.view_properties import goes_on
 from tests.support.windows import Desk
 
 
-def test_what_is_new_is_taken_in_once() -> None:
+def test_what_is_new_is_taken_in_once(desk: Desk) -> None:
     """A view goes on with what was appended; nothing is planned while it fits."""
-    desk = Desk()
     desk.talk(2)
     desk.add({"role": "user", "content": "And?"})
     before = desk.ask(10_000).view
@@ -44,9 +43,8 @@ def test_the_collector_rests_while_a_plan_is_made(monkeypatch: pytest.MonkeyPatc
     assert (seen, gc.isenabled()) == ([False], True)
 
 
-def test_a_plan_that_was_not_stored_is_followed_all_the_same() -> None:
+def test_a_plan_that_was_not_stored_is_followed_all_the_same(desk: Desk) -> None:
     """Also where the log holds an older one: the window does not fall back on it."""
-    desk = Desk()
     desk.talk(20)
     desk.ask(2_000)
     desk.store()
@@ -58,9 +56,8 @@ def test_a_plan_that_was_not_stored_is_followed_all_the_same() -> None:
     assert same(third.view, second.view)
 
 
-def test_the_view_after_a_plan_goes_on_from_it() -> None:
+def test_the_view_after_a_plan_goes_on_from_it(desk: Desk) -> None:
     """What was arranged for the plan is not arranged again."""
-    desk = Desk()
     desk.talk(40)
     desk.add({"role": "user", "content": "And?"})
     planned = desk.ask(3_000)

@@ -1,6 +1,7 @@
 """Logs in PostgreSQL: the contract, broken connections, killed servers, several writers, and what a server refuses."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -72,11 +73,10 @@ def schema_of(location: str) -> str:
 
 def test_a_location_opens_a_log_in_postgres(location: str) -> None:
     """The factory knows it by its form."""
-    log = open_log(location)
-    append(log, 1)
-    assert isinstance(log, PostgresLog)
-    assert log.describe().location.endswith("#project/session")
-    log.close()
+    with closing(open_log(location)) as log:
+        append(log, 1)
+        assert isinstance(log, PostgresLog)
+        assert log.describe().location.endswith("#project/session")
 
 
 def test_connections_are_cut_anywhere(server: TestServer) -> None:
@@ -110,15 +110,14 @@ def test_a_server_that_is_rolled_back_has_lost_messages(server: TestServer, loca
 
 def test_a_server_that_stays_away_is_an_error_in_time(server: TestServer, location: str) -> None:
     """Nothing was sent, so nothing is stored; the next append works without any repair."""
-    log = PostgresLog(location, lock_timeout_s=0.5)
-    append(log, 1)
-    server.kill()
-    with pytest.raises((AppendError, LogFailedError)):
-        append(log, 2)
-    server.start()
-    append(log, 3)
-    assert [n for n in numbers(log) if n != 2] == [1, 3]
-    log.close()
+    with closing(PostgresLog(location, lock_timeout_s=0.5)) as log:
+        append(log, 1)
+        server.kill()
+        with pytest.raises((AppendError, LogFailedError)):
+            append(log, 2)
+        server.start()
+        append(log, 3)
+        assert [n for n in numbers(log) if n != 2] == [1, 3]
 
 
 def test_a_log_that_is_removed_is_no_new_session(server: TestServer, location: str) -> None:
@@ -176,9 +175,8 @@ def test_a_line_that_is_not_what_its_row_says_is_found(server: TestServer, locat
 @pytest.mark.parametrize("column", ["role", "id_hash", "crc", "flags"])
 def test_a_column_that_is_not_what_its_line_says_is_found(server: TestServer, location: str, column: str) -> None:
     """`verify` reads every line, and compares."""
-    log = PostgresLog(location)
-    append(log, *range(100))
-    log.close()
+    with closing(PostgresLog(location)) as log:
+        append(log, *range(100))
     assert verify_log(location).is_sound
     server.execute(f"update {schema_of(location)}.record set {column} = {column} # 4 where seq = 50")
     report = verify_log(location)
@@ -188,10 +186,9 @@ def test_a_column_that_is_not_what_its_line_says_is_found(server: TestServer, lo
 @pytest.mark.parametrize("is_text", [True, False], ids=["text", "no text"])
 def test_the_server_finds_the_logs_with_a_word(server: TestServer, location: str, is_text: bool) -> None:
     """In any case or as it is written, whatever bytes somebody put into a line."""
-    log = PostgresLog(location)
-    append(log, 1, 2)
-    append_bodies(log, body(3, text="a Zyzzyva"))
-    log.close()
+    with closing(PostgresLog(location)) as log:
+        append(log, 1, 2)
+        append_bodies(log, body(3, text="a Zyzzyva"))
     storage, name = split_location(location)
     if not is_text:
         server.execute(f"update {schema_of(location)}.record set line = line || '\\xff00'::bytea where seq = 0")
@@ -230,14 +227,12 @@ def test_newer_tables_are_refused(server: TestServer, location: str) -> None:
 
 def test_the_lines_are_those_of_a_file(tmp_path: Path, location: str) -> None:
     """Written to a file, they are a sound log with the same index."""
-    log = PostgresLog(location)
-    append(log, 1, 2)
-    append_bodies(log, *reset_bodies("r", body(3)))
-    path = str(tmp_path / "log.jsonl")
-    write_file(path, b"".join(log.records()))
-    file = FileLog(path)
-    assert findings(path) == []
-    assert numbers(file) == numbers(log) == [3]
-    assert list(file.index.offsets) == list(log.index.offsets)
-    file.close()
-    log.close()
+    with closing(PostgresLog(location)) as log:
+        append(log, 1, 2)
+        append_bodies(log, *reset_bodies("r", body(3)))
+        path = str(tmp_path / "log.jsonl")
+        write_file(path, b"".join(log.records()))
+        with closing(FileLog(path)) as file:
+            assert findings(path) == []
+            assert numbers(file) == numbers(log) == [3]
+            assert list(file.index.offsets) == list(log.index.offsets)
