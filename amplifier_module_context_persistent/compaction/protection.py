@@ -12,54 +12,34 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import Any
 
 from ..config import Config
 from ..view.entry import Entry
 from ..view.rules import Group, last_human, tool_groups
 
 
-def protect(entries: Sequence[Entry], live: Sequence[int], **how: Any) -> Sequence[Entry]:
+def protect(
+    entries: Sequence[Entry],
+    live: Sequence[int],
+    *,
+    config: Config,
+    budget_tokens: int,
+    fixed_tokens: int,
+    tokens_of: Callable[[Entry], int],
+) -> Sequence[Entry]:
     """Mark the entries that a plan has to leave as they are because of their places; the very same if there are none.
 
     Args:
         entries: what the plan is made of, in the history's order.
         live: the ordinals of the live history.
-        how: as `protected_ordinals`.
-    """
-    config: Config = how["config"]
-    first, last = live[: config.protect_first], live[max(0, len(live) - config.protect_last) :]
-    ordinals = protected_ordinals(entries, first=set(first), last=set(last), **how)
-    return (
-        [replace(entry, protected=True) if entry.ordinal in ordinals else entry for entry in entries]
-        if ordinals
-        else entries
-    )
-
-
-def protected_ordinals(
-    entries: Sequence[Entry],
-    *,
-    first: AbstractSet[int],
-    last: AbstractSet[int],
-    config: Config,
-    budget_tokens: int,
-    fixed_tokens: int,
-    tokens_of: Callable[[Entry], int],
-) -> set[int]:
-    """Choose those entries.
-
-    Args:
-        entries: what the plan is made of, in the history's order.
-        first: ordinals of the messages that `protect_first` names.
-        last: ordinals of those that `protect_last` names.
         config: the policy.
         budget_tokens: the budget of the whole request.
         fixed_tokens: what of it is taken by head text, tool definitions and overhead.
         tokens_of: what a message comes to, cut as it is.
     """
+    first, last = set(live[: config.protect_first]), set(live[max(0, len(live) - config.protect_last) :])
     if not first and not last:
-        return set()
+        return entries
     groups = tool_groups(entries)
     sizes = [sum(map(tokens_of, group.entries())) for group in groups]
     stays = _stays_anyway(groups, preserve_system=config.preserve_system)
@@ -83,7 +63,8 @@ def protected_ordinals(
         used[side] += sizes[position]
         most -= messages
         taken.add(position)
-    return {entry.ordinal for position in taken for entry in groups[position].entries()}
+    held = {entry.ordinal for position in taken for entry in groups[position].entries()}
+    return [replace(e, protected=True) if e.ordinal in held else e for e in entries] if held else entries
 
 
 def _stays_anyway(groups: Sequence[Group], *, preserve_system: bool) -> set[int]:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from ..config import Config
 from ..messages.media_blocks import IMAGE, Medium
-from ..view.arrangement import Item
+from ..view.arrangement import Item, turn_start
 from ..view.entry import Entry
 
 MARGIN_BYTES = 20_000
@@ -161,7 +161,7 @@ def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int)
     gone = [one for one in shown if not limits.takes(one.medium)]
     rest = view_bytes(items) + fixed_bytes - sum(one.medium.chars for one in shown)
     rest = min(rest, limits.request_bytes // 2)  # more text than that is for a plan
-    goal, turn = limits.halved(rest), _turn_start(items)
+    goal, turn = limits.halved(rest), turn_start(items)
     newer = [one for one in left[:-1] if one.position >= turn or one.entry.pinned or one.entry.protected]
     older = [one for one in left[:-1] if one not in newer]
     classes = (older, newer, left[-1:])
@@ -199,12 +199,6 @@ def _media_in(items: Sequence[Item]) -> Iterator[ShownMedium]:
         if item.entry is not None and item.entry.media:
             for number, medium in item.entry.shown_media:
                 yield ShownMedium(position, item.entry, number, medium)
-
-
-def _turn_start(items: Sequence[Item]) -> int:
-    """Where in a view the turn in progress begins."""
-    humans = (at for at in reversed(range(len(items))) if (entry := items[at].entry) is not None and entry.human)
-    return next(humans, 0)
 
 
 logger = logging.getLogger(__name__)

@@ -294,6 +294,12 @@ class _Arranger:
         return (self.how.wire, marks) if any(self.how.wire.name(name) != name for name in odd.names) else None
 
 
+def turn_start(items: Sequence[Item]) -> int:
+    """Where the last person's message stands, with which the turn in progress begins; the beginning without one."""
+    humans = (at for at in reversed(range(len(items))) if (entry := items[at].entry) is not None and entry.human)
+    return next(humans, 0)
+
+
 def last_line(items: Sequence[Item]) -> str:
     """The line that a view ends with since its last word is an answer; empty where it has none."""
     last = items[-1] if items else None

@@ -23,7 +23,7 @@ from typing import Any
 import orjson
 
 from ..messages.message import Message
-from .arrangement import Arrangement, Item
+from .arrangement import Arrangement, Item, turn_start
 from .entry import INSTRUCTING
 from .plan import NativeItem
 from .readers import Reader, reasons_first, sent_metadata, without_bonds
@@ -174,7 +174,7 @@ class BoundViews:
         running = blake2b(bytes(_DIGEST_BYTES) + tools.encode(), digest_size=_DIGEST_BYTES).digest()
         for digest in (*heading, *(known.shown for known in self._hashes if known.instructs), *heading):
             running = _next(running, digest)
-        turn = _turn_of(items)
+        turn = turn_start(items)
         if self._chain[:1] != [(running,)] or native is not self._native:
             same = 0
         elif turn != self._turn:
@@ -249,12 +249,6 @@ def _is_altered(item: Item) -> bool:
 def _reasoning_tokens(item: Item) -> int:
     """The tokens of its thinking, unless that is left out already."""
     return item.entry.thinking_tokens if item.entry is not None and not item.silent and item.bare != "all" else 0
-
-
-def _turn_of(items: Sequence[Item]) -> int:
-    """Where the last person's message stands; the beginning without one."""
-    humans = (at for at in reversed(range(len(items))) if (entry := items[at].entry) is not None and entry.human)
-    return next(humans, 0)
 
 
 def _next(running: bytes, digest: bytes) -> bytes:

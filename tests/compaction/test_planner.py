@@ -28,7 +28,7 @@ from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.view.entry import classify
 from amplifier_module_context_persistent.view.plan import Plan
-from amplifier_module_context_persistent.window.thresholds import matters, needs_plan, worth_it
+from amplifier_module_context_persistent.window.thresholds import worth_it
 from tests.support.checker import assert_valid
 from tests.support.drafts import count, draft, draft_of, history, request_of
 from tests.support.played_sessions import Session
@@ -244,39 +244,6 @@ def test_the_notice_counts_in_words() -> None:
 
 
 # --- when -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("config", "tokens", "messages", "needed"),
-    [
-        ({}, 919, 9, False),
-        ({}, 920, 9, True),
-        ({"compact_threshold": 1.0}, 999, 9, False),
-        ({"compact_threshold": 1.0}, 1_000, 9, True),
-        ({"max_messages": 9}, 10, 9, False),
-        ({"max_messages": 9}, 10, 10, True),
-    ],
-)
-def test_when_a_plan_is_needed(config: dict[str, Any], tokens: int, messages: int, needed: bool) -> None:
-    """At the threshold's share of the budget, or over `max_messages`."""
-    assert needs_plan(Config.load(config), tokens=tokens, messages=messages, budget_tokens=1_000) is needed
-
-
-@pytest.mark.parametrize(
-    ("config", "tokens", "messages", "enough"),
-    [
-        ({}, 49, 0, False),
-        ({}, 50, 0, True),
-        ({"compact_min_gain": 0}, 0, 0, False),  # nothing is never enough
-        ({"compact_min_gain": 0}, 1, 0, True),
-        ({"max_messages": 100}, 0, 4, False),
-        ({"max_messages": 100}, 0, 5, True),
-        ({}, 0, 500, False),
-    ],
-)
-def test_what_matters(config: dict[str, Any], tokens: int, messages: int, enough: bool) -> None:
-    """`compact_min_gain` of the budget, or of `max_messages`, and at least something."""
-    assert matters(Config.load(config), tokens=tokens, messages=messages, budget_tokens=1_000) is enough
 
 
 @pytest.mark.parametrize(("tokens", "worth"), [(960, False), (970, True), (1_001, True)])

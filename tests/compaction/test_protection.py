@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import InMemoryContextManager
-from amplifier_module_context_persistent.compaction.protection import protected_ordinals
+from amplifier_module_context_persistent.compaction.protection import protect
 from amplifier_module_context_persistent.compaction.summary_span import (
     Span,
     Summary,
@@ -31,16 +31,15 @@ TEXT = "The order keeps its total until it was acknowledged. " * 8
 
 
 def chosen(found: list[Entry], first: int, last: int, budget_tokens: int, *, fixed: int = 0, **config: Any) -> set[int]:
-    keys = [entry.ordinal for entry in found]
-    return protected_ordinals(
+    made = protect(
         found,
-        first=set(keys[:first]),
-        last=set(keys[max(0, len(keys) - last) :]),
-        config=Config.load(config),
+        [entry.ordinal for entry in found],
+        config=Config.load({**config, "protect_first": first, "protect_last": last}),
         budget_tokens=budget_tokens,
         fixed_tokens=fixed,
         tokens_of=lambda entry: entry.tokens,
     )
+    return {entry.ordinal for entry in made if entry.protected}
 
 
 # -- the choice (every message has 10 tokens; half of the target is a quarter of the budget) ---------------------------

@@ -124,6 +124,7 @@ def test_a_log_without_receipts_says_nothing() -> None:
         ({}, 799, 10, False),
         ({}, 800, 10, True),
         ({"compact_threshold": 1.0}, 999, 10, False),
+        ({"compact_threshold": 1.0}, 1_000, 10, True),
         ({"max_messages": 10}, 1, 10, False),
         ({"max_messages": 10}, 1, 11, True),
     ],
