@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 MOST_FILES = 12  # of each kind
-_LEAST_SAVED_CHARS = 60  # by naming a directory apart
-_LEAST_DEPTH = 2  # of that directory: `/home` alone says nothing
 
 
 def files_text(changed: Sequence[str], read: Sequence[str]) -> str:
@@ -26,7 +24,7 @@ def files_text(changed: Sequence[str], read: Sequence[str]) -> str:
     also = [path for path in dict.fromkeys(read) if path not in named and _ends([path]).isdisjoint(told)]
     directory = _shared_directory([*told[-MOST_FILES:], *also[-MOST_FILES:]])
     text = _sentence("changed", told, directory) + _sentence("read", also, directory)
-    return f"{text} Relative paths are below {directory}." if directory else text
+    return text + _below(directory) if directory else text
 
 
 def _ends(paths: Sequence[str]) -> set[str]:
@@ -40,9 +38,13 @@ def _shared_directory(paths: Sequence[str]) -> str:
     if not all(_is_absolute(path) for path in paths):
         return ""
     counts = Counter(path[:at] for path in paths for at in _slashes(path))
-    saved = {name: (times - 1) * len(name) for name, times in counts.items() if name.count("/") >= _LEAST_DEPTH}
+    saved = {name: (times - 1) * len(name) - len(_below(name)) for name, times in counts.items()}
     best = max(saved, key=lambda name: (saved[name], name), default="")
-    return best if best and saved[best] >= _LEAST_SAVED_CHARS else ""
+    return best if best and saved[best] > 0 else ""
+
+
+def _below(directory: str) -> str:
+    return f" Relative paths are below {directory}."
 
 
 def _sentence(what: str, paths: Sequence[str], directory: str) -> str:

@@ -16,12 +16,11 @@ from .draft import Draft
 from .forms import Form, Forms
 from .promises import Stage
 
-TERM, NEEDED = 1, 30  # what a name is worth that nothing else shows, and one that the arguments of a call use
+NEEDED = 30  # times as much as another name that nothing else shows is one worth that a call in the view was given
 AGE = 10  # times as much does a loss weigh in the newest group as in the oldest
 SEALED, SEALED_SHARE = 8, 0.4  # times as much at the beginning of what the plan before kept, in the provider's cache
 
-REFERENCED, MOST_REFERENCES = 2, 10
-HUMAN, ERROR, RECENT = 30, 10, 20
+REFERENCED, HUMAN, ERROR, RECENT = 2, 30, 10, 20
 
 
 class Loss:
@@ -63,7 +62,7 @@ class Largest(Loss):
 class Importance(Loss):
     """By score: all results are cut, the least important first, and then groups left out.
 
-    `REFERENCED` for each name of a group that the arguments of a later call use, up to `MOST_REFERENCES` of them;
+    `REFERENCED` for each name of a group that the arguments of a later call use, up to `RECENT` for all of them;
     `HUMAN` for a person's message; `ERROR` for a result that tells of one; and up to `RECENT` by how new it is.
     """
 
@@ -88,7 +87,7 @@ def scores(draft: Draft) -> list[int]:
         names = {name for entry in members for name in entry.terms.names}
         references = sum(last_used.get(name, -1) > position for name in names)
         failed = any(entry.outcome in (FAILED, REJECTED) for entry in members)
-        score = REFERENCED * min(references, MOST_REFERENCES) + ERROR * failed + RECENT * position // newest
+        score = min(REFERENCED * references, RECENT) + ERROR * failed + RECENT * position // newest
         found.append(score + HUMAN * members[0].human)
     return found
 
@@ -96,7 +95,7 @@ def scores(draft: Draft) -> list[int]:
 class Least(Loss):
     """What no other kept group shows any more, for a token that is freed.
 
-    A name counts `TERM`, or `NEEDED` if a call in the view was given it, for what was needed once is needed again;
+    A name counts 1, or `NEEDED` if a call in the view was given it, for what was needed once is needed again;
     plain words count a little, by how few of them stay. All of it weighs more the newer the group is, and more in the
     first part of what the plan before kept, as long as nothing there was touched: the provider has that in its cache.
     """
@@ -128,7 +127,7 @@ class Least(Loss):
         for form in chain(self.forms.of(position, self.stage), self.forms.with_lines(position, only, self.needed)):
             if found is None or form.words * weight < found[0] * form.saved:
                 lost = self.lost(position, form, only)
-                worth = TERM * len(lost) + (NEEDED - TERM) * len(lost & self.needed)
+                worth = len(lost) + (NEEDED - 1) * len(lost & self.needed)
                 price = (form.words + worth) * weight / form.saved
                 if found is None or price < found[0]:
                     found = price, form

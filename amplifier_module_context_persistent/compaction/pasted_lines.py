@@ -17,7 +17,6 @@ from ..messages.message import Message, texts_of
 LEAST_LINES = 8  # of a text, for any of them to stand out
 LEAST_WORDS = 4
 RARE_SHARE = 0.03  # of the lines may begin as a line does that stands out
-LINES_SHARE = 0.5  # of what a cut keeps may be added by lines
 MOST_LINE_CHARS = 400
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*[,.;:!?)]*\Z")  # noqa: RUF001 - people write either apostrophe
@@ -32,7 +31,7 @@ def cut_with_lines(message: Message, keep_chars: int) -> Cut:
     lines: list[tuple[int, int, int]] = []
     for number, text in enumerate(texts_of(message)):
         start, end = cut.head_chars, len(text) - cut.tail_chars
-        room = int(LINES_SHARE * max(keep_chars, 2 * MOST_LINE_CHARS))
+        room = max(keep_chars // 2, MOST_LINE_CHARS)
         for first, last in standing_out(text):
             if start <= first and last <= end and last - first <= room:
                 room -= last - first

@@ -14,10 +14,9 @@ from ..messages.message import Message
 from ..view.entry import Entry, classify
 from .draft import Draft
 from .groups import Groups
+from .insertions import MOST_NAMES
 from .promises import Bounds
 from .strategies import STRATEGIES
-
-MOST_NAMED = 8
 
 
 def why(view: Sequence[Message], asked: Sequence[Message], config: Config, budget_tokens: int) -> list[str]:
@@ -78,8 +77,8 @@ def _why_gone(names: set[str], shown: Sequence[Entry]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def _count(message: Message) -> int:

@@ -13,15 +13,13 @@ from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
 from ..messages.elide import Cut
+from ..messages.identifiers import LEAST_CHARS
 from ..messages.message import call_arguments_of, given_calls, texts_of
 from ..messages.outcome import ANSWERED
 from ..messages.tool_kinds import CHANGE, READ, Replaced, file_name, replaced_by, same_file
 from ..view.entry import Entry
 from ..view.render import shorten
 from .draft import Draft
-
-LEAST_LINE_CHARS = 6
-"""A shorter line (a bracket, a keyword) occurs everywhere and shows nothing."""
 
 _NUMBER = re.compile(r"^\s*\d+\s?[\t→|:]")
 
@@ -98,14 +96,14 @@ def _takes_away(replaced: Replaced, shown: Set[str], text: str) -> bool:
         return True
     if replaced.new is not None:
         return not shown <= replaced.new
-    return any(line in text for line in replaced.gone if len(line) >= LEAST_LINE_CHARS)
+    return any(line in text for line in replaced.gone if len(line) >= LEAST_CHARS)
 
 
 def _puts_in(replaced: Replaced, shown: Set[str]) -> bool:
     """Whether a change that takes nothing away puts lines in beside those that are shown, or nobody knows where."""
     if replaced.new is not None:
-        return any(len(line) >= LEAST_LINE_CHARS for line in replaced.new - shown)
-    around = {line for line in replaced.around if len(line) >= LEAST_LINE_CHARS}
+        return any(len(line) >= LEAST_CHARS for line in replaced.new - shown)
+    around = {line for line in replaced.around if len(line) >= LEAST_CHARS}
     return bool(replaced.put) and (not shown.isdisjoint(around) if around else not replaced.gone)
 
 
@@ -118,7 +116,7 @@ def _shown_lines(draft: Draft, result: Entry) -> Iterator[str]:
     for text in texts_of(message):
         for line in text.split("\n"):
             line = _NUMBER.sub("", line).strip()
-            if len(line) >= LEAST_LINE_CHARS and not line.startswith("[…"):
+            if len(line) >= LEAST_CHARS and not line.startswith("[…"):
                 yield line
 
 

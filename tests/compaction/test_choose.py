@@ -104,7 +104,7 @@ def test_old_results_are_cut_before_groups_are_left_out() -> None:
 
 def test_the_choice_is_the_same_in_every_order_of_hashing() -> None:
     """All weights are whole numbers, so sums over sets do not depend on the process."""
-    assert all(isinstance(weight, int) for weight in (losses.TERM, losses.NEEDED, losses.AGE, losses.SEALED))
+    assert all(isinstance(weight, int) for weight in (losses.NEEDED, losses.AGE, losses.SEALED))
 
 
 def test_a_cut_that_saves_too_little_is_not_tried_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
