@@ -8,6 +8,7 @@ are counted. What a person wrote is not kept, but where it stands.
 from __future__ import annotations
 
 import contextlib
+import logging
 from array import array
 from bisect import bisect_right
 from collections import Counter
@@ -19,18 +20,22 @@ from zlib import crc32
 
 import orjson
 
-from ..log.base import ReadableLog
+from ..errors import LogError
+from ..log.base import Log, ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.index import ASSISTANT, USER, Index, runs_of
+from ..log.location import split_location, stored_name
 from ..log.open import file_reader
 from ..log.open_log import OpenLog
 from ..log.record import decode
 from ..messages.message import Message, calls_of, result_id_of
 from ..messages.metadata import first_line, instant_of, is_human, metadata_of, timestamp_of
 from ..messages.normalize import tokens_of
-from ..tokens.counter import TokenCounter
+from ..tokens.counter import TokenCounter, open_counter
 from .covered import GLANCE, Covered, Stamp, can_be_named, cover, covered_by_path, name_of, session_id
-from .database import Catalogue, CatalogueError, catalogue_of
+from .database import Catalogue, CatalogueError, catalogue_of, is_switched_off
+
+logger = logging.getLogger(__name__)
 
 LEAST_LOG_BYTES = 64 << 10
 """A smaller log is looked at in a moment: nothing is kept of it."""
@@ -155,6 +160,29 @@ class Glances:
                     connection.execute("UPDATE sessions SET glance = ? WHERE id = ?", (told, session))
                     cover(connection, session, GLANCE, covered)
         self._new = {}
+
+
+class _GlanceInDatabase(Glances):
+    def note(self, log: ReadableLog, glance: Glance, told: str, first_offset: int, location: str) -> None:
+        """Keep it now."""
+        from ..log.postgres.names import keep_glances  # its driver is an extra
+
+        storage, name = split_location(location)
+        keep_glances(storage, [(name, glance.size_bytes, told, first_offset)])
+
+
+def keep_in_database(log: Log) -> None:
+    """Keep what `list` says of a log in a database there, so that no list has to open it; of any other log nothing.
+
+    No failure is told.
+    """
+    location = log.describe().location
+    if stored_name(location) is None or is_switched_off():
+        return
+    try:
+        _GlanceInDatabase().look_at(log, open_counter("estimate"), location)
+    except LogError as error:
+        logger.debug("%s: what list says of it is not kept: %s", location, error)
 
 
 def read_told(told: str) -> tuple[Glance, tuple[int, int, int]]:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from ..catalogue.glance import keep_in_database
 from ..config import Config
 from ..errors import LogCreateError, LogError, LogUnreadableError
 from ..log.base import Log, Prepare
@@ -26,7 +27,6 @@ from ..view.wire import late_system_of
 from ..window.message_source import Extras
 from .choose_log import ChosenLog, log_in_memory
 from .host import Host
-from .kept_glance import keep_glance
 from .memory_files import check_memory_files, load_memory_files
 from .record_builder import RecordBuilder
 from .view_service import ViewService
@@ -159,7 +159,7 @@ class Store:
             except LogError as error:
                 logger.warning("records that waited for the next append are not stored: %s", error)
         if self._acknowledged:
-            await self._commit.run(keep_glance)
+            await self._commit.run(keep_in_database)
         await self._commit.close()
         if self._session is not None:
             self._session.requests.close()
