@@ -102,6 +102,15 @@ def path(tmp_path: Path) -> str:
 
 
 @pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with two working directories, `here` and `other`; the process works in the first."""
+    for name in ("here", "other"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path
+
+
+@pytest.fixture
 def desk() -> Desk:
     """A log in memory with a window on it, as nobody configured them."""
     return Desk()

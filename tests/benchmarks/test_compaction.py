@@ -7,6 +7,7 @@ import pytest
 from benchmarks import compaction
 from benchmarks.compaction import Checked, means, missed, owing
 from benchmarks.reader_measures import Owed
+from tests.support.commands import shows
 
 
 def row(policy="truncate", **values):
@@ -84,8 +85,7 @@ def test_the_program_prints_a_table_and_writes_json(tmp_path, capsys, monkeypatc
     given = ["--budgets", "9000", "--fast", "--tokenizer", "estimate", "--json", str(out)]
     assert compaction.main([*given, "--transcripts", str(tmp_path), "--seeds", "1"]) in (0, 1)
     printed = capsys.readouterr().out
-    assert "no transcripts" in printed
-    assert "by the estimate" in printed
+    shows(printed, "no transcripts", "by the estimate")
     rows = json.loads(out.read_text())["rows"]
     assert [one["policy"] for one in rows] == [
         "none",

@@ -17,6 +17,7 @@ from benchmarks.peer_stores.process import MissingPackageError, Process, StoreEr
 from benchmarks.peer_stores.rounds import APPENDS, TURN_OF_AGENT, TURNS
 from benchmarks.peer_stores.store import OURS, REQUIREMENTS, STORES
 from benchmarks.scale import limits, promised
+from tests.support.commands import shows
 from tests.support.places import DOCS, ROOT
 
 MEASURES = ("append new", "append long", "read back", "resume none", "resume long")
@@ -60,9 +61,12 @@ def test_what_is_missing_is_named_with_what_to_do(tmp_path: Path, capsys: pytest
     venv.create(tmp_path / "bare")
     assert peers.main(["--venv", str(tmp_path / "bare"), "--only", "Strands, files"]) == 2
     said = capsys.readouterr().err
-    assert "Strands, files cannot be measured: No module named 'strands'" in said
-    assert f"{tmp_path / 'bare'}" in said
-    assert f"pip install {' '.join(REQUIREMENTS)}" in said
+    shows(
+        said,
+        "Strands, files cannot be measured: No module named 'strands'",
+        f"{tmp_path / 'bare'}",
+        f"pip install {' '.join(REQUIREMENTS)}",
+    )
 
 
 def test_a_run_measures_and_damages(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 from benchmarks import pictures
 from benchmarks.chromium import BROWSER
+from tests.support.commands import shows
 from tests.support.places import DOCS
 
 
@@ -26,11 +27,8 @@ def test_the_pictures_are_current_and_stand_by_themselves(tmp_path, monkeypatch)
         assert not re.search(r"@import|@font-face|href=\"(?!#)", drawn)
         assert texts(tmp_path / name) == texts(DOCS / name), f"{name} is old: python -m benchmarks.pictures"
     shown = "".join(texts(tmp_path / "replay.svg")).replace("\xa0", " ")
-    assert "compaction:" in shown
-    assert "proved" in shown
-    assert "of 20,000 tokens" in shown
+    shows(shown, "compaction:", "proved", "of 20,000 tokens")
     shown = "".join(texts(tmp_path / "look.svg")).replace("\xa0", " ")
-    assert "first line" in shown
-    assert "at the beginning of the view are the same" in shown
+    shows(shown, "first line", "at the beginning of the view are the same")
     for name in ("report.png", "report-dark.png") if BROWSER else ():  # letters and smoothing differ among systems
         assert (tmp_path / name).read_bytes()[:4] == (DOCS / name).read_bytes()[:4] == b"\x89PNG"

@@ -23,16 +23,9 @@ from tests.support.commands import run, shows
 from tests.support.logs import append, sealed
 from tests.support.sessions_of_a_home import log_of
 
+pytestmark = pytest.mark.usefixtures("project")
+
 HEADER = encode_control("header", version=2)
-
-
-@pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two working directories."""
-    for name in ("here", "other"):
-        (tmp_path / name).mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    return tmp_path
 
 
 def session(session_id: str, days_old: float, *, working_dir: str = ".", path: Path | None = None) -> Path:

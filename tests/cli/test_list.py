@@ -25,14 +25,7 @@ from tests.support.messages import fill
 from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, is_harmless, log_of, write
 from tests.support.terminals import Terminal, posix
 
-
-@pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory, and another project beside it."""
-    for name in ("here", "other"):
-        (tmp_path / name).mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("project")
 
 
 def written(path: Path, *, hours_ago: float) -> Path:

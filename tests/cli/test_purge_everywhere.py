@@ -17,18 +17,11 @@ from tests.support.logs import sealed
 from tests.support.messages import fill
 from tests.support.sessions_of_a_home import log_of, write
 
+pytestmark = pytest.mark.usefixtures("project")
+
 KEY = "sk-leaked-0123456789"
 SAID = [{"role": "user", "content": f"my key is {KEY}"}, {"role": "assistant", "content": "Thank you."}]
 HARMLESS = [{"role": "user", "content": "nothing to see"}]
-
-
-@pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two working directories."""
-    for name in ("here", "other"):
-        (tmp_path / name).mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    return tmp_path
 
 
 def searched(*arguments: Any) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from tests.support.commands import run
+from tests.support.messages import fill
 from tests.support.replays import BUDGET, COUNTED, MESSAGES, plain, record
 from tests.support.terminals import COMMAND, Terminal, posix
 
@@ -125,8 +126,10 @@ def test_an_altered_log_is_told(path: Path) -> None:
 async def test_what_stood_in_no_log_is_told(tmp_path: Path) -> None:
     """A view with an ephemeral message is shown as far as it goes, and why it is not proved."""
     manager = PersistentContextManager(tmp_path / "log.jsonl", **COUNTED)
-    await manager.add_message({"role": "user", "content": "hello"})
-    await manager.add_message({"role": "user", "content": "aside", "metadata": {"ephemeral": True}})
+    await fill(
+        manager,
+        [{"role": "user", "content": "hello"}, {"role": "user", "content": "aside", "metadata": {"ephemeral": True}}],
+    )
     await manager.get_messages_for_request()
     await manager.add_message({"role": "assistant", "content": "yes"})
     await manager.close()

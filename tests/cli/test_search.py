@@ -17,17 +17,14 @@ from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, is_harmless
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(project: Path) -> Path:
     """Two sessions of this project, the one of the conversation being the older one, and one of another project."""
-    for name in ("here", "other"):
-        (tmp_path / name).mkdir()
-    monkeypatch.chdir(tmp_path / "here")
     write(log_of("talk"))
     write(log_of("short"), [{"role": "user", "content": "The total again."}])
     write(log_of("far", "../other"), [{"role": "user", "content": "Another total."}])
     for age, log in enumerate([log_of("far", "../other"), log_of("short"), log_of("talk")], 1):
         os.utime(log, (10_000 - age, 10_000 - age))
-    return tmp_path
+    return project
 
 
 def found(*arguments: Any) -> list[tuple[str, int]]:

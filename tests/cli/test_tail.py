@@ -24,7 +24,7 @@ from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from tests.support.commands import run
 from tests.support.logs import append, append_bodies, body, reset_bodies, sealed
-from tests.support.messages import user
+from tests.support.messages import fill, user
 from tests.support.sessions_of_a_home import lines_of, start, write
 
 
@@ -77,8 +77,7 @@ def test_the_last_messages_are_shown(tmp_path: Path) -> None:
 async def test_messages_are_printed_as_they_come(session: Any, followed: Followed) -> None:
     """Each once, whoever appended it."""
     assert followed.look() == []
-    await session.add_message(user("second"))
-    await session.add_message(user("third"))
+    await fill(session, [user("second"), user("third")])
     assert followed.look() == ["second", "third"]
     assert followed.look() == []
     await session.add_message(user("fourth"))

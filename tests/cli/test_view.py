@@ -18,9 +18,12 @@ async def compacted(tmp_path: Path) -> Recorded:
     """Two requests with a compaction between them."""
     recorded = Recorded(tmp_path / "compacted.jsonl", max_tokens=3_000, tokenizer="estimate")
     call = {"id": "c1", "tool": "bash", "arguments": {"command": "make"}}
-    await recorded.add(user("Build it."), {"role": "assistant", "content": "", "tool_calls": [call]})
-    await recorded.add({"role": "tool", "tool_call_id": "c1", "content": "line\n" * 800})
-    await recorded.add({"role": "assistant", "content": "It is built."})
+    await recorded.add(
+        user("Build it."),
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "line\n" * 800},
+        {"role": "assistant", "content": "It is built."},
+    )
     await recorded.view()
     await recorded.add(*(user(f"question {number} " + "word " * 60) for number in range(20)))
     await recorded.view()

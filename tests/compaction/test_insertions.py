@@ -16,6 +16,7 @@ from amplifier_module_context_persistent.compaction.plan_request import PlanRequ
 from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.view.plan import Gap, Plan
+from tests.support.commands import shows
 from tests.support.drafts import history, request_of
 from tests.support.messages import Message
 from tests.support.view_properties import examples
@@ -131,8 +132,7 @@ def test_all_is_said_where_there_is_room() -> None:
     assert found.before == "m4"
     assert found.notice.startswith(f"{markers(found)[-1]}\n<system-reminder>\n60 earlier messages are left out")
     assert found.notice.endswith("</system-reminder>")
-    assert "in 5 places" in found.notice
-    assert "Commands that failed in them: make all." in found.notice
+    shows(found.notice, "in 5 places", "Commands that failed in them: make all.")
     assert FILES[0] in found.notice
 
 
@@ -141,9 +141,7 @@ def test_names_go_where_the_markers_of_cuts_take_the_room() -> None:
     found = written([Cut(100, 100)] * 20)
     assert markers(found) == ["[12 messages left out]"] * 5
     assert FILES[0] not in found.notice
-    assert "60 earlier messages are left out" in found.notice
-    assert "20 long texts are shortened" in found.notice
-    assert "make all" in found.notice
+    shows(found.notice, "60 earlier messages are left out", "20 long texts are shortened", "make all")
 
 
 def test_brief_cuts_leave_more_room() -> None:

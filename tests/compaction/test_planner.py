@@ -30,7 +30,9 @@ from amplifier_module_context_persistent.view.entry import classify
 from amplifier_module_context_persistent.view.plan import Plan
 from amplifier_module_context_persistent.window.thresholds import worth_it
 from tests.support.checker import assert_valid
+from tests.support.commands import shows
 from tests.support.drafts import count, draft, draft_of, history, request_of
+from tests.support.messages import fill
 from tests.support.played_sessions import Session
 
 
@@ -157,8 +159,7 @@ async def test_the_error_of_a_request_names_its_pins() -> None:
     """The caller learns which messages to unpin, each time it asks."""
     manager = InMemoryContextManager(max_tokens=1_000, tokenizer="estimate")
     pinned = {"role": "user", "content": "word " * 3_000, "metadata": {"pinned": True, "message_id": "my-pin"}}
-    await manager.add_message(pinned)
-    await manager.add_message({"role": "user", "content": "go on"})
+    await fill(manager, [pinned, {"role": "user", "content": "go on"}])
     for _ in range(2):
         with pytest.raises(ContextLengthError, match=r"Pinned: my-pin \(3,\d\d\d tokens\)"):
             await manager.get_messages_for_request()
@@ -195,8 +196,7 @@ def test_the_notice_stands_at_the_last_gap() -> None:
         "content": made.plan.notice,
         "metadata": {"source": "context-compaction"},
     }
-    assert "<system-reminder>\n" in made.plan.notice
-    assert f"{made.plan.dropped} earlier messages are left out" in made.plan.notice
+    shows(made.plan.notice, "<system-reminder>\n", f"{made.plan.dropped} earlier messages are left out")
 
 
 def test_in_the_turn_in_progress_the_notice_ends_a_result() -> None:
@@ -310,9 +310,14 @@ async def test_an_image_is_not_counted_as_prose() -> None:
     manager = InMemoryContextManager(max_tokens=40_000, tokenizer="estimate")
     await manager.add_message({"role": "user", "content": "What do you see?"})
     source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAA" + "QUJD" * 700_000}
-    await manager.add_message({"role": "user", "content": [{"type": "image", "source": source}]})
-    await manager.add_message({"role": "assistant", "content": "A chart."})
-    await manager.add_message({"role": "user", "content": "Of what?"})
+    await fill(
+        manager,
+        [
+            {"role": "user", "content": [{"type": "image", "source": source}]},
+            {"role": "assistant", "content": "A chart."},
+            {"role": "user", "content": "Of what?"},
+        ],
+    )
     assert await manager.get_messages_for_request() == await manager.get_messages()
 
 

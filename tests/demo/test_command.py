@@ -19,6 +19,7 @@ from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.demo import command as demo_module
 from amplifier_module_context_persistent.demo.command import PlayedDemo, is_valid, read_messages
 from tests.support.checker import check_view
+from tests.support.commands import shows
 
 COMMAND = Path(sys.executable).with_name("context-persistent")
 
@@ -73,8 +74,7 @@ def test_a_pipe_gets_plain_text_of_80_columns(done: subprocess.CompletedProcess[
 
 def test_content_that_looks_like_markup_is_shown_as_it_is(done: subprocess.CompletedProcess[str]) -> None:
     """Brackets in a tool's result are no styles."""
-    assert "[fix] totals" in done.stdout
-    assert "[12 passed]" in done.stdout
+    shows(done.stdout, "[fix] totals", "[12 passed]")
 
 
 def test_two_runs_differ_in_paths_alone(done: subprocess.CompletedProcess[str], directory: Path) -> None:
@@ -182,8 +182,7 @@ def test_a_broken_process_is_a_clear_message(monkeypatch: pytest.MonkeyPatch, tm
     """If a process fails, its last words are shown, and the demo exits with 1."""
     result = invoke_with(monkeypatch, tmp_path, lambda log: log.with_name("transcript.jsonl").unlink())
     assert result.exit_code == 1
-    assert "the resumed process did not play its part" in result.output
-    assert "FileNotFoundError" in result.output
+    shows(result.output, "the resumed process did not play its part", "FileNotFoundError")
     assert not list(tmp_path.iterdir())
 
 

@@ -175,9 +175,10 @@ async def test_reminders_over_compactions_and_restarts_are_proved(tmp_path: Path
     await recorded.add(system("head"))
     for number in range(60):
         await recorded.add(
-            user(f"{number} " + "word " * 60), system(f"Rule {number}. " + "Mind it. " * 4 * (number % 3))
+            user(f"{number} " + "word " * 60),
+            system(f"Rule {number}. " + "Mind it. " * 4 * (number % 3)),
+            {"role": "assistant", "content": f"answer {number}"},
         )
-        await recorded.add({"role": "assistant", "content": f"answer {number}"})
         await recorded.view()
         if number % 20 == 10:
             await recorded.restart()

@@ -20,8 +20,11 @@ async def recorded(tmp_path: Path) -> Recorded:
     await session.view()
     await session.manager.clear()
     call = {"id": "c1", "tool": "bash", "arguments": {"command": "make"}}
-    await session.add(user("Build it."), {"role": "assistant", "content": "", "tool_calls": [call]})
-    await session.add({"role": "tool", "tool_call_id": "c1", "content": "line\n" * 800})
+    await session.add(
+        user("Build it."),
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "line\n" * 800},
+    )
     await session.view()
     await session.add(*(user(f"question {number} " + "word " * 60) for number in range(20)))
     await session.view()

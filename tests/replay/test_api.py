@@ -22,6 +22,7 @@ from amplifier_module_context_persistent.replay import (
     requests,
 )
 from amplifier_module_context_persistent.replay.player import Player
+from tests.support.messages import fill
 from tests.support.places import ROOT
 from tests.support.replays import BUDGET, COUNTED, MESSAGES, plain, record
 
@@ -73,8 +74,13 @@ async def test_what_the_log_lacks_is_told(tmp_path: Path) -> None:
     """An ephemeral message stood in no log; an altered log proves nothing and lacks nothing."""
     path = tmp_path / "log.jsonl"
     manager = PersistentContextManager(path, **COUNTED)
-    await manager.add_message({"role": "user", "content": "first word"})
-    await manager.add_message({"role": "user", "content": "aside", "metadata": {"ephemeral": True}})
+    await fill(
+        manager,
+        [
+            {"role": "user", "content": "first word"},
+            {"role": "user", "content": "aside", "metadata": {"ephemeral": True}},
+        ],
+    )
     await manager.get_messages_for_request()
     await manager.add_message({"role": "assistant", "content": "yes"})
     await manager.close()

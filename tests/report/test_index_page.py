@@ -8,6 +8,7 @@ import pytest
 from amplifier_module_context_persistent.replay import open_transcript
 from amplifier_module_context_persistent.report import report, write_index
 from benchmarks.chromium import BROWSER, WHY_NOT, Chromium
+from tests.support.commands import shows
 from tests.support.imports import write_jsonl
 
 
@@ -48,11 +49,12 @@ def test_it_lists_the_reports_newest_first(directory: Path) -> None:
     page = Path(path).read_text("utf-8")
     assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
     assert page.index("the newer one") < page.index("The older one")
-    assert 'href="report-b%202.html"' in page
-    assert (
-        "2026-03-01 10:00 · 1 turn · 2 messages · 1 call · <em>1 went wrong</em> · 200,000 tokens read · $1.00" in page
+    shows(
+        page,
+        'href="report-b%202.html"',
+        "2026-03-01 10:00 · 1 turn · 2 messages · 1 call · <em>1 went wrong</em> · 200,000 tokens read · $1.00",
+        "2 reports · 4 messages · 2 calls · 400,000 tokens read · $2.00",
     )
-    assert "2 reports · 4 messages · 2 calls · 400,000 tokens read · $2.00" in page
     assert "<script" not in page
     assert "other.html" not in page
 

@@ -32,8 +32,12 @@ class Hiding(Recorded):
 
     async def play(self, first: int, last: int) -> None:
         for number in range(first, last + 1):
-            await self.add(user(f"question {number} " + "word " * 20), calls(f"c{number}"), answers(f"c{number}"))
-            await self.add({"role": "assistant", "content": f"answer {number} " + "word " * 20})
+            await self.add(
+                user(f"question {number} " + "word " * 20),
+                calls(f"c{number}"),
+                answers(f"c{number}"),
+                {"role": "assistant", "content": f"answer {number} " + "word " * 20},
+            )
 
     async def shown(self) -> set[int]:
         """The turns of which the view shows anything; the view is valid."""

@@ -20,6 +20,7 @@ from amplifier_core.llm_errors import ContextLengthError
 from amplifier_module_context_persistent import PersistentContextManager
 from tests.support.agent_loop import AgentLoop, Tool, start
 from tests.support.enforcing_provider import Answer, EnforcingProvider, Service
+from tests.support.messages import fill
 from tests.support.sent_requests import Sent
 
 ROLES = {"prompt:submit": "system", "provider:request": "user", "tool:post": "assistant"}
@@ -136,8 +137,7 @@ async def test_it_holds_for_other_options(tmp_path: Path, config: dict[str, Any]
 async def test_hooks_whose_names_differ_make_no_request_fail(tmp_path: Path) -> None:
     """The newest of each stays only as far as there is room."""
     async with PersistentContextManager(tmp_path / "log.jsonl", max_tokens=4_000, durability="write") as manager:
-        await manager.add_message({"role": "system", "content": "before all"})
-        await manager.add_message({"role": "user", "content": "go"})
+        await fill(manager, [{"role": "system", "content": "before all"}, {"role": "user", "content": "go"}])
         for number in range(60):
             metadata = {"source": "hook", "hook_name": f"hook {number}"}
             content = f"{number}: {text(random.Random(number), 80)}"

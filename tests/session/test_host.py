@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from tests.support.messages import user
+from tests.support.messages import fill, user
 from tests.support.real_sessions import (
     SECRET,
     RecordEvents,
@@ -94,8 +94,7 @@ async def test_a_root_session_continues_another_ones_configured_file(
     assert texts(await context.get_messages()) == ["one"]
     assert len(controls(path, "header")) == 1
     await context.set_messages([])
-    await context.add_message(user("two"))
-    await context.add_message(user("three"))
+    await fill(context, [user("two"), user("three")])
     headers = controls(path, "header")
     assert [header["session_id"] for header in headers] == ["monday", "tuesday"]
     assert len({header["log_id"] for header in headers}) == 1
@@ -122,8 +121,9 @@ async def test_an_added_message_is_told_without_its_content(
     """`context:message_added:debug` carries role, length of the content and the number of messages."""
     session = await start_session()
     events = record_events(session.coordinator)
-    await context_of(session).add_message(user(SECRET))
-    await context_of(session).add_message({"role": "assistant", "content": [{"type": "text", "text": SECRET * 2}]})
+    await fill(
+        context_of(session), [user(SECRET), {"role": "assistant", "content": [{"type": "text", "text": SECRET * 2}]}]
+    )
     assert named(events, "context:message_added:debug") == [
         {"role": "user", "content_length": len(SECRET), "total_messages": 1},
         {"role": "assistant", "content_length": 2 * len(SECRET), "total_messages": 2},

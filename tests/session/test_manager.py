@@ -106,8 +106,13 @@ async def test_the_contracts_compaction_example(path: Path) -> None:
     call = {"id": "call_123", "type": "function", "function": {"name": "read_file", "arguments": '{"path": "f"}'}}
     await manager.add_message(user("Read f."))
     assert not await manager.should_compact()
-    await manager.add_message({"role": "assistant", "content": None, "tool_calls": [call]})
-    await manager.add_message({"role": "tool", "tool_call_id": "call_123", "content": "the file's text"})
+    await fill(
+        manager,
+        [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "call_123", "content": "the file's text"},
+        ],
+    )
     for number in range(1, 51):
         await manager.add_message(user(f"Message {number}"))
         view = await manager.get_messages_for_request()

@@ -22,6 +22,7 @@ from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.fork import rewind_session
 from amplifier_module_context_persistent.view.plan import kept_ordinals
 from tests.support.logs import append_bodies
+from tests.support.messages import fill
 from tests.support.native_providers import ClaudeModule, Message, NativeModule, OpenAIModule
 from tests.support.native_sessions import Events, play
 from tests.support.purges import purged, redact
@@ -121,8 +122,13 @@ async def test_a_long_turn_is_compacted_within(tmp_path: Path, module: type[Nati
         for number in range(60):
             view = await manager.get_messages_for_request(provider=provider)
             call = {"id": f"c{number}", "tool": "read", "arguments": {"path": f"{number}.py"}}
-            await manager.add_message({**provider.send(view), "tool_calls": [call]})
-            await manager.add_message({"role": "tool", "tool_call_id": call["id"], "content": "line " * 120})
+            await fill(
+                manager,
+                [
+                    {**provider.send(view), "tool_calls": [call]},
+                    {"role": "tool", "tool_call_id": call["id"], "content": "line " * 120},
+                ],
+            )
             await asyncio.sleep(0.01)
             if item_of(view) is not None:
                 break

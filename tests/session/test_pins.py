@@ -45,14 +45,20 @@ class Pinning(Recorded):
     async def begin(self) -> list[str]:
         """A question, a call of two tools, and both results; their ids."""
         calls = [{"id": f"c{n}", "tool": "read", "arguments": {}} for n in (1, 2)]
-        await self.add(user("begin"), {"role": "assistant", "content": "", "tool_calls": calls})
-        await self.add(result("c1", LONG), result("c2", LONG))
+        await self.add(
+            user("begin"),
+            {"role": "assistant", "content": "", "tool_calls": calls},
+            result("c1", LONG),
+            result("c2", LONG),
+        )
         return await self.ids()
 
     async def fill(self, turns: int = 30) -> None:
         for number in range(turns):
-            await self.add(user(f"question {number} " + "word " * 80))
-            await self.add({"role": "assistant", "content": f"answer {number} " + "word " * 80})
+            await self.add(
+                user(f"question {number} " + "word " * 80),
+                {"role": "assistant", "content": f"answer {number} " + "word " * 80},
+            )
 
     async def shows(self, places: range) -> bool:
         """Whether the view shows messages as history has them."""

@@ -10,7 +10,7 @@ from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.answers import FAMILIES, ChainingProvider, answer, foreign_to, provider, result, secret
 from tests.support.checker import assert_valid
-from tests.support.messages import user
+from tests.support.messages import fill, user
 from tests.support.recorded_sessions import Recorded, assert_proved, controls
 
 FILLER = "The order keeps its total until it was acknowledged. " * 20
@@ -105,8 +105,7 @@ async def test_without_a_provider_nothing_is_left_out_for_its_maker() -> None:
     await manager.add_message(user("Go."))
     for number, name in enumerate(FAMILIES):
         await manager.get_messages_for_request()
-        await manager.add_message(answer(name, number))
-        await manager.add_message(user("And?"))
+        await fill(manager, [answer(name, number), user("And?")])
     assert await manager.get_messages_for_request() == await manager.get_messages()
 
 
@@ -116,8 +115,7 @@ async def test_what_names_its_maker_needs_no_receipt(receipts: bool) -> None:
     manager = InMemoryContextManager(tokenizer="estimate", receipts=receipts)
     await manager.add_message(user("Go."))
     for number, name in enumerate(("anthropic", "openai")):
-        await manager.add_message(answer(name, number))
-        await manager.add_message(user("And?"))
+        await fill(manager, [answer(name, number), user("And?")])
     item = {
         "version": 1,
         "model": "gpt-5.2",

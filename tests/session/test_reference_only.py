@@ -30,8 +30,13 @@ async def session(tmp_path: Path) -> Recorded:
     await session.add(hidden(), TYPED)
     await session.view()
     call = {"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "tool": "run", "arguments": {}}]}
-    await session.add(hidden("assistant"), call, hidden("tool", tool_call_id="c1"), hidden("system"))
-    await session.add({"role": "tool", "tool_call_id": "c1", "content": "ran"})
+    await session.add(
+        hidden("assistant"),
+        call,
+        hidden("tool", tool_call_id="c1"),
+        hidden("system"),
+        {"role": "tool", "tool_call_id": "c1", "content": "ran"},
+    )
     await session.view()
     await session.add(answer("done"), hidden("assistant"), user("on"))
     await session.view()

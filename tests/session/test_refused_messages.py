@@ -63,8 +63,7 @@ TAKEN: dict[str, dict[str, Any]] = {
 async def test_what_hosts_give_is_taken(message: dict[str, Any]) -> None:
     """It is stored, and views stay valid."""
     async with InMemoryContextManager() as manager:
-        await manager.add_message({"role": "user", "content": "go"})
-        await manager.add_message(message)
+        await fill(manager, [{"role": "user", "content": "go"}, message])
         assert len(await manager.get_messages()) == 2
         assert_valid(await manager.get_messages_for_request())
 

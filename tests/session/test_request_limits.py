@@ -94,8 +94,12 @@ async def test_the_number_of_images_is_kept_too(tmp_path: Path) -> None:
 async def test_images_of_finished_turns_go_before_those_of_the_turn_in_progress(tmp_path: Path) -> None:
     """What was just shown stays."""
     async with Recorded(tmp_path / "log.jsonl", max_images=10, max_tokens=200_000) as session:
-        await session.add(user("First."), *[m for n in range(8) for m in shot(n)], user("Second."))
-        await session.add(*[m for n in range(8, 14) for m in shot(n)])
+        await session.add(
+            user("First."),
+            *[m for n in range(8) for m in shot(n)],
+            user("Second."),
+            *[m for n in range(8, 14) for m in shot(n)],
+        )
         wanted = [screenshot(n)["source"]["data"] for n in range(8, 14)]
         assert images_in(await session.view()) == wanted
 
@@ -124,8 +128,9 @@ async def test_an_image_that_no_provider_takes_is_never_sent(tmp_path: Path) -> 
 async def test_a_providers_own_limits_hold() -> None:
     """Those of its family, and those that it tells."""
     manager = InMemoryContextManager(tokenizer="estimate", max_tokens=200_000)
-    await manager.add_message(user("Look."))
-    await manager.add_message({"role": "user", "content": [block(b"GIF89a\x10\0\x10\0" + b"\0" * 20, "image/gif")]})
+    await fill(
+        manager, [user("Look."), {"role": "user", "content": [block(b"GIF89a\x10\0\x10\0" + b"\0" * 20, "image/gif")]}]
+    )
     for name, count in (("anthropic", 1), ("gemini", 0), ("openai", 0)):  # what went does not come back by itself
         provider = SimpleNamespace(name=name)
         assert len(images_in(await manager.get_messages_for_request(provider=provider))) == count
@@ -142,8 +147,7 @@ async def test_a_budget_stays_below_the_step_of_a_models_tariff() -> None:
     for config in ({}, {"max_tokens": 400_000}):
         manager = InMemoryContextManager(tokenizer="estimate", **config)
         for turn in range(130):
-            await manager.add_message(user(f"Question {turn}"))
-            await manager.add_message({"role": "assistant", "content": "Answer. " * 800})
+            await fill(manager, [user(f"Question {turn}"), {"role": "assistant", "content": "Answer. " * 800}])
         view = await manager.get_messages_for_request(provider=provider)
         sent.append(sum(count_message(message, counter) for message in view))
     assert sent[0] < 99_000 < sent[1]
@@ -157,8 +161,7 @@ async def test_the_bytes_of_text_count(tmp_path: Path) -> None:
         assert size_of(await session.view()) <= 100_000
     await session.manager.close()
     manager = InMemoryContextManager(max_request_bytes=100_000, max_tokens=10_000_000, tokenizer="estimate")
-    await manager.add_message({"role": "system", "content": "Rule. " * 30_000})
-    await manager.add_message(user("Go."))
+    await fill(manager, [{"role": "system", "content": "Rule. " * 30_000}, user("Go.")])
     with pytest.raises(ContextLengthError):
         await manager.get_messages_for_request()
 
@@ -198,8 +201,11 @@ async def test_a_newest_group_of_images_that_no_plan_can_fit_loses_them(tmp_path
     """Their tokens alone pass the budget: all but the newest go before the request is refused, but no person's."""
     async with Recorded(tmp_path / "log.jsonl", max_tokens=10_000) as session:
         content = [screenshot(number, width=2_000, height=2_000) for number in range(12)]
-        await session.add(user("Look."), {"role": "assistant", "content": "", "tool_calls": [CALL]})
-        await session.add({"role": "tool", "tool_call_id": "c", "name": "look", "content": content})
+        await session.add(
+            user("Look."),
+            {"role": "assistant", "content": "", "tool_calls": [CALL]},
+            {"role": "tool", "tool_call_id": "c", "name": "look", "content": content},
+        )
         assert images_in(await session.view()) == [content[-1]["source"]["data"]]
         await session.restart()
         assert images_in(await session.view()) == [content[-1]["source"]["data"]]

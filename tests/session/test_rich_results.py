@@ -45,9 +45,10 @@ async def test_views_shorten_the_texts_of_blocks_and_leave_images_out(tmp_path: 
         tmp_path / "log.jsonl", max_tokens=8_000, max_images=1, tokenizer="estimate"
     ) as manager:
         for number in range(30):
-            await manager.add_message(user(f"look at {number}"))
-            await manager.add_message(calls(f"c{number}"))
-            await manager.add_message(rich_result(f"c{number}", f"page {number}\n{LONG}"))
+            await fill(
+                manager,
+                [user(f"look at {number}"), calls(f"c{number}"), rich_result(f"c{number}", f"page {number}\n{LONG}")],
+            )
             view = await manager.get_messages_for_request()
             assert_valid(view, history=await manager.get_messages(), budget_tokens=8_000, count=count)
             assert str(view).count(IMAGE_DATA) == 1

@@ -17,8 +17,7 @@ def texts(messages: list[dict[str, str]]) -> list[str]:
 async def test_a_session_goes_on_where_it_was(storage: str) -> None:
     """Named by project and id; the host's transcript is ignored, the view is the same."""
     async with PersistentContextManager(storage=storage, session_id="s1") as first:
-        await first.add_message(user("one"))
-        await first.add_message({"role": "assistant", "content": "two"})
+        await fill(first, [user("one"), {"role": "assistant", "content": "two"}])
         view = await first.get_messages_for_request()
     async with PersistentContextManager(storage=storage, session_id="s1") as second:
         assert texts(await second.get_messages()) == ["one", "two"]
@@ -58,8 +57,13 @@ async def test_a_clear_and_a_plan_are_stored(storage: str) -> None:
     """A second manager gives the same bytes after a compaction, and nothing after a clear."""
     async with PersistentContextManager(storage=storage, session_id="s", max_tokens=3_000) as first:
         for number in range(40):
-            await first.add_message(user(f"question {number} " + "word " * 60))
-            await first.add_message({"role": "assistant", "content": f"answer {number} " + "word " * 60})
+            await fill(
+                first,
+                [
+                    user(f"question {number} " + "word " * 60),
+                    {"role": "assistant", "content": f"answer {number} " + "word " * 60},
+                ],
+            )
         view = await first.get_messages_for_request()
         assert len(view) < 80
     async with PersistentContextManager(storage=storage, session_id="s", max_tokens=3_000) as second:

@@ -17,6 +17,7 @@ from amplifier_module_context_persistent.config import STRATEGIES
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support import histories
 from tests.support.checker import assert_valid
+from tests.support.messages import fill
 from tests.support.real_sessions import Host
 
 BUDGET = 4_000
@@ -45,8 +46,10 @@ class Grep:
 async def work(manager: PersistentContextManager, number: int, *, words: int = 120) -> None:
     """Add one human message, one call and its result."""
     call = {"id": f"c{number}", "tool": "grep", "arguments": {"pattern": f"needle{number}"}}
-    await manager.add_message({"role": "user", "content": f"question {number}"})
-    await manager.add_message({"role": "assistant", "content": "", "tool_calls": [call]})
+    await fill(
+        manager,
+        [{"role": "user", "content": f"question {number}"}, {"role": "assistant", "content": "", "tool_calls": [call]}],
+    )
     result = f"result{number} " * words
     await manager.add_message({"role": "tool", "tool_call_id": f"c{number}", "name": "grep", "content": result})
 

@@ -16,6 +16,7 @@ from amplifier_module_context_persistent.search.recall_page import Question
 from amplifier_module_context_persistent.session.tools import RecallTool
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support.checker import check_view
+from tests.support.messages import fill
 from tests.support.real_sessions import StartSession
 
 
@@ -157,8 +158,13 @@ async def test_an_elided_answer_names_the_original(tmp_path: Path) -> None:
     original = (await told(manager))[-1]
     await call(manager, "c2", "recall", (await ask(manager, reference=original, offset=9_000)).output)
     for n in range(12):
-        await manager.add_message({"role": "user", "content": f"and {n}?"})
-        await manager.add_message({"role": "assistant", "content": f"well: {'words and words ' * 200}"})
+        await fill(
+            manager,
+            [
+                {"role": "user", "content": f"and {n}?"},
+                {"role": "assistant", "content": f"well: {'words and words ' * 200}"},
+            ],
+        )
     view = await manager.get_messages_for_request()
     recalled = next(message for message in view if message.get("name") == "recall")
     assert f"characters elided; recall {original} …]" in recalled["content"]
@@ -169,5 +175,10 @@ async def test_an_elided_answer_names_the_original(tmp_path: Path) -> None:
 
 async def call(manager: PersistentContextManager, call_id: str, tool: str, text: str) -> None:
     calls = [{"id": call_id, "tool": tool, "arguments": {"call": call_id}}]
-    await manager.add_message({"role": "assistant", "content": "", "tool_calls": calls})
-    await manager.add_message({"role": "tool", "tool_call_id": call_id, "name": tool, "content": text})
+    await fill(
+        manager,
+        [
+            {"role": "assistant", "content": "", "tool_calls": calls},
+            {"role": "tool", "tool_call_id": call_id, "name": tool, "content": text},
+        ],
+    )

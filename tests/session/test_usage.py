@@ -198,8 +198,13 @@ async def test_a_futile_compaction_is_told_once_with_its_floor(coordinator, tmp_
     events = record_events(coordinator)
     await mount(coordinator, {"transcript_path": str(tmp_path / "log.jsonl"), "tokenizer": "estimate", "recall": False})
     manager = coordinator.get("context")
-    await manager.add_message({"role": "user", "content": "a word " * 900, "metadata": {"pinned": True}})
-    await manager.add_message({"role": "user", "content": "the task"})
+    await fill(
+        manager,
+        [
+            {"role": "user", "content": "a word " * 900, "metadata": {"pinned": True}},
+            {"role": "user", "content": "the task"},
+        ],
+    )
     size = sum(count_message(m, EstimateCounter()) for m in await manager.get_messages())
     for _ in range(5):
         assert len(await manager.get_messages_for_request(token_budget=size + 5)) == 2

@@ -37,14 +37,14 @@ class Desk:
     def new_window(self, *, store: bool = True) -> Window:
         return Window(self.config, EstimateCounter(), self.extras, lambda: f"plan{next(self.plan_ids)}", store=store)
 
-    def add(self, message: Message) -> None:
-        number = next(self.serial)
-        append_bodies(self.log, encode_message(message, message_id=f"m{number}", timestamp=STAMP))
+    def add(self, *messages: Message) -> None:
+        for message in messages:
+            append_bodies(self.log, encode_message(message, message_id=f"m{next(self.serial)}", timestamp=STAMP))
 
     def talk(self, turns: int, **metadata: Any) -> None:
+        question = {"role": "user", "content": f"Question. {TEXT}", "metadata": metadata}
         for _ in range(turns):
-            self.add({"role": "user", "content": f"Question. {TEXT}", "metadata": metadata})
-            self.add({"role": "assistant", "content": f"Answer. {TEXT}"})
+            self.add(question, {"role": "assistant", "content": f"Answer. {TEXT}"})
 
     def entries(self, ordinals: Sequence[int]) -> list[Entry]:
         """What a view knows of these messages of the log."""

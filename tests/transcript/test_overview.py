@@ -10,6 +10,7 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.overview import Overview, look_at
 from amplifier_module_context_persistent.transcript.sessions import SessionFile
 from tests.support.counted_sessions import MESSAGES, collected, counted_session
+from tests.support.messages import fill
 
 
 def session(path: Path) -> SessionFile:
@@ -41,9 +42,14 @@ async def test_a_call_without_a_result_and_a_torn_end_are_interruptions(tmp_path
     """Each by itself."""
     calls = [{"id": call_id, "tool": "bash", "arguments": {}} for call_id in ("c1", "c2", "c3")]
     async with PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate") as manager:
-        await manager.add_message({"role": "user", "content": "go"})
-        await manager.add_message({"role": "assistant", "content": "", "tool_calls": calls})
-        await manager.add_message({"role": "tool", "tool_call_id": "c2", "content": "done"})
+        await fill(
+            manager,
+            [
+                {"role": "user", "content": "go"},
+                {"role": "assistant", "content": "", "tool_calls": calls},
+                {"role": "tool", "tool_call_id": "c2", "content": "done"},
+            ],
+        )
     seen = look_at(session(tmp_path / "log.jsonl"), EstimateCounter(), held=set())
     assert (seen.open_calls, seen.torn_bytes, seen.state) == (2, 0, "interrupted")
     whole = await counted_session(tmp_path / "torn.jsonl")

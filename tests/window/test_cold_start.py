@@ -28,22 +28,22 @@ def result(call_id: str, text: str = TEXT, **metadata: Any) -> Message:
 
 def work(desk: Desk, steps: int, name: str) -> None:
     for step in range(steps):
-        desk.add(call(f"{name}{step}"))
-        desk.add(result(f"{name}{step}"))
+        desk.add(call(f"{name}{step}"), result(f"{name}{step}"))
 
 
 def long_history() -> Desk:
     """Far more than four budgets of results after a beginning with system text, people and pins."""
     desk = Desk()
-    desk.add({"role": "system", "content": "Be brief."})
-    desk.add({"role": "user", "content": "The first question."})
+    desk.add({"role": "system", "content": "Be brief."}, {"role": "user", "content": "The first question."})
     work(desk, 10, "a")
-    desk.add(call("pinned"))
-    desk.add({"role": "user", "content": "Meanwhile."})
-    desk.add({"role": "developer", "content": "Be careful."})
-    desk.add(result("pinned", "What was found.", pinned=True))
-    desk.add({"role": "user", "content": "Never forget.", "metadata": {"critical": True}})
-    desk.add({"role": "user", "content": "A hook's.", "metadata": {"source": "hook"}})
+    desk.add(
+        call("pinned"),
+        {"role": "user", "content": "Meanwhile."},
+        {"role": "developer", "content": "Be careful."},
+        result("pinned", "What was found.", pinned=True),
+        {"role": "user", "content": "Never forget.", "metadata": {"critical": True}},
+        {"role": "user", "content": "A hook's.", "metadata": {"source": "hook"}},
+    )
     work(desk, 700, "b")
     desk.add({"role": "user", "content": "The last question."})
     work(desk, 3, "c")
@@ -108,8 +108,7 @@ def test_a_pinned_result_whose_call_is_older_keeps_it(desk: Desk) -> None:
 
 def test_an_old_pinned_call_takes_no_later_calls_result(desk: Desk) -> None:
     """Also where nobody looks at the later call, which has the same id."""
-    desk.add({"role": "user", "content": "The first question."})
-    desk.add(call("call_0", pinned=True))
+    desk.add({"role": "user", "content": "The first question."}, call("call_0", pinned=True))
     desk.talk(150)
     desk.add(call("call_0"))
     desk.talk(130)
@@ -122,8 +121,7 @@ def test_an_old_pinned_call_takes_no_later_calls_result(desk: Desk) -> None:
 def test_the_first_call_takes_no_later_calls_result() -> None:
     """What `protect_first` names is looked at with as little of its surroundings."""
     desk = Desk(protect_first=2)
-    desk.add({"role": "user", "content": "The first question."})
-    desk.add(call("call_0"))
+    desk.add({"role": "user", "content": "The first question."}, call("call_0"))
     desk.talk(150)
     desk.add(call("call_0"))
     desk.talk(130)
@@ -147,8 +145,7 @@ def test_all_that_a_view_may_keep_is_found(kinds: list[str], start: int) -> None
     for at, kind in enumerate(kinds):
         place = len(desk.log.index)
         if kind in ("group", "pinned result"):
-            desk.add(call(f"c{at}"))
-            desk.add(result(f"c{at}", "r", pinned=kind == "pinned result"))
+            desk.add(call(f"c{at}"), result(f"c{at}", "r", pinned=kind == "pinned result"))
         else:
             role = "system" if kind == "system" else "user"
             metadata = {"hook": {"source": "hook"}, "pin": {"pinned": True}}.get(kind, {})
@@ -190,9 +187,11 @@ def test_the_first_human_and_as_many_of_the_newest_as_a_budget_could_hold(
 )
 def test_an_answer_that_calls_nothing_may_be_last_words(desk: Desk, calls: Any, may_be_last: bool) -> None:
     """Whatever stands in the place of its calls."""
-    desk.add({"role": "user", "content": "The first question."})
-    desk.add({"role": "assistant", "content": "An answer.", "tool_calls": calls})
-    desk.add({"role": "user", "content": "The second question."})
+    desk.add(
+        {"role": "user", "content": "The first question."},
+        {"role": "assistant", "content": "An answer.", "tool_calls": calls},
+        {"role": "user", "content": "The second question."},
+    )
     entries = older_candidates(desk.log.index, 3, desk.entries, 1_000)
     assert [entry.ordinal for entry in entries] == ([0, 1, 2] if may_be_last else [0, 2])
 

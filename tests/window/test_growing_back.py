@@ -16,10 +16,12 @@ LARGE, SMALL = 20_000, 3_000
 def turn(desk: Desk, number: int, said: str = TEXT) -> None:
     """A turn with a call, and the next person's message."""
     call = {"id": f"c{number}", "name": "read_file", "arguments": {"path": f"src/part_{number}.py"}}
-    desk.add({"role": "assistant", "content": "", "tool_calls": [call]})
-    desk.add({"role": "tool", "tool_call_id": f"c{number}", "content": f"part_{number} = {said}"})
-    desk.add({"role": "assistant", "content": f"Part {number} is read. {TEXT}"})
-    desk.add({"role": "user", "content": f"And part {number + 1}? {TEXT}"})
+    desk.add(
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"c{number}", "content": f"part_{number} = {said}"},
+        {"role": "assistant", "content": f"Part {number} is read. {TEXT}"},
+        {"role": "user", "content": f"And part {number + 1}? {TEXT}"},
+    )
 
 
 def begun(turns: int = 20) -> Desk:
@@ -104,8 +106,7 @@ def sizes_after_a_large_write(desk: Desk, turns: range) -> Iterator[int]:
     assert desk.ask(LARGE).compaction is not None
     desk.add({"role": "tool", "tool_call_id": "w", "content": "written"})
     for number in turns:
-        desk.add({"role": "assistant", "content": "It is written."})
-        desk.add({"role": "user", "content": f"Go on. {TEXT}"})
+        desk.add({"role": "assistant", "content": "It is written."}, {"role": "user", "content": f"Go on. {TEXT}"})
         turn(desk, number)
         yield tokens(desk.ask(LARGE))
 
@@ -149,8 +150,10 @@ def test_what_was_tried_in_vain_far_back_is_still_told(desk: Desk) -> None:
     """A plan of the history looks back one budget alone; what the plan before knew of older commands goes on."""
     desk.add({"role": "user", "content": "Read all parts."})
     call = {"id": "f", "name": "bash", "arguments": {"command": "make the_part_that_fails"}}
-    desk.add({"role": "assistant", "content": "", "tool_calls": [call]})
-    desk.add({"role": "tool", "tool_call_id": "f", "content": "exit code: 2\nno rule"})
+    desk.add(
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "f", "content": "exit code: 2\nno rule"},
+    )
     for number in range(120):
         turn(desk, number)
         if number % 20 == 19:

@@ -62,10 +62,12 @@ def test_a_larger_budget_looks_further_back_while_there_is_no_plan(desk: Desk) -
 
 def test_stored_system_messages_give_way_to_a_factory(desk: Desk) -> None:
     """But for those of hooks and memory files; they are not lost by a plan that was made meanwhile."""
-    desk.add({"role": "system", "content": "old"})
-    desk.add({"role": "system", "content": "hook", "metadata": {"source": "hook"}})
-    desk.add({"role": "system", "content": "file", "metadata": {"source": "memory-file"}})
-    desk.add({"role": "developer", "content": "developer"})
+    desk.add(
+        {"role": "system", "content": "old"},
+        {"role": "system", "content": "hook", "metadata": {"source": "hook"}},
+        {"role": "system", "content": "file", "metadata": {"source": "memory-file"}},
+        {"role": "developer", "content": "developer"},
+    )
     desk.talk(20)
     head = ({"role": "system", "content": "new"},)
     asked = {"head_text": head[0]["content"], "fixed_tokens": count(head[0])}

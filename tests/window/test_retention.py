@@ -52,8 +52,10 @@ class Retaining(Recorded):
     async def fill(self, turns: int = 30) -> None:
         start = next(self.serial)
         for number in range(turns):
-            await self.add(user(f"question {start}-{number} " + "word " * 80))
-            await self.add({"role": "assistant", "content": f"answer {start}-{number} " + "word " * 80})
+            await self.add(
+                user(f"question {start}-{number} " + "word " * 80),
+                {"role": "assistant", "content": f"answer {start}-{number} " + "word " * 80},
+            )
 
     serial = itertools.count()
 
@@ -124,8 +126,12 @@ async def test_a_body_that_the_view_shows_costs_nothing(session: Retaining) -> N
 async def test_a_body_in_a_result_that_was_cut(session: Retaining) -> None:
     """The result stands whole, with the call that it answers and that call's other results."""
     calls = [{"id": f"c{n}", "tool": "read", "arguments": {}} for n in (1, 2)]
-    await session.add(user("begin"), {"role": "assistant", "content": "", "tool_calls": calls})
-    await session.add(result("c1", "line of code\n" * 300 + BODY), result("c2", "other line\n" * 300))
+    await session.add(
+        user("begin"),
+        {"role": "assistant", "content": "", "tool_calls": calls},
+        result("c1", "line of code\n" * 300 + BODY),
+        result("c2", "other line\n" * 300),
+    )
     await session.fill(16)
     assert not shows_all(await session.view(), [BODY])
     view = await session.retaining(BODY)
@@ -134,8 +140,13 @@ async def test_a_body_in_a_result_that_was_cut(session: Retaining) -> None:
 
 async def test_the_newest_message_that_is_the_body_holds_it(session: Retaining) -> None:
     """Neither one that quotes it, nor an older copy."""
-    await session.add(user("begin"), reminder(), reminder())
-    await session.add(user(f"what is {BODY}?"), {"role": "assistant", "content": f"{BODY} is a reminder"})
+    await session.add(
+        user("begin"),
+        reminder(),
+        reminder(),
+        user(f"what is {BODY}?"),
+        {"role": "assistant", "content": f"{BODY} is a reminder"},
+    )
     await session.fill()
     await session.view()
     view = await session.retaining(BODY)

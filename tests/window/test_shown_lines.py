@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.window import message_source
 from amplifier_module_context_persistent.window.message_source import ShownLines
 from tests.support.counted_sessions import CountedReads
 from tests.support.logs import append_bodies, content_of, write_file
-from tests.support.messages import Message, user
+from tests.support.messages import Message, fill, user
 from tests.support.windows import STAMP, Desk
 
 KINDS: list[dict[str, Any]] = [
@@ -137,8 +137,7 @@ async def test_a_key_that_another_process_redacts_is_in_no_later_request(tmp_pat
     """Nor in the history, whether the session appends before its next request or not."""
     path = tmp_path / "log.jsonl"
     manager = PersistentContextManager(path, tokenizer="estimate")
-    await manager.add_message(user(f"Use {KEY} for this."))
-    await manager.add_message({"role": "assistant", "content": "I will."})
+    await fill(manager, [user(f"Use {KEY} for this."), {"role": "assistant", "content": "I will."}])
     for _ in range(2):
         assert KEY in repr(await manager.get_messages_for_request())
 

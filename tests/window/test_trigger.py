@@ -11,6 +11,7 @@ from amplifier_module_context_persistent.window.request import ViewRequest
 from amplifier_module_context_persistent.window.summary_request import PROMPT, flattened, instruction
 from amplifier_module_context_persistent.window.thresholds import PromptCache, matters, needs_plan
 from tests.support.checker import same
+from tests.support.commands import shows
 from tests.support.counters import count
 from tests.support.windows import TEXT, Desk
 
@@ -186,9 +187,7 @@ def test_long_texts_are_shortened_to_what_there_is_room_for() -> None:
     """Their beginnings and ends stay, and short texts stay whole."""
     content = flattened(MESSAGES, "", 1_000)["content"]
     assert len(content) < 1_100
-    assert "begin x" in content
-    assert "x end" in content
-    assert "It is long." in content
+    shows(content, "begin x", "x end", "It is long.")
 
 
 def test_where_not_even_the_shortest_fit_the_oldest_go() -> None:

@@ -19,8 +19,7 @@ def test_what_is_new_is_taken_in_once(desk: Desk) -> None:
     desk.talk(2)
     desk.add({"role": "user", "content": "And?"})
     before = desk.ask(10_000).view
-    desk.add({"role": "assistant", "content": "So."})
-    desk.add({"role": "user", "content": "And?"})
+    desk.add({"role": "assistant", "content": "So."}, {"role": "user", "content": "And?"})
     after = desk.ask(10_000)
     assert before is not None
     assert after.view is not None
@@ -61,8 +60,7 @@ def test_the_view_after_a_plan_goes_on_from_it(desk: Desk) -> None:
     desk.talk(40)
     desk.add({"role": "user", "content": "And?"})
     planned = desk.ask(3_000)
-    desk.add({"role": "assistant", "content": "So."})
-    desk.add({"role": "user", "content": "And?"})
+    desk.add({"role": "assistant", "content": "So."}, {"role": "user", "content": "And?"})
     after = desk.ask(3_000)
     assert planned.compaction is not None
     assert after.compaction is None
