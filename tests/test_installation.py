@@ -131,7 +131,6 @@ def wheel_of(installed: Distribution, directory: Path) -> Path:
     """Pack an installed package as the wheel that it came from."""
     directory.mkdir()
     tag = re.search(r"^Tag: (\S+)$", installed.read_text("WHEEL") or "", re.MULTILINE)
-    assert tag is not None
     wheel = directory / f"{installed.name}-{installed.version}-{tag[1]}.whl"
     with zipfile.ZipFile(wheel, "w") as packed:
         for file in installed.files or ():

@@ -106,10 +106,8 @@ def test_a_reader_that_goes_away_is_no_error(log: Path, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", script, "export", str(big)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    assert process.stdout is not None
     process.stdout.read(10)
     process.stdout.close()
-    assert process.stderr is not None
     assert process.stderr.read() == b""
     process.stderr.close()
     process.wait()

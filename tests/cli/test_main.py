@@ -71,10 +71,8 @@ def large(tmp_path: Path) -> Path:
 def test_a_reader_that_goes_ends_a_command_without_a_word(large: Path, arguments: list[str]) -> None:
     """As with `| head`: no traceback, and the exit code of a broken pipe."""
     done = start(*arguments, large, stdout=subprocess.PIPE)
-    assert done.stdout is not None
     assert done.stdout.readline()
     done.stdout.close()
-    assert done.stderr is not None
     assert (done.stderr.read(), done.wait(60)) == (b"", 141)
     done.stderr.close()
 
@@ -144,7 +142,6 @@ def test_a_current_directory_that_is_gone_is_told(tmp_path: Path, command: str) 
 def test_an_interrupt_ends_a_command_without_a_word(large: Path) -> None:
     """The exit code is that of an interrupt."""
     done = start("show", large, stdout=subprocess.PIPE)
-    assert done.stdout is not None
     assert done.stdout.readline()
     done.send_signal(signal.SIGINT)
     done.stdout.read()

@@ -217,7 +217,6 @@ def test_every_form_is_read_apart(usage: dict[str, Any], expected: tuple[int, in
     """What was read plainly, from the cache, into the cache, and written by the model."""
     for message in ({"metadata": {"usage": usage, "model": "m"}}, {"usage": usage, "model": "m"}):
         found = usage_of_message(message)
-        assert found is not None
         assert (found.uncached, found.cached, found.written, found.output) == expected
         assert found.input_tokens == sum(expected[:3])
         assert found.model == "m"

@@ -149,7 +149,6 @@ def test_copies_of_calls_share_no_object_with_them() -> None:
         says([block(input={})], tool_calls=[call()]),
     ):
         found = normalise(given)
-        assert found is not None
         for one in found["tool_calls"]:
             one["arguments"]["command"] = "spoilt"
         assert all(b["input"] == {"command": "ls"} for b in blocks_of(found, frozenset({"tool_call"})))

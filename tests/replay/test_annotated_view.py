@@ -53,8 +53,6 @@ def test_results_name_their_calls(recorded: Recorded) -> None:
         *_, piece = annotate(transcript, 2, recorded.views[1])
         assert isinstance(piece, ShownMessage)
         ending = piece.placed.ending
-        assert ending is not None
-        assert ending.call is not None
         assert (ending.call.number, piece.placed.tools) == (2, ("bash",))
 
 

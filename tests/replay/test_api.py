@@ -43,7 +43,6 @@ async def test_requests_are_the_views_that_were_handed_out(tmp_path: Path) -> No
         assert compacted
         assert set(compacted) <= set(changed)
         for one in seen:
-            assert one.marks is not None
             assert one.marks.total == one.place
             counts = one.marks.counts()
             assert counts["kept"] + counts["elided"] + one.marks.inserted == len(one.view or ())

@@ -117,7 +117,6 @@ MEASURES = Measures("s", 1_000, "p", 0, request_tokens=[1_000_000, 2_000_000], c
 def test_cached_and_other_tokens_have_their_prices(given, cost):
     """What is not given is filled in from the plain price, by the tenth and the 1.25 of billed equivalents."""
     prices = Prices.of(**given)
-    assert prices is not None
     assert prices.cost(MEASURES) == pytest.approx(cost)
 
 

@@ -75,7 +75,6 @@ def test_what_a_compaction_took_away_is_told(marker):
     assert lost(before, marker.mark(HISTORY[:6], 6), HISTORY[:6], marker, tokens_before=5, tokens_after=6) is None
     view = [said(0, "t"), inserted("<summary>x</summary>"), *HISTORY[3:4], *HISTORY[5:6]]
     found = lost(before, marker.mark(view, 6), view, marker, tokens_before=50, tokens_after=20)
-    assert found is not None
     assert (found.elided, found.summarised, found.dropped) == (1, 2, 1)
     assert (found.tokens_before, found.tokens_after) == (50, 20)
 
@@ -92,5 +91,4 @@ def test_dropped_messages_with_a_name_that_is_shown_nowhere_are_counted():
     history = [said(place, text) for place, text in enumerate(texts)]
     marker = Marker({f"m{place}": place for place in range(5)}.get, lambda wanted: [history[at] for at in wanted])
     found = lost(marker.mark(history, 5), marker.mark(history[4:], 5), history[4:], marker)
-    assert found is not None
     assert (found.dropped, found.lacking) == (4, 2)

@@ -68,8 +68,6 @@ def test_sums_reach_to_each_request(monkeypatch: pytest.MonkeyPatch, at_once: in
     expected = sums(interrupted())
     monkeypatch.setattr(player, "_AT_ONCE", at_once)
     whole = sums(interrupted())
-    assert whole is not None
-    assert expected is not None
     assert (whole.before, whole.tokens) == (expected.before, expected.tokens)
     assert len(whole.before) == len(interrupted())
     assert list(whole.before) == sorted(whole.before)
@@ -77,7 +75,6 @@ def test_sums_reach_to_each_request(monkeypatch: pytest.MonkeyPatch, at_once: in
     for position in requests:
         shown = whole.before[position]
         alone = sums(interrupted()[:position])
-        assert alone is not None
         assert alone.tokens[-1] == whole.tokens[shown]
 
 

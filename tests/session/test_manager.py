@@ -26,7 +26,7 @@ from amplifier_module_context_persistent import (
 from amplifier_module_context_persistent.log.base import Outcome, Prepare
 from amplifier_module_context_persistent.view.entry import Entry
 from tests.support.checker import assert_valid
-from tests.support.messages import Message, fill, user
+from tests.support.messages import Message, fill, spoil, user
 from tests.support.resumed_sessions import (
     bytes_of,
     calling,
@@ -207,20 +207,6 @@ async def test_a_cancelled_add_is_stored_once_or_not_at_all(path: Path) -> None:
     stored = by_writer(await manager.get_messages())["n"]
     assert len(stored) == len(set(stored))
     assert [number for number in stored if number not in cancelled] == [*returned, 200]
-
-
-def spoil(value: Any) -> None:
-    """Change everything that can be changed in place."""
-    if isinstance(value, dict):
-        for item in value.values():
-            spoil(item)
-        for key in list(value):
-            value[key] = "spoilt"
-        value["spoilt"] = True
-    elif isinstance(value, list):
-        for item in value:
-            spoil(item)
-        value.append("spoilt")
 
 
 @pytest.mark.parametrize("kind", ["file", "memory"])

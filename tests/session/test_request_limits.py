@@ -75,7 +75,6 @@ async def test_what_was_left_out_is_recalled_byte_for_byte(tmp_path: Path) -> No
             page = await session.manager.recall(reference)
             assert page.media == (image,)
             answer: ToolResult = await tool.execute({"reference": reference})
-            assert answer.content is not None
             assert answer.content[1].model_dump(exclude_none=True) == image
             recalled += 1
         assert recalled == 59 - len(shown)

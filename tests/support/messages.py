@@ -82,3 +82,17 @@ async def fill(manager: PersistentContextManager, messages: Iterable[Message]) -
     """Add messages to a session."""
     for message in messages:
         await manager.add_message(message)
+
+
+def spoil(value: Any) -> None:
+    """Change everything that can be changed in place."""
+    if isinstance(value, dict):
+        for item in value.values():
+            spoil(item)
+        for key in list(value):
+            value[key] = "spoilt"
+        value["spoilt"] = True
+    elif isinstance(value, list):
+        for item in value:
+            spoil(item)
+        value.append("spoilt")

@@ -66,7 +66,6 @@ def says(*blocks: Message, **more: Any) -> Message:
 def test_a_message_tells_its_maker(message: Message, family: str, may_be: set[str]) -> None:
     """By the form of its blocks, by the names of its metadata, or in words."""
     bond = bond_of(message, NOBODY)
-    assert bond is not None
     assert (bond.family, bond.may_be) == (family, may_be)
 
 

@@ -106,22 +106,13 @@ def test_a_pinned_result_whose_call_is_older_keeps_it(desk: Desk) -> None:
     assert [m["content"] for m in found if m["role"] == "tool"] == ["What was found."]
 
 
-def test_an_old_pinned_call_takes_no_later_calls_result(desk: Desk) -> None:
+@pytest.mark.parametrize(
+    ("config", "pinned"), [({}, {"pinned": True}), ({"protect_first": 2}, {})], ids=["pinned", "among the first"]
+)
+def test_an_old_call_that_stays_takes_no_later_calls_result(config: dict[str, Any], pinned: dict[str, Any]) -> None:
     """Also where nobody looks at the later call, which has the same id."""
-    desk.add({"role": "user", "content": "The first question."}, call("call_0", pinned=True))
-    desk.talk(150)
-    desk.add(call("call_0"))
-    desk.talk(130)
-    desk.add(result("call_0", "What the later call found."))
-    desk.talk(1)
-    found = built(desk, 2_000)
-    assert [m["content"] for m in found if m["role"] == "tool"] == [INTERRUPTED]
-
-
-def test_the_first_call_takes_no_later_calls_result() -> None:
-    """What `protect_first` names is looked at with as little of its surroundings."""
-    desk = Desk(protect_first=2)
-    desk.add({"role": "user", "content": "The first question."}, call("call_0"))
+    desk = Desk(**config)
+    desk.add({"role": "user", "content": "The first question."}, call("call_0", **pinned))
     desk.talk(150)
     desk.add(call("call_0"))
     desk.talk(130)
@@ -201,8 +192,7 @@ def test_an_answer_that_calls_nothing_may_be_last_words(desk: Desk, calls: Any, 
 def test_what_is_passed_over_is_what_would_be_left_out(history: list[Message], start: int, budget: int) -> None:
     """Most calls are not looked at in full; the entries are those that are found where everything is."""
     desk = Desk()
-    for message in history:
-        desk.add(message)
+    desk.add(*history)
     start = min(start, len(desk.log.index))
     whole = older_candidates(desk.log.index, start, lambda ordinals, _=None: desk.entries(ordinals), budget)
     assert older_candidates(desk.log.index, start, desk.entries, budget) == whole

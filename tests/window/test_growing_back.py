@@ -116,7 +116,6 @@ def test_a_plan_that_would_end_small_is_made_of_the_history() -> None:
     desk = begun(40)
     sizes = list(sizes_after_a_large_write(desk, range(40, 60)))
     planned = desk.window.plan
-    assert planned is not None
     assert min(sizes) >= 0.25 * LARGE
     assert planned.tokens_after >= 0.375 * LARGE
 
@@ -159,7 +158,6 @@ def test_what_was_tried_in_vain_far_back_is_still_told(desk: Desk) -> None:
         if number % 20 == 19:
             desk.ask(SMALL)
     grown = desk.ask(LARGE)
-    assert grown.compaction is not None
     assert grown.compaction.plan.in_vain == ("make the_part_that_fails",)
 
 

@@ -29,7 +29,6 @@ def test_a_reset_voids_the_plan(desk: Desk) -> None:
     reset = Reset("r", "rewind", "t", "m19", 0, 2, (KeptRun.of(0, ["m4", "m5"]),))
     append_bodies(desk.log, *frame(reset, []))
     view = desk.ask(2_000).view
-    assert view is not None
     assert [m["metadata"].get("message_id") for m in view] == ["m4", "m5", None]  # and the line after an answer
     assert desk.window.plan is None
 
@@ -46,8 +45,6 @@ def test_a_window_aside_begins_with_the_plan_and_leaves_it_alone(desk: Desk) -> 
     assert same(desk.ask(2_000, aside).view, main.view)
     assert desk.ask(500, aside).compaction is not None
     assert same(desk.ask(2_000).view, main.view)
-    assert aside.plan is not None
-    assert desk.window.plan is not None
     assert aside.plan.id != desk.window.plan.id
 
 
@@ -56,7 +53,6 @@ def test_a_larger_budget_looks_further_back_while_there_is_no_plan(desk: Desk) -
     desk.talk(400)
     desk.window.measure(desk.log, ViewRequest(budget_tokens=200))
     view = desk.ask(1_000_000).view
-    assert view is not None
     assert len(view) == 801  # it ends with an answer, and a line after it
 
 
@@ -82,14 +78,12 @@ def test_stored_system_messages_give_way_to_a_factory(desk: Desk) -> None:
 
 def test_a_larger_budget_looks_at_more_of_a_long_history(desk: Desk) -> None:
     """What was left unread for a small budget is read for a larger one: no view leaves history out without a plan."""
-    for message in generate_session(4, 900):
-        desk.add(message)
+    desk.add(*generate_session(4, 900))
     log_window = desk.new_window()
     small, large = ViewRequest(budget_tokens=110_000), ViewRequest(budget_tokens=200_000)
     assert 110_000 < log_window.measure(desk.log, small)[0] < 200_000
     assert log_window.measure(desk.log, large)[0] > 200_000
     view = desk.ask(2_000_000).view
-    assert view is not None
     assert len(view) >= 890
 
 

@@ -21,12 +21,9 @@ def test_messages_and_cuts_stay_as_they_were() -> None:
     desk.store()
     before = desk.window.plan
     desk.add(user("Look."))
-    for message in [m for n in range(6) for m in shot(n, width=64, height=64)]:
-        desk.add(message)
+    desk.add(*[m for n in range(6) for m in shot(n, width=64, height=64)])
     built = desk.ask(9_000, limits=FEW)
     made = built.compaction
-    assert made is not None
-    assert built.view is not None
     assert len(images_in(built.view)) == 2
     assert (made.plan.cuts, made.plan.notice, made.plan.gaps) == (before.cuts, before.notice, before.gaps)
     assert set(before.keep) <= set(made.plan.keep)
@@ -40,30 +37,25 @@ def test_what_its_view_comes_to_is_counted_without_reasoning_that_goes_with_the_
     """The reasoning was made after them, and its maker checks what stands before it."""
     desk, asked = Desk(), {"provider_name": "anthropic", "model": "claude-opus-5-5"}
     desk.add(user("Look."))
-    for message in [m for n in range(4) for m in shot(n)]:
-        desk.add(message)
+    desk.add(*[m for n in range(4) for m in shot(n)])
     thought = {"type": "thinking", "thinking": "Is it the right page? " * 20, "signature": "s"}
     metadata = {"bound": desk.ask(90_000, limits=FEW, **asked).bound}
     desk.add({"role": "assistant", "content": [thought, {"type": "text", "text": "It is."}], "metadata": metadata})
     assert "thinking" in str(desk.ask(90_000, limits=FEW, **asked).view)
     desk.add(user("And the next?"))
-    for message in shot(4):
-        desk.add(message)
+    desk.add(*shot(4))
     built = desk.ask(90_000, limits=FEW, **asked)
     assert "thinking" not in str(built.view)
-    assert built.compaction is not None
     assert built.counted_tokens == built.compaction.plan.tokens_after == sum(item.tokens for item in built.items)
 
 
 def test_a_plan_without_images_left_out_shows_them_all(desk: Desk) -> None:
     """As plans from before did: their record names none."""
     desk.add(user("Look."))
-    for message in [m for n in range(6) for m in shot(n)]:
-        desk.add(message)
+    desk.add(*[m for n in range(6) for m in shot(n)])
     assert desk.ask(90_000, limits=None).compaction is None
     view = desk.ask(90_000, limits=FEW).view or []
     assert len(images_in(view)) == 2
-    assert desk.window.plan is not None
     record = desk.window.plan.to_record([("m0", "m12")])
     assert record.pop("media")
     assert len(images_in(desk.ask(90_000, desk.new_window()).view or [])) == 6

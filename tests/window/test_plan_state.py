@@ -43,10 +43,8 @@ def test_a_state_becomes_a_plan_under_another_id() -> None:
     desk = desk_with(2)
     plan = Plan(id="p", upto="m1", keep=(), notice="some are gone")
     made = PlanState(desk.entries([0, 3]), plan, left_out=2).as_plan("q", 3)
-    assert made is not None
     assert (made.id, made.upto, made.keep, made.dropped, made.notice) == ("q", "m3", ("m0", "m3"), 2, "some are gone")
     all_of_it = PlanState(desk.entries(range(4)), plan).as_plan("q", 3)
-    assert all_of_it is not None
     assert all_of_it.notice == ""
     assert PlanState([]).as_plan("q", None) is None
 

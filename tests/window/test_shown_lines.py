@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.window import message_source
 from amplifier_module_context_persistent.window.message_source import ShownLines
 from tests.support.counted_sessions import CountedReads
 from tests.support.logs import append_bodies, content_of, write_file
-from tests.support.messages import Message, fill, user
+from tests.support.messages import Message, fill, spoil, user
 from tests.support.windows import STAMP, Desk
 
 KINDS: list[dict[str, Any]] = [
@@ -42,18 +42,6 @@ def log(tmp_path: Path, files: CountedReads) -> Iterator[FileLog]:
         for number, message in enumerate(KINDS):
             append_bodies(log, encode_message(message, message_id=f"m{number}", timestamp=STAMP))
         yield log
-
-
-def spoil(value: Any) -> None:
-    """Change whatever can be changed in what was handed out."""
-    if isinstance(value, dict):
-        for inner in value.values():
-            spoil(inner)
-        value["spoiled"] = True
-    elif isinstance(value, list):
-        for inner in value:
-            spoil(inner)
-        value.append("spoiled")
 
 
 def test_what_is_kept_is_parsed_afresh_and_read_once(log: FileLog, files: CountedReads) -> None:

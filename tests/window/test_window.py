@@ -21,8 +21,6 @@ def test_what_is_new_is_taken_in_once(desk: Desk) -> None:
     before = desk.ask(10_000).view
     desk.add({"role": "assistant", "content": "So."}, {"role": "user", "content": "And?"})
     after = desk.ask(10_000)
-    assert before is not None
-    assert after.view is not None
     assert (len(before), len(after.view), after.compaction) == (5, 7, None)
     assert goes_on(before, after.view)
     assert desk.window.measure(desk.log, ViewRequest(budget_tokens=10_000)) == (sum(map(count, after.view)), 7)
@@ -75,6 +73,5 @@ def test_a_forced_plan_goes_down_to_the_target() -> None:
     before = desk.ask(10_000)
     budget = before.tokens * 4 // 3
     forced = desk.ask(budget, plans_now=True)
-    assert forced.compaction is not None
     assert forced.compaction.plan.tokens_after <= budget // 2
     assert desk.ask(100_000, plans_now=True).compaction is None
