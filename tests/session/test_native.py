@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,19 @@ async def turn(manager: PersistentContextManager, provider: NativeModule, text: 
     await manager.add_message(provider.send(view))
     await asyncio.sleep(0.01)  # a compaction that runs beside it arrives
     return view
+
+
+@pytest.fixture
+def provider() -> Iterator[ClaudeModule]:
+    """Anthropic's module; in the end it has refused nothing."""
+    module = ClaudeModule()
+    yield module
+    assert not module.refusals
+
+
+@pytest.fixture
+def host() -> Events:
+    return Events()
 
 
 def plans_of(path: str) -> list[dict[str, Any]]:
@@ -87,9 +101,8 @@ async def test_an_item_takes_the_place_of_the_beginning(tmp_path: Path, module: 
     assert_proved(tmp_path / "s.jsonl", provider.requests)
 
 
-async def test_the_thinking_of_kept_turns_stays(tmp_path: Path) -> None:
+async def test_the_thinking_of_kept_turns_stays(tmp_path: Path, provider: ClaudeModule) -> None:
     """Where the documentation says that it stays valid, it is sent, through several items."""
-    provider = ClaudeModule()
     async with opened(tmp_path / "s.jsonl") as manager:
         for _ in range(3):
             view = await until_item(manager, provider)
@@ -98,7 +111,6 @@ async def test_the_thinking_of_kept_turns_stays(tmp_path: Path) -> None:
             assert all(m["content"][0]["type"] == "thinking" for m in answers)
             for _ in range(8):
                 await turn(manager, provider)
-    assert not provider.refusals
     assert len(provider.compacted) >= 2
 
 
@@ -209,9 +221,8 @@ async def test_a_call_that_fails_leaves_it_to_our_own_engine(
         assert not provider.refusals
 
 
-async def test_no_request_waits_for_an_item(tmp_path: Path) -> None:
+async def test_no_request_waits_for_an_item(tmp_path: Path, provider: ClaudeModule, host: Events) -> None:
     """While the view fits, it goes on as it was; where it would not, our own engine plans and the call is cancelled."""
-    provider, host = ClaudeModule(), Events()
     provider.gate = asyncio.Event()
     async with opened(tmp_path / "s.jsonl", host) as manager:
         while not host.of("context:compaction"):
@@ -219,15 +230,15 @@ async def test_no_request_waits_for_an_item(tmp_path: Path) -> None:
         assert host.reasons == ["the view was full before the item arrived"]
         assert host.of("context:compaction")[0]["strategy"] == "truncate"
         assert host.of("context:pre_compact")[0]["tokens"] > BUDGET
-        assert not provider.refusals
         while len(provider.compacted) < 2:
             await turn(manager, provider)
     assert len(asyncio.all_tasks()) == 1
 
 
-async def test_an_item_for_a_history_that_changed_meanwhile_is_not_shown(tmp_path: Path) -> None:
+async def test_an_item_for_a_history_that_changed_meanwhile_is_not_shown(
+    tmp_path: Path, provider: ClaudeModule, host: Events
+) -> None:
     """It would bring back what was cleared."""
-    provider, host = ClaudeModule(), Events()
     async with opened(tmp_path / "s.jsonl", host) as manager:
         provider.gate = asyncio.Event()
         while not provider.compacted:
@@ -237,12 +248,10 @@ async def test_an_item_for_a_history_that_changed_meanwhile_is_not_shown(tmp_pat
         for _ in range(3):
             assert item_of(await turn(manager, provider, "after ")) is None
         assert host.reasons == ["the history or its plan changed before the item arrived"]
-    assert not provider.refusals
 
 
-async def test_a_timeout_is_a_fallback(tmp_path: Path) -> None:
+async def test_a_timeout_is_a_fallback(tmp_path: Path, provider: ClaudeModule, host: Events) -> None:
     """The event says how long was waited."""
-    provider, host = ClaudeModule(), Events()
     provider.gate = asyncio.Event()
     async with opened(tmp_path / "s.jsonl", host, native_timeout_s=0.001) as manager:
         while not host.reasons:
@@ -250,21 +259,20 @@ async def test_a_timeout_is_a_fallback(tmp_path: Path) -> None:
         assert host.reasons == ["there was no answer within 0.001 s"]
 
 
-async def test_another_strategy_lets_go_of_the_item(tmp_path: Path) -> None:
+async def test_another_strategy_lets_go_of_the_item(tmp_path: Path, provider: ClaudeModule, host: Events) -> None:
     """A session that no longer wants providers to compact plans over the whole log, and says so once."""
-    provider, host = ClaudeModule(), Events()
     async with opened(tmp_path / "s.jsonl") as manager:
         await until_item(manager, provider)
     async with opened(tmp_path / "s.jsonl", host, compaction_strategy="truncate") as manager:
         for _ in range(3):
             assert item_of(await turn(manager, provider)) is None
         assert host.reasons == ["compaction_strategy is another one"]
-    assert not provider.refusals
 
 
-async def test_a_hidden_turn_takes_the_item_along_that_stands_for_it(tmp_path: Path) -> None:
+async def test_a_hidden_turn_takes_the_item_along_that_stands_for_it(
+    tmp_path: Path, provider: ClaudeModule, host: Events
+) -> None:
     """No later item is made of one that knows the turn: the next plan is our own, over what is not hidden."""
-    provider, host = ClaudeModule(), Events()
     async with opened(tmp_path / "s.jsonl", host) as manager:
         await turn(manager, provider, "secret plan ")
         await until_item(manager, provider)
@@ -278,12 +286,13 @@ async def test_a_hidden_turn_takes_the_item_along_that_stands_for_it(tmp_path: P
         view = await until_item(manager, provider)
         assert "secret plan" not in json.dumps(view)
         assert "secret plan" not in str(provider.compacted[asked:])
-    assert not provider.refusals
 
 
-async def test_a_stored_item_that_cannot_be_followed_is_told_once(tmp_path: Path) -> None:
+async def test_a_stored_item_that_cannot_be_followed_is_told_once(
+    tmp_path: Path, provider: ClaudeModule, host: Events
+) -> None:
     """As another version or another hand may have written it; our own engine plans over the whole log."""
-    provider, host, path = ClaudeModule(), Events(), str(tmp_path / "s.jsonl")
+    path = str(tmp_path / "s.jsonl")
     async with opened(tmp_path / "s.jsonl") as manager:
         await until_item(manager, provider)
     plan = plans_of(path)[-1]
@@ -295,7 +304,6 @@ async def test_a_stored_item_that_cannot_be_followed_is_told_once(tmp_path: Path
         for _ in range(3):
             await turn(manager, provider)
         assert host.reasons == ["the stored plan that shows it cannot be followed"]
-    assert not provider.refusals
 
 
 async def test_a_version_that_does_not_know_items_makes_a_plan_of_its_own(tmp_path: Path) -> None:
@@ -311,9 +319,10 @@ async def test_a_version_that_does_not_know_items_makes_a_plan_of_its_own(tmp_pa
             kept_ordinals(log.index, {key: value for key, value in plan.items() if key != "native"})
 
 
-async def test_a_rewind_into_what_an_item_stands_for_leaves_it_to_our_own_engine(tmp_path: Path) -> None:
+async def test_a_rewind_into_what_an_item_stands_for_leaves_it_to_our_own_engine(
+    tmp_path: Path, provider: ClaudeModule, host: Events
+) -> None:
     """What is left of the history is shown whole again; the session says that its item went."""
-    provider, host = ClaudeModule(), Events()
     async with opened(tmp_path / "s.jsonl", host) as manager:
         await until_item(manager, provider)
         rewind_session(tmp_path / "s.jsonl", 2)
@@ -321,13 +330,11 @@ async def test_a_rewind_into_what_an_item_stands_for_leaves_it_to_our_own_engine
         assert item_of(view) is None
         assert len([m for m in view if m["role"] == "user"]) == 3
         assert host.reasons == ["the history that it stands for was replaced"]
-    assert not provider.refusals
 
 
 @pytest.mark.parametrize("purge", [redact("question"), redact("said before")])
-async def test_a_purge_of_messages_removes_the_item(tmp_path: Path, purge: Any) -> None:
+async def test_a_purge_of_messages_removes_the_item(tmp_path: Path, provider: ClaudeModule, purge: Any) -> None:
     """It is an opaque text of the messages, and an altered one would be refused."""
-    provider = ClaudeModule()
     async with opened(tmp_path / "s.jsonl") as manager:
         await until_item(manager, provider)
     purged(str(tmp_path / "s.jsonl"), purge)
@@ -348,9 +355,8 @@ async def test_the_part_that_an_item_stands_for_is_recalled(tmp_path: Path) -> N
         assert "zebra" in (await manager.recall(first["metadata"]["message_id"])).text
 
 
-async def test_every_item_is_asked_for_as_the_conversation_is(tmp_path: Path) -> None:
+async def test_every_item_is_asked_for_as_the_conversation_is(tmp_path: Path, provider: ClaudeModule) -> None:
     """With the current system prompt and the earlier item, without what the running turn adds (context-managed)."""
-    provider = ClaudeModule()
 
     async def prompt() -> str:
         return "current system"

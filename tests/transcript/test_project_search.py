@@ -25,7 +25,7 @@ from amplifier_module_context_persistent.transcript.sessions import session_file
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from tests.support.commands import run
 from tests.support.messages import fill
-from tests.support.sessions_of_a_home import lines_of, log_of, start, write
+from tests.support.sessions_of_a_home import log_of, start, write
 
 WORDS = [f"{a}{b}" for a in ("alpha", "beta", "gamma", "delta") for b in ("", "_one", "_two", "Three")]
 EMPTY_BYTES = 150_000
@@ -59,10 +59,8 @@ def messages(seed: int, *more: str, count: int = 60) -> list[dict[str, object]]:
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with sessions, and small blocks; gives where its catalogue lies."""
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
+def catalogue(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project with sessions, and small blocks; gives where its catalogue lies. In the end searches are right."""
     monkeypatch.setattr(project_search, "LEAST_BYTES", 0)
     monkeypatch.setattr(project_search, "BLOCK_BYTES", 4_000)
     monkeypatch.setattr(project_search, "SETTLED_S", -60)
@@ -71,7 +69,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(log_of("none"), messages(3))
     for number in range(6):
         write(log_of(f"small-{number}"), messages(10 + number, "the needle" * (number == 4), count=3))
-    return catalogue_of(log_of("one"))
+    yield catalogue_of(log_of("one"))
+    check_same()
 
 
 def searched(*arguments: str) -> tuple[int, str]:
@@ -94,19 +93,18 @@ def opened_for(query: str) -> set[str]:
     return {session.id for session in files if not search.rules_out(session)}
 
 
-def test_logs_that_cannot_match_are_not_opened(project: Path) -> None:
+def test_logs_that_cannot_match_are_not_opened(catalogue: Path) -> None:
     """The first search writes the catalogue, the next ones use it."""
     everything = {session.id for session in session_files()}
     assert opened_for("zebra") == everything
     searched("zebra")
-    assert project.exists()
+    assert catalogue.exists()
     assert opened_for("zebra") == set()
     assert opened_for("a needle here") == {"one"}
     assert "none" not in opened_for("needle|CUSHION")
     assert opened_for("全文検") == {"two"}
     assert opened_for("検索") == everything
     assert opened_for("a.") == everything
-    check_same()
 
 
 def test_only_what_may_match_is_read_of_a_log() -> None:
@@ -132,7 +130,6 @@ async def test_what_was_appended_is_found() -> None:
     assert '"none"' in searched("last needle")[1]
     assert opened_for("last needle") == {"none"}
     assert opened_for("a needle here") == {"one"}
-    check_same()
 
 
 async def test_what_a_clear_hid_is_not_found() -> None:
@@ -143,7 +140,6 @@ async def test_what_a_clear_hid_is_not_found() -> None:
     await manager.add_message({"role": "user", "content": "a new needle"})
     await manager.close()
     assert [json.loads(line)["number"] for line in searched("a needle here|new needle")[1].splitlines()] == [1]
-    check_same()
 
 
 def test_a_log_that_was_edited_is_searched_whole() -> None:
@@ -156,7 +152,6 @@ def test_a_log_that_was_edited_is_searched_whole() -> None:
     assert '"none"' in searched("zebra")[1]
     log.write_bytes(content[:at] + b"zebras" + content[at + 5 :])
     assert '"none"' in searched("zebras")[1]
-    check_same()
 
 
 def test_plain_message_files_are_searched_too() -> None:
@@ -168,21 +163,20 @@ def test_plain_message_files_are_searched_too() -> None:
     assert opened_for("plain needle") == {"plain"}
     log.write_bytes(b"".join(json.dumps(message).encode() + b"\n" for message in messages(9, "an okapi")))
     assert '"plain"' in searched("okapi")[1]
-    check_same()
 
 
-def test_a_catalogue_that_cannot_be_read_is_made_anew(project: Path) -> None:
+def test_a_catalogue_that_cannot_be_read_is_made_anew(catalogue: Path) -> None:
     """Whatever stands in its place."""
     searched("zebra")
-    content = project.read_bytes()
+    content = catalogue.read_bytes()
     for damaged in (b"", b"x" * 5_000, content[:5_000], content[:100] + bytes(4_000) + content[4_100:]):
-        project.write_bytes(damaged)
+        catalogue.write_bytes(damaged)
         check_same()
         assert opened_for("zebra") == set()
 
 
 def test_a_catalogue_that_is_cut_while_it_is_asked_rules_nothing_out(
-    project: Path, monkeypatch: pytest.MonkeyPatch
+    catalogue: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SQLite may take tables that are gone for empty ones, which hold no word."""
     searched("needle")
@@ -190,9 +184,9 @@ def test_a_catalogue_that_is_cut_while_it_is_asked_rules_nothing_out(
 
     def find(*arguments: Any) -> dict[str, list[tuple[int, int]]]:
         nonlocal cuts
-        if project.stat().st_size > 4096:
+        if catalogue.stat().st_size > 4096:
             cuts += 1
-            os.truncate(project, 4096)
+            os.truncate(catalogue, 4096)
             return {}
         return find_blocks(*arguments)
 
@@ -202,14 +196,7 @@ def test_a_catalogue_that_is_cut_while_it_is_asked_rules_nothing_out(
     assert cuts
 
 
-def test_a_catalogue_that_cannot_be_written_is_done_without(project: Path) -> None:
-    """A directory is in its place."""
-    project.mkdir()
-    check_same()
-    assert project.is_dir()
-
-
-def test_sessions_come_and_go(project: Path) -> None:
+def test_sessions_come_and_go(catalogue: Path) -> None:
     """What is gone is forgotten; where most blocks serve nobody, the words are begun anew."""
     searched("zebra")
     os.remove(log_of("two"))
@@ -219,7 +206,7 @@ def test_sessions_come_and_go(project: Path) -> None:
     for seed in range(30, 60):
         write(log_of("new"), messages(seed, "other needle"))
         check_same() if not seed % 10 else searched("zebra")
-    with Catalogue(project).reading() as connection:
+    with Catalogue(catalogue).reading() as connection:
         assert "sessions/two/context-messages.jsonl" not in {
             path for (path,) in connection.execute("SELECT path FROM sessions")
         }
@@ -227,18 +214,17 @@ def test_sessions_come_and_go(project: Path) -> None:
     assert dead <= blocks / 2
 
 
-def test_a_purge_takes_the_catalogue_along(project: Path) -> None:
+def test_a_purge_takes_the_catalogue_along(catalogue: Path) -> None:
     """And the next one knows nothing of what was purged."""
     write(log_of("secret"), messages(40, "the codeword xylophone"))
     searched("zebra")
     assert opened_for("xylophone") == {"secret"}
     run("purge", "secret", "--redact", "xylophone", "--yes")
-    assert not project.exists()
+    assert not catalogue.exists()
     assert searched("xylophone") == (1, "")
     assert opened_for("xylophone") == set()
     for trigram in (b"xyl", b"ylo", b"oph"):
-        assert trigram not in project.read_bytes()
-    check_same()
+        assert trigram not in catalogue.read_bytes()
 
 
 def test_a_long_log_is_taken_in_by_and_by(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,18 +241,17 @@ def test_a_long_log_is_taken_in_by_and_by(monkeypatch: pytest.MonkeyPatch) -> No
     assert opened_for("long needle") == {"long"}
 
 
-def test_random_text_does_not_make_the_catalogue_large(project: Path) -> None:
+def test_random_text_does_not_make_the_catalogue_large(catalogue: Path) -> None:
     """Blocks that would take as much room as their text are not in it, and always read."""
     choose = random.Random(7)
     text = ["".join(choose.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=2_000)) for _ in range(60)]
     write(log_of("random"), [{"role": "user", "content": one} for one in [*text, "random needle"]])
     searched("zebra")
     assert "random" in opened_for("zebra")
-    assert project.stat().st_size < 0.5 * sum(map(len, text)) + EMPTY_BYTES
-    check_same()
+    assert catalogue.stat().st_size < 0.5 * sum(map(len, text)) + EMPTY_BYTES
 
 
-def test_what_two_searches_find_missing_is_added_once(project: Path) -> None:
+def test_what_two_searches_find_missing_is_added_once(catalogue: Path) -> None:
     """Each adds what the other one did not."""
     files = session_files()
     first, last = (ProjectSearch(files, regex_pattern("zebra")) for _ in range(2))
@@ -275,16 +260,15 @@ def test_what_two_searches_find_missing_is_added_once(project: Path) -> None:
             with Transcript(session.path) as transcript:
                 search.positions(session, transcript.reader)
     first.update()
-    with Catalogue(project).reading() as connection:
+    with Catalogue(catalogue).reading() as connection:
         before = connection.execute("SELECT * FROM blocks").fetchall()
     last.update()
-    with Catalogue(project).reading() as connection:
+    with Catalogue(catalogue).reading() as connection:
         assert connection.execute("SELECT * FROM blocks").fetchall() == before
     assert opened_for("zebra") == set()
-    check_same()
 
 
-def test_what_was_read_before_a_purge_is_not_written_back(project: Path) -> None:
+def test_what_was_read_before_a_purge_is_not_written_back(catalogue: Path) -> None:
     """A search that opened the log of before adds nothing of it."""
     write(log_of("secret"), messages(40, "the codeword xylophone"))
     files = session_files()
@@ -303,29 +287,28 @@ def test_what_was_read_before_a_purge_is_not_written_back(project: Path) -> None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(project_search, "_blocks", purged_meanwhile)
         search.update()
-    assert not project.exists() or b"xyl" not in project.read_bytes()
-    check_same()
+    assert not catalogue.exists() or b"xyl" not in catalogue.read_bytes()
 
 
-def test_one_log_is_searched_without_a_catalogue(project: Path) -> None:
+def test_one_log_is_searched_without_a_catalogue(catalogue: Path) -> None:
     """It has to be read anyway."""
     searched("needle", "one")
     searched("needle", "--last")
     searched("needle", "--no-catalogue")
-    assert not project.exists()
+    assert not catalogue.exists()
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are Unicode")
-def test_a_session_whose_name_is_no_text_is_read(project: Path) -> None:
+def test_a_session_whose_name_is_no_text_is_read(catalogue: Path) -> None:
     """The catalogue holds the others."""
     strange = log_of(os.fsdecode(b"odd-\xff"))
     write(strange, messages(70, "an odd needle"))
     check_same()
-    assert project.exists()
+    assert catalogue.exists()
     assert opened_for("zebra") == {os.fsdecode(b"odd-\xff")}
 
 
-def test_several_processes_search_and_write_at_once(project: Path) -> None:
+def test_several_processes_search_and_write_at_once(catalogue: Path) -> None:
     """Each finds what there is, and what is left is a catalogue."""
     write(log_of("more"), messages(80, "one more needle", count=1_500))
     assert log_of("more").stat().st_size > 1 << 19
@@ -333,28 +316,27 @@ def test_several_processes_search_and_write_at_once(project: Path) -> None:
     outputs = {process.communicate()[0] for process in running}
     assert [process.returncode for process in running] == [0] * 4
     assert len(outputs) == 1
-    assert [path.name for path in project.parent.iterdir() if path.name != "sessions"] == [project.name]
+    assert [path.name for path in catalogue.parent.iterdir() if path.name != "sessions"] == [catalogue.name]
     check_same()
     assert opened_for("zebra") == set()
 
 
-def test_small_projects_have_none(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading them takes no longer."""
-    monkeypatch.setattr(project_search, "LEAST_BYTES", 1 << 19)
-    check_same()
-    assert not project.exists()
-
-
-def test_without_fts5_all_is_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_fts5_all_is_read(catalogue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite may be built without it."""
     monkeypatch.setattr(database, "_SCHEMA", tuple(one.replace("fts5", "fts_none") for one in database._SCHEMA))
     check_same()
     assert opened_for("zebra") == {session.id for session in session_files()}
 
 
-def test_lines_of_a_log_are_whole() -> None:
-    """The helper writes logs without damage, so that the tests above test what they say."""
-    write(log_of("check"), messages(1))
-    assert log_of("check").read_bytes() == b"".join(lines_of(messages(1)))
-    with Transcript(log_of("check")) as transcript:
-        assert not transcript.reader.index.damage
+def test_small_projects_have_none(catalogue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading them takes no longer."""
+    monkeypatch.setattr(project_search, "LEAST_BYTES", 1 << 19)
+    searched("zebra")
+    assert not catalogue.exists()
+
+
+def test_a_catalogue_that_cannot_be_written_is_done_without(catalogue: Path) -> None:
+    """A directory is in its place."""
+    catalogue.mkdir()
+    searched("zebra")
+    assert catalogue.is_dir()
