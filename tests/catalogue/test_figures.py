@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.catalogue import figures
 from amplifier_module_context_persistent.catalogue.database import Catalogue, CatalogueError, catalogue_of
-from amplifier_module_context_persistent.catalogue.figures import figures_of
+from amplifier_module_context_persistent.catalogue.figures import Figures, figures_of
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
@@ -57,6 +57,15 @@ def all_figures(path: str, *, keeps: bool = True, counter: EstimateCounter = COU
             told = statistics_of(reader, found, tokenizer=counter.name).to_json()
             turns = [line.to_json() for line in largest_turns(found, costs, 1_000)]
             return told, cost_of(found, prices).to_json(), course_of(found), turns
+
+
+@contextmanager
+def opened(path: str, counter: EstimateCounter = COUNTER, **how: Any) -> Iterator[Figures]:
+    """The figures of a log."""
+    with closing(LogReader(path)) as reader:
+        reader.follow()
+        with figures_of(reader, counter, **how) as found:
+            yield found
 
 
 def some_log(path: str, seed: int = 1, count: int = 30) -> None:
@@ -147,14 +156,12 @@ def test_a_catalogue_that_is_cut_while_it_is_asked_is_done_without(path: str) ->
     """SQLite may take tables that are gone for empty ones."""
     some_log(path)
     all_figures(path)
-    with closing(LogReader(path)) as reader:
-        reader.follow()
-        with figures_of(reader, COUNTER) as found:
-            expected = found.rows("SELECT count(*) FROM turns WHERE session = ?")
-            os.truncate(catalogue_of(path), 4096)
-            kept = found.connection
-            assert found.rows("SELECT count(*) FROM turns WHERE session = ?") == expected
-            assert found.connection is not kept
+    with opened(path) as found:
+        expected = found.rows("SELECT count(*) FROM turns WHERE session = ?")
+        os.truncate(catalogue_of(path), 4096)
+        kept = found.connection
+        assert found.rows("SELECT count(*) FROM turns WHERE session = ?") == expected
+        assert found.connection is not kept
 
 
 def steps_to_catch_up(path: str, turns: int, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -176,12 +183,10 @@ def steps_to_catch_up(path: str, turns: int, monkeypatch: pytest.MonkeyPatch) ->
             connection.set_progress_handler(note, 10)
             yield connection
 
-    with monkeypatch.context() as patch, closing(LogReader(path)) as reader:
+    with monkeypatch.context() as patch:
         patch.setattr(Catalogue, "writing", counted)
-        reader.follow()
-        with figures_of(reader, COUNTER):
-            pass
-    return steps[0]
+        with opened(path):
+            return steps[0]
 
 
 def test_catching_up_costs_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,42 +214,39 @@ def test_a_rewind_costs_what_it_cuts(path: str, monkeypatch: pytest.MonkeyPatch)
     assert 0 < len(counted) < 20
 
 
-def test_an_edited_log_is_added_up_anew(path: str) -> None:
-    """Its size and its time are what they were; nobody can set the time of the last change."""
-    some_log(path, seed=4)
-    all_figures(path)
+def edited(path: str) -> None:
+    """With the size and the time that it had; nobody can set the time of the last change."""
     kept, content = os.stat(path), Path(path).read_bytes()
     Path(path).write_bytes(content.replace(b"word", b"WORD", 1))
     os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
-    assert all_figures(path) == all_figures(path, keeps=False)
 
 
-def test_another_tokenizer_counts_anew(path: str) -> None:
-    some_log(path)
-    all_figures(path)
+def replaced(path: str) -> None:
+    os.remove(path)
+    some_log(path, seed=9)
+
+
+def counted_otherwise(path: str) -> None:
     other = EstimateCounter("other")
     assert all_figures(path, counter=other) == all_figures(path, counter=other, keeps=False)
+
+
+@pytest.mark.parametrize("change", [edited, replaced, counted_otherwise])
+def test_a_log_that_is_another_one_is_added_up_anew(path: str, change: Callable[[str], None]) -> None:
+    """And one that was counted with another tokenizer since."""
+    some_log(path, seed=4)
+    all_figures(path)
+    change(path)
     assert all_figures(path) == all_figures(path, keeps=False)
 
 
 def test_who_takes_any_tokenizer_gets_the_figures_that_are_kept(path: str) -> None:
     """Of a log that has grown since, too; nothing is counted anew for that."""
-    some_log(path, count=10)
+    some_log(path, seed=3, count=10)
     kept = all_figures(path)[0]["total"]
-    other = EstimateCounter("other")
-    with closing(LogReader(path)) as reader:
-        reader.follow()
-        with figures_of(reader, other, or_any=True) as found:
-            assert found.rows("SELECT tokenizer FROM sessions WHERE id = ?") == [("estimate",)]
-            assert found.rows("SELECT sum(tokens) FROM turns WHERE session = ?") == [(kept["tokens"],)]
-
-
-def test_a_log_that_was_replaced_is_added_up_anew(path: str) -> None:
-    some_log(path)
-    all_figures(path)
-    os.remove(path)
-    some_log(path, seed=9)
-    assert all_figures(path) == all_figures(path, keeps=False)
+    with opened(path, EstimateCounter("other"), or_any=True) as found:
+        assert found.rows("SELECT tokenizer FROM sessions WHERE id = ?") == [("estimate",)]
+        assert found.rows("SELECT sum(tokens) FROM turns WHERE session = ?") == [(kept["tokens"],)]
 
 
 def test_what_is_in_use_is_done_without(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,15 +262,8 @@ def test_what_is_in_use_is_done_without(path: str, monkeypatch: pytest.MonkeyPat
 def test_an_error_of_who_asks_is_his_own(path: str) -> None:
     """It is not taken for one of the catalogue, and the catalogue is as good as before."""
     some_log(path)
-
-    def ask() -> None:
-        with closing(LogReader(path)) as reader:
-            reader.follow()
-            with figures_of(reader, COUNTER):
-                raise CatalogueError("mine")
-
-    with pytest.raises(CatalogueError, match="mine"):
-        ask()
+    with pytest.raises(CatalogueError, match="mine"), opened(path):
+        raise CatalogueError("mine")
     assert all_figures(path) == all_figures(path, keeps=False)
 
 
@@ -288,10 +283,8 @@ def test_requests_have_the_time_of_their_answers(path: str) -> None:
     ]
     write_file(path, b"".join(sealed(bodies)))
     for keeps in (True, True, False):
-        with closing(LogReader(path)) as reader:
-            reader.follow()
-            with figures_of(reader, COUNTER, keeps=keeps) as found:
-                times = found.rows(
-                    "SELECT datetime(time_us / 1e6, 'unixepoch') FROM requests WHERE session = ? ORDER BY id"
-                )
+        with opened(path, keeps=keeps) as found:
+            times = found.rows(
+                "SELECT datetime(time_us / 1e6, 'unixepoch') FROM requests WHERE session = ? ORDER BY id"
+            )
         assert [time for (time,) in times] == ["2026-01-05 09:00:00", "2026-01-05 09:00:07", "2026-01-05 09:01:00"]

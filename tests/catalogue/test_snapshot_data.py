@@ -15,14 +15,11 @@ from amplifier_module_context_persistent.catalogue import snapshot_data
 from amplifier_module_context_persistent.catalogue.database import SUFFIX
 from amplifier_module_context_persistent.catalogue.snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.log.record import encode_control, encode_message, seal
+from tests.support.busy_logs import lines, steps
 from tests.support.logs import (
-    STAMP,
     append_to,
     body,
     content_of,
-    keep,
-    reset_bodies,
     sealed,
     write_file,
 )
@@ -30,7 +27,6 @@ from tests.support.scans import scan
 from tests.support.snapshots import (
     all_of,
     flips,
-    header,
     is_used,
     known,
     make_snapshot,
@@ -43,53 +39,6 @@ from tests.support.snapshots import (
 pytestmark = pytest.mark.usefixtures("snapshots_of_any_size")
 
 
-def steps(count: int, rng: random.Random) -> list[list[bytes]]:
-    """What a log may hold: messages, resets of both versions, plans, pins, reports, receipts, bare lines, junk."""
-    made, number = [[header(2)]], 0
-    for step in range(count):
-        kind = rng.choice(["add", "add", "add", "add", "clear", "keep", "plan", "pin", "usage", "view", "head"])
-        number += 2
-        pair = [body(number), body(number + 1, pinned=rng.random() < 0.2)]
-        if kind == "add":
-            made.append(pair)
-        elif kind == "clear":
-            made.append(reset_bodies(f"r{step}", *pair))
-        elif kind == "keep" and number > 2:
-            made.append(reset_bodies(f"r{step}", body(number), keep(number - 2, number - 1), body(number + 1)))
-        elif kind == "plan":
-            made.append([encode_control("plan", id=f"p{step}", keep=[[f"id-{number - 2}", 1]])])
-        elif kind == "pin":
-            made.append([encode_control("pin", message_id=f"id-{rng.randrange(number)}", pinned=rng.random() < 0.7)])
-        elif kind == "usage":
-            made.append([encode_control("usage", provider=f"p{rng.randrange(2)}", model="m", actual=step)])
-        elif kind == "view":
-            answer = {"role": "assistant", "content": f"message {number}"}
-            made.append([encode_message(answer, message_id=f"id-{number}", timestamp=STAMP)])
-            made.append([encode_control("view", id=f"v{step}", provider=f"p{rng.randrange(3)}", model="m")])
-        else:
-            made.append([header(2, f"log{step}"), encode_control("system", hash=f"h{step}")])
-    return made
-
-
-def damaged(bodies: list[bytes], seed: int, rng: random.Random, damage: float) -> tuple[bytes, int]:
-    """The bytes of records; some bare, some damaged, some junk between them."""
-    written = []
-    for one in bodies:
-        line, after = seal(one, seed)
-        chance = rng.random()
-        if chance < damage / 4:
-            line = one + b"}\n"  # a line without a checksum
-        elif chance < damage / 2:
-            line = line[:20] + bytes([line[20] ^ 4]) + line[21:]
-        elif chance < damage * 3 / 4:
-            written.append(b"no json\n")
-        elif chance < damage:
-            continue  # a line is missing
-        written.append(line)
-        seed = after
-    return b"".join(written), seed
-
-
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 30), count=st.integers(1, 25), damage=st.sampled_from([0.0, 0.0, 0.05, 0.3]))
 def test_with_a_snapshot_a_reader_knows_what_it_knows_without(
@@ -99,7 +48,7 @@ def test_with_a_snapshot_a_reader_knows_what_it_knows_without(
     rng, path = random.Random(seed), str(tmp_path / f"{seed}.jsonl")
     parts, chain = [], 0
     for bodies in steps(count, rng):
-        written, chain = damaged(bodies, chain, rng, damage)
+        written, chain = lines(bodies, chain, rng, damage)
         parts.append(written)
     content = b"".join(parts)
     at = (
@@ -131,10 +80,10 @@ def test_with_a_snapshot_a_reader_knows_what_it_knows_without(
 def test_most_logs_can_have_one(path: str) -> None:
     """The comparison above is of snapshots that are used: of sound logs, wherever no reset is open."""
     used = sound = 0
-    for seed in range(40):
+    for seed in range(120):
         rng, chain, content = random.Random(seed), 0, b""
         for bodies in steps(12, rng):
-            written, chain = damaged(bodies, chain, rng, 0.0)
+            written, chain = lines(bodies, chain, rng, 0.0)
             content += written
         write_file(path, content)
         used += make_snapshot(path) and is_used(path)

@@ -21,7 +21,7 @@ from amplifier_module_context_persistent.view.entry import classify
 from tests.support.checker import assert_valid, same
 from tests.support.counters import count
 from tests.support.messages import Message, user
-from tests.support.recorded_sessions import Recorded, assert_proved, controls
+from tests.support.recorded_sessions import Recorded, controls
 from tests.support.view_properties import goes_on
 
 TEXT = "".join(f"line {number} of the file that was read\n" for number in range(2_000))
@@ -214,9 +214,8 @@ async def test_compaction_shortens_them_further(tmp_path: Path, boundary: str) -
         assert all(count(message) <= 210 for message in view if message["role"] == "tool")
         if number % 25 == 20:
             await session.restart()
-    await session.manager.close()
+    await session.prove()
     assert session.path.read_text(encoding="utf-8").count('"_record":"plan"') > 2
-    assert_proved(session.path, session.views)
 
 
 async def test_a_view_is_counted_as_it_is_shown(session: Offloading) -> None:

@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.messages.metadata import as_reminder
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support.checker import assert_valid
 from tests.support.messages import CALLS, Message, fill, result, user
-from tests.support.recorded_sessions import Recorded, assert_proved, controls
+from tests.support.recorded_sessions import Recorded, controls
 from tests.support.view_properties import goes_on
 
 
@@ -186,8 +186,7 @@ async def test_reminders_over_compactions_and_restarts_are_proved(tmp_path: Path
             breaks += not goes_on(recorded.views[-2], recorded.views[-1])
     history = await recorded.manager.get_messages()
     assert_valid(recorded.views[-1], history=history, late_system="reminder")
-    await recorded.manager.close()
+    await recorded.prove()
     plans = recorded.path.read_text(encoding="utf-8").count('"_record":"plan"')
     assert 0 < breaks <= plans
     assert any(message["content"].startswith("<system-reminder>\nRule") for message in recorded.views[-1])
-    assert_proved(recorded.path, recorded.views)

@@ -48,11 +48,10 @@ async def test_a_new_log_shows_reminders(tmp_path: Path) -> None:
     session = await begun(tmp_path / "log.jsonl")
     await session.restart()
     await session.view()
-    await session.manager.close()
+    await session.prove()
     assert [shown(view)[1] for view in session.views] == [AS_REMINDER, AS_REMINDER]
     with Transcript(session.path) as transcript:
         assert transcript.header["late_system"] == "reminder"
-    assert_proved(session.path, session.views)
 
 
 @pytest.mark.parametrize("make", [older_log, lambda path: path], ids=["older", "told"])

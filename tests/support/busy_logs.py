@@ -19,6 +19,8 @@ def message(number: int, rng: random.Random) -> dict[str, Any]:
         metadata["timestamp"] = f"2026-01-0{rng.randrange(1, 9)}T09:00:{number % 60:02}Z"
     if role == "user" and rng.random() < 0.3:
         metadata["source"] = "hook"
+    if rng.random() < 0.1:
+        metadata["pinned"] = True
     if role == "assistant":
         ids = [f"c{rng.randrange(8)}" for _ in range(rng.randrange(4))]
         if ids:
@@ -45,7 +47,9 @@ def steps(count: int, rng: random.Random) -> list[list[bytes]]:
     made = [[encode_control("header", version=2, log_id="log", session_id="s")]]
     number = 0
     for step in range(count):
-        kind = rng.choice(["add"] * 8 + ["reset", "keep", "clear", "plan", "usage", "usage", "view", "fork", "appends"])
+        kind = rng.choice(
+            ["add"] * 8 + ["reset", "keep", "clear", "plan", "pin", "usage", "usage", "view", "fork", "appends"]
+        )
         new = [message_body(number + at, rng) for at in range(rng.randrange(1, 6))]
         first = rng.randrange(number) if number else 0
         number += len(new)
@@ -61,19 +65,30 @@ def steps(count: int, rng: random.Random) -> list[list[bytes]]:
             made.append(
                 [encode_control("plan", id=f"p{rng.randrange(4)}", step=1, tokens_before=9, cuts={"id-1": [1]})]
             )
+        elif kind == "pin":
+            made.append([encode_control("pin", message_id=f"id-{first}", pinned=rng.random() < 0.7)])
         elif kind == "view":
             names = {"plan": f"p{rng.randrange(3)}", "head": "", "hash": "h", "id": f"v{step}"}
-            made.append([encode_control("view", tokens=rng.randrange(99), messages=1, upto="id-0", **names)])
+            asked = {"provider": f"p{rng.randrange(3)}", "model": "m", "tokens": rng.randrange(99), "messages": 1}
+            made.append([encode_control("system", hash=f"h{step}")])
+            made.append([encode_control("view", upto="id-0", **asked, **names)])
         elif kind == "appends":
             counts = {"appends": 3, "append_us": rng.randrange(999), "conflicts": 1, "buckets": [[rng.randrange(9), 3]]}
             made.append([encode_control("appends", **counts)])
         elif kind == "fork":
-            header = {"version": 2, "log_id": "log", "session_id": "s", "forked_from": f"id-{number}"}
+            header = {
+                "version": 2,
+                "log_id": rng.choice(["log", f"log{step}"]),
+                "session_id": "s",
+                "forked_from": f"id-{number}",
+            }
             made.append([encode_control("header", **header)])
         else:
             counts = {"actual_tokens": rng.randrange(9999), "predicted_tokens": rng.randrange(9999)}
             more = {"cached_tokens": 3, "output_tokens": rng.choice([None, 7]), "ratio": 1.5}
-            made.append([encode_control("usage", provider="p", model=rng.choice(MODELS), **counts, **more)])
+            made.append(
+                [encode_control("usage", provider=rng.choice("pq"), model=rng.choice(MODELS), **counts, **more)]
+            )
     return made
 
 

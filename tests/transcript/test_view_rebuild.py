@@ -76,11 +76,10 @@ async def test_a_head_text_is_kept_once(recorded: Recorded) -> None:
     await recorded.restart()
     await recorded.head("two \x1b[31m\ud800")
     await recorded.view()
-    await recorded.manager.close()
+    await recorded.prove()
     texts = [record["text"] for record in controls(recorded.path, "system")]
     assert texts == ["one", "two \x1b[31m\ufffd", " "]  # half a surrogate pair cannot be sent
     assert [len(view) for view in recorded.views] == [2, 3, 3, 4, 4, 5, 5, 6, 6, 6, 6, 7]
-    assert_proved(recorded.path, recorded.views)
 
 
 async def test_a_late_result_is_proved_before_and_after(recorded: Recorded) -> None:
@@ -89,10 +88,9 @@ async def test_a_late_result_is_proved_before_and_after(recorded: Recorded) -> N
     await recorded.view()
     await recorded.add(result("c1", "first"), result("c1", "again"), result("c9", "orphan"))
     await recorded.view()
-    await recorded.manager.close()
+    await recorded.prove()
     assert [message["content"] for message in recorded.views[0]][2] != "first"
     assert [message["content"] for message in recorded.views[1]][2] == "first"
-    assert_proved(recorded.path, recorded.views)
 
 
 async def test_views_of_smaller_budgets_are_proved(recorded: Recorded) -> None:
@@ -102,9 +100,8 @@ async def test_views_of_smaller_budgets_are_proved(recorded: Recorded) -> None:
         await recorded.view(900)
         await recorded.add(user("more"))
     await recorded.view()
-    await recorded.manager.close()
+    await recorded.prove()
     assert controls(recorded.path, "side_plan")
-    assert_proved(recorded.path, recorded.views)
     resumed = Recorded(recorded.path)
     assert await resumed.view() == recorded.views[-1]
 
@@ -122,18 +119,16 @@ async def test_a_view_whose_plan_could_not_be_stored_is_proved(
         patch.setattr(FileLog, "append", refused)
         await recorded.view()
     await recorded.add(user("go on"))
-    await recorded.manager.close()
+    await recorded.prove()
     assert not controls(recorded.path, "plan")
-    assert_proved(recorded.path, recorded.views)
 
 
 async def test_options_that_the_bytes_depend_on_are_kept(tmp_path: Path) -> None:
     """A view that was cut at any character is given back, though the default is the ends of lines."""
     recorded = Recorded(tmp_path / "log.jsonl", truncate_boundary="char")
     await recorded.play(80)
-    await recorded.manager.close()
+    await recorded.prove()
     assert any("characters elided" in json.dumps(view) for view in recorded.views)
-    assert_proved(recorded.path, recorded.views)
 
 
 async def test_a_view_with_ephemeral_messages_is_shown_in_part(recorded: Recorded) -> None:
@@ -168,9 +163,8 @@ async def test_memory_files_that_were_saved_are_no_extras(tmp_path: Path) -> Non
     await recorded.add(user("hello"))
     del recorded.views[:]
     await recorded.view()
-    await recorded.manager.close()
+    await recorded.prove()
     assert "remember" in str(recorded.views)
-    assert_proved(recorded.path, recorded.views)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
