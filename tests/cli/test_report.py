@@ -7,25 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent import PersistentContextManager
 from fixtures.generate import generate_session
 from tests.support.commands import run, shows
 from tests.support.pages import read_page
 from tests.support.projects import two_projects
+from tests.support.recorded_sessions import record
 from tests.support.sessions_of_a_home import log_of
 
 
 @pytest.fixture
 async def session(tmp_path):
     """A recorded session with receipts and compactions."""
-    manager = PersistentContextManager(
-        tmp_path / "s.jsonl", max_tokens=12_000, tokenizer="estimate", durability="write"
-    )
-    for message in generate_session(7, 60, mean_bytes=0):
-        if message["role"] == "assistant":
-            await manager.get_messages_for_request()
-        await manager.add_message(message)
-    await manager.close()
+    await record(tmp_path / "s.jsonl", generate_session(7, 60, mean_bytes=0), max_tokens=12_000)
     return tmp_path / "s.jsonl"
 
 

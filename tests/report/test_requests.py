@@ -13,19 +13,9 @@ from amplifier_module_context_persistent.report import report
 from amplifier_module_context_persistent.report import requests as report_requests
 from fixtures.generate import generate_session
 from tests.support.pages import read_page
+from tests.support.recorded_sessions import Recorded, record
 
 LETTERS = {"k": "kept", "e": "elided", "d": "dropped", "s": "summarised"}
-
-
-async def record(path, messages, *, cleared_at=-1, **options):
-    """Record a session with a request before each answer."""
-    async with PersistentContextManager(path, tokenizer="estimate", durability="write", **options) as manager:
-        for number, message in enumerate(messages):
-            if number == cleared_at:
-                await manager.clear()
-            if message["role"] == "assistant":
-                await manager.get_messages_for_request()
-            await manager.add_message(message)
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +131,12 @@ async def test_an_altered_log_is_not_proved(log):
 async def test_a_history_that_was_cleared_is_told_apart(tmp_path):
     """Requests before a clear saw messages that the page does not show; nothing of them is marked."""
     path = tmp_path / "log.jsonl"
-    await record(path, generate_session(7, 80, mean_bytes=0), cleared_at=40, max_tokens=100_000)
+    messages = list(generate_session(7, 80, mean_bytes=0))
+    session = Recorded(path, max_tokens=100_000)
+    await session.converse(messages[:40])
+    await session.manager.clear()
+    await session.converse(messages[40:])
+    await session.manager.close()
     made, page = page_of(path)
     assert made.messages == 40
     assert made.views_not_proved == 0

@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from amplifier_module_context_persistent import PersistentContextManager
 from benchmarks.chromium import Page
 from fixtures.generate import generate_session
+from tests.support import recorded_sessions
 
 DRAWN = "new Promise((resume) => requestAnimationFrame(() => requestAnimationFrame(() => resume(1))))"
 TEXT = "document.getElementById('stream').innerText"
@@ -27,12 +27,7 @@ MOST_STEPS = 800
 
 async def record(path: Path, messages: int, seed: int = 7) -> Path:
     """Record a generated session, with a request before each answer."""
-    manager = PersistentContextManager(path, max_tokens=14_000, tokenizer="estimate", durability="write")
-    for message in generate_session(seed, messages, mean_bytes=0):
-        if message["role"] == "assistant":
-            await manager.get_messages_for_request()
-        await manager.add_message(message)
-    await manager.close()
+    await recorded_sessions.record(path, generate_session(seed, messages, mean_bytes=0), max_tokens=14_000)
     return path
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
@@ -79,7 +80,19 @@ class Recorded:
             await self.prove()
 
     async def play(self, count: int = 80, seed: int = 3) -> None:
-        for message in generate_session(seed, count, mean_bytes=600):
+        await self.converse(generate_session(seed, count, mean_bytes=600))
+
+    async def converse(self, messages: Iterable[Message]) -> None:
+        """Add messages, and make a request before each answer."""
+        for message in messages:
             if message["role"] == "assistant":
                 await self.view()
             await self.add(message)
+
+
+async def record(path: Path, messages: Iterable[Message], **config: Any) -> list[list[Message]]:
+    """Record a session with a request before each answer; the views that were handed out."""
+    session = Recorded(path, **config)
+    await session.converse(messages)
+    await session.manager.close()
+    return session.views

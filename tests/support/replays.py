@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from amplifier_module_context_persistent import PersistentContextManager
 from fixtures.generate import generate_session
+from tests.support import recorded_sessions
 
 BUDGET = 9_000
 
@@ -16,15 +16,8 @@ COUNTED = {"tokenizer": "estimate", "durability": "write", "max_tokens": BUDGET}
 
 
 async def record(path: Path, messages: list[dict[str, Any]], **config: Any) -> list[list[dict[str, Any]]]:
-    """Let a manager record a session; the views that it handed out."""
-    views = []
-    manager = PersistentContextManager(path, **{**COUNTED, **config})
-    for message in messages:
-        if message["role"] == "assistant":
-            views.append(await manager.get_messages_for_request())
-        await manager.add_message(message)
-    await manager.close()
-    return views
+    """Record a session whose budget and counter are known; its views."""
+    return await recorded_sessions.record(path, messages, **{**COUNTED, **config})
 
 
 def plain(path: Path, messages: list[dict[str, Any]]) -> Path:
