@@ -390,13 +390,23 @@ def test_assert_valid_names_every_violation() -> None:
         assert_valid([user(""), says("")])
 
 
-def test_calls_of_every_form() -> None:
-    """All the forms a call is written in are read alike."""
-    expected = calls_of(calls("a"))
-    function = {"name": "bash", "arguments": '{"command": "ls a"}'}
-    assert calls_of(says([block("a")])) == expected
-    assert calls_of(says([block("a", type="tool_use")])) == expected
-    assert calls_of(says("", tool_calls=[{"id": "a", "type": "function", "function": function}])) == expected
+@pytest.mark.parametrize(
+    "message",
+    [
+        says([block("a")]),
+        says([block("a", type="tool_use")]),
+        says(
+            "",
+            tool_calls=[
+                {"id": "a", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls a"}'}}
+            ],
+        ),
+    ],
+    ids=["block", "tool_use", "function"],
+)
+def test_calls_of_every_form(message: Message) -> None:
+    """All the forms a call is written in are read alike; nonsense is a call without an id."""
+    assert calls_of(message) == calls_of(calls("a"))
     assert calls_of(says("", tool_calls=["nonsense"]))[0].id == ""
 
 
@@ -408,20 +418,32 @@ def test_same_compares_json_values() -> None:
     assert not same("\ud83d\ude00", "😀")
 
 
-def test_common_prefix() -> None:
+VIEW = VALID["one call"]
+
+
+@pytest.mark.parametrize(
+    ("other", "common"),
+    [(VIEW[:], 5), (VIEW[:3], 3), ([*VIEW[:2], says()], 2), ([], 0)],
+    ids=["the same", "shorter", "another message", "empty"],
+)
+def test_common_prefix(other: View, common: int) -> None:
     """The common prefix ends at the first message that differs, or with the shorter view."""
-    view = VALID["one call"]
-    assert common_prefix(view, copy.deepcopy(view)) == 5
-    assert common_prefix(view, view[:3]) == 3
-    assert common_prefix(view, [*view[:2], says()]) == 2
-    assert common_prefix([], view) == 0
+    assert common_prefix(VIEW, copy.deepcopy(other)) == common_prefix(other, VIEW) == common
 
 
-def test_prefix_breaks() -> None:
+HEADED = [system("Another head."), *VIEW[1:]]
+
+
+@pytest.mark.parametrize(
+    ("views", "breaks"),
+    [
+        ([], 0),
+        ([VIEW[:3], VIEW, HEADED, [*HEADED, user()]], 0),
+        ([VIEW, VIEW[:4], VIEW, [*VIEW[:3], user()]], 2),
+        ([VIEW, VIEW[1:], VIEW], 2),
+    ],
+    ids=["none", "appended", "cut and changed", "a lost head"],
+)
+def test_prefix_breaks(views: list[View], breaks: int) -> None:
     """Appending and a new head text break no prefix; a change, a cut and a lost head do."""
-    view = VALID["one call"]
-    headed = [system("Another head."), *view[1:]]
-    assert prefix_breaks([]) == 0
-    assert prefix_breaks([view[:3], view, headed, [*headed, user()]]) == 0
-    assert prefix_breaks([view, view[:4], view, [*view[:3], user()]]) == 2
-    assert prefix_breaks([view, view[1:], view]) == 2
+    assert prefix_breaks(views) == breaks

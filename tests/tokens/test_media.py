@@ -155,26 +155,44 @@ def test_unknown_images_have_the_default() -> None:
     } == {1600}
 
 
-def test_pages_of_a_pdf() -> None:
+PAGES = b"%PDF-1.7\n<< /Type /Pages /Count 3 >>" + b"<< /Type /Page /Parent 1 0 R >>" * 2 + b"<</Type/Page>>"
+
+
+@pytest.mark.parametrize(
+    ("data", "pages"),
+    [(text(PAGES), 3), (text(b"%PDF-1.7" + bytes(300_000)), 6), (None, 1)],
+    ids=["pages", "size", "none"],
+)
+def test_pages_of_a_pdf(data: str | None, pages: int) -> None:
     """Pages are counted, the page tree is not; without visible pages the size decides."""
-    body = b"%PDF-1.7\n<< /Type /Pages /Count 3 >>" + b"<< /Type /Page /Parent 1 0 R >>" * 2 + b"<</Type/Page>>"
-    assert media.pdf_tokens(text(body)) == 3 * media.PDF_PAGE_TOKENS
-    assert media.pdf_tokens(text(b"%PDF-1.7" + bytes(300_000))) == 6 * media.PDF_PAGE_TOKENS
-    assert media.pdf_tokens(None) == media.PDF_PAGE_TOKENS
+    assert media.pdf_tokens(data) == pages * media.PDF_PAGE_TOKENS
 
 
-def test_seconds_of_audio() -> None:
+@pytest.mark.parametrize(
+    ("data", "kind", "seconds"),
+    [
+        (text(wav(10)), "audio/wav", 10),
+        (text(wav(10, open_end=True)), "audio/wav", 10),
+        (text(bytes(80_000)), "mp3", 10),
+        (text(bytes(480_000)), "pcm16", 10),
+        (None, "", 60),
+    ],
+    ids=["wav", "open end", "mp3", "pcm", "none"],
+)
+def test_seconds_of_audio(data: str | None, kind: str, seconds: int) -> None:
     """A WAV header tells the seconds, with an open end too; other audio is taken by its size and format."""
-    assert media.audio_tokens(text(wav(10)), "audio/wav") == 320
-    assert media.audio_tokens(text(wav(10, open_end=True))) == pytest.approx(320, abs=1)
-    assert media.audio_tokens(text(bytes(80_000)), "mp3") == 320
-    assert media.audio_tokens(text(bytes(480_000)), "pcm16") == 320
-    assert media.audio_tokens(None) == 60 * 32
+    assert media.audio_tokens(data, kind) == pytest.approx(32 * seconds, abs=1)
 
 
-def test_the_media_type_decides() -> None:
+@pytest.mark.parametrize(
+    ("kind", "data", "tokens"),
+    [
+        ("image/png", text(png(800, 600)), media.size_tokens(800, 600)),
+        ("text/csv", text(b"a,b\n" * 1000), 1000),
+        ("application/zip", text(bytes(500_000)), 500),
+    ],
+    ids=["image", "text", "other"],
+)
+def test_the_media_type_decides(kind: str, data: str, tokens: int) -> None:
     """A file that names another family is priced as that family."""
-    image = text(png(800, 600))
-    assert media.medium_tokens("document", "image/png", image) == media.size_tokens(800, 600)
-    assert media.medium_tokens("document", "text/csv", text(b"a,b\n" * 1000)) == 1000
-    assert media.medium_tokens("document", "application/zip", text(bytes(500_000))) == 500
+    assert media.medium_tokens("document", kind, data) == tokens
