@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.busy_homes import BusyHome
-from tests.support.commands import run, shows
-from tests.support.sessions_of_a_home import is_harmless, log_of, write
+from tests.support.commands import is_harmless, run, shows
+from tests.support.sessions_of_a_home import log_of, write
 
 CALLS = [{"id": "a", "tool": "bash", "arguments": {}}, {"id": "b", "tool": "grep", "arguments": {}}]
 MESSAGES: list[dict[str, Any]] = [

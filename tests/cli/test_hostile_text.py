@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
-from tests.support.commands import PLAIN, run
+from tests.support.commands import PLAIN, is_harmless, run
 from tests.support.logs import sealed
 from tests.support.places import FIXTURES
-from tests.support.sessions_of_a_home import TERMINAL, is_harmless
+from tests.support.sessions_of_a_home import TERMINAL
 
 LOGS = [(FIXTURES / name).read_bytes() for name in ("every-kind.jsonl", "damaged.jsonl", "older-module.jsonl")]
 COMMANDS: dict[str, Callable[[Path], list[object]]] = {

@@ -20,9 +20,9 @@ from amplifier_module_context_persistent.catalogue import database
 from amplifier_module_context_persistent.cli import list_
 from amplifier_module_context_persistent.transcript.overview import Overview, look_at
 from amplifier_module_context_persistent.transcript.sessions import SessionFile
-from tests.support.commands import run
+from tests.support.commands import is_harmless, run
 from tests.support.messages import fill
-from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, is_harmless, log_of, write
+from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, log_of, write
 from tests.support.terminals import Terminal, posix
 
 pytestmark = pytest.mark.usefixtures("project")

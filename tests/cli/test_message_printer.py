@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.cli.message_printer import MessagePrinter, fold
 from amplifier_module_context_persistent.transcript.transcript import Placed
 from tests.support import histories
-from tests.support.commands import PLAIN, shows
-from tests.support.sessions_of_a_home import COMMAND, TERMINAL, is_harmless, write
+from tests.support.commands import PLAIN, is_harmless, shows
+from tests.support.sessions_of_a_home import COMMAND, TERMINAL, write
 
 PIECES = (
     *(

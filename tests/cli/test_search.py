@@ -12,8 +12,8 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.paths import project_slug
-from tests.support.commands import run
-from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, is_harmless, log_of, write
+from tests.support.commands import is_harmless, run
+from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, log_of, write
 
 
 @pytest.fixture(autouse=True)

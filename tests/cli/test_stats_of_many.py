@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.log.record import encode_message
-from tests.support.commands import run
+from tests.support.commands import run, without_colours
 from tests.support.logs import sealed
-from tests.support.sessions_of_a_home import TERMINAL, log_of, without_colours
+from tests.support.sessions_of_a_home import TERMINAL, log_of
 
 MODEL = "claude-sonnet-4-5"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping
 from typing import Any
 
@@ -12,11 +13,26 @@ from amplifier_module_context_persistent.cli.main import main
 PLAIN = {"COLUMNS": "80", "NO_COLOR": "1"}
 
 
+def without_colours(output: str) -> str:
+    """What a terminal shows."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", output)
+
+
+def is_harmless(output: str) -> bool:
+    """Whether nothing but printable text, line breaks and colours would reach a terminal."""
+    left = without_colours(output)
+    return all(character.isprintable() or character == "\n" for character in left)
+
+
 def run(*arguments: Any, code: int | None = 0, env: Mapping[str, str] = PLAIN, answer: str | None = None) -> Result:
-    """Run a command: it ends with this exit code, or with any where that is None; never with a traceback."""
+    """Run a command: it ends with this exit code, or with any where that is None; never with a traceback.
+
+    Nothing that a terminal acts on reaches a pipe.
+    """
     done = CliRunner().invoke(main, [str(argument) for argument in arguments], env=dict(env), input=answer)
     assert isinstance(done.exception, SystemExit | None), done.exception
     assert code in (done.exit_code, None), done.output
+    assert env is not PLAIN or "\x1b" not in done.output
     return done
 
 

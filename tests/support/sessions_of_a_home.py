@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -54,14 +53,3 @@ def start(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
     """Start the command in a process of its own."""
     environment = {**os.environ, **PLAIN}
     return subprocess.Popen([COMMAND, *map(str, arguments)], env=environment, **options)
-
-
-def without_colours(output: str) -> str:
-    """What a terminal shows."""
-    return re.sub(r"\x1b\[[0-9;]*m", "", output)
-
-
-def is_harmless(output: str) -> bool:
-    """Whether nothing but printable text, line breaks and colours would reach a terminal."""
-    left = without_colours(output)
-    return all(character.isprintable() or character == "\n" for character in left)
