@@ -17,18 +17,8 @@ from amplifier_module_context_persistent.replay.evidence import (
 )
 from amplifier_module_context_persistent.replay.measures import Measures, Prices
 from tests.support.commands import shows
-
-
-def user(text, **metadata):
-    return {"role": "user", "content": text, "metadata": metadata}
-
-
-def call(call_id, **arguments):
-    return {"role": "assistant", "content": "", "tool_calls": [{"id": call_id, "tool": "bash", "arguments": arguments}]}
-
-
-def result(call_id, text, **metadata):
-    return {"role": "tool", "tool_call_id": call_id, "name": "bash", "content": text, "metadata": metadata}
+from tests.support.messages import user
+from tests.support.replays import call, result
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from amplifier_module_context_persistent.replay.player import Player, common_pre
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.checker import prefix_breaks
 from tests.support.counters import count
-from tests.support.replays import BUDGET, MESSAGES, record
+from tests.support.messages import user
+from tests.support.replays import BUDGET, MESSAGES, call, record, result
 
 
 async def test_a_policy_plays_what_the_manager_would_hand_out(tmp_path: Path) -> None:
@@ -26,18 +27,6 @@ async def test_a_policy_plays_what_the_manager_would_hand_out(tmp_path: Path) ->
     assert [[message["content"] for message in one.view or ()] for one in seen] == texts
     assert [(one.marks, one.tokens) for one in seen] == [(one.marks, one.tokens) for one in recorded]
     assert {one.proved for one in seen} == {None}
-
-
-def user(text, **metadata):
-    return {"role": "user", "content": text, "metadata": metadata}
-
-
-def call(call_id, **arguments):
-    return {"role": "assistant", "content": "", "tool_calls": [{"id": call_id, "tool": "bash", "arguments": arguments}]}
-
-
-def result(call_id, text, **metadata):
-    return {"role": "tool", "tool_call_id": call_id, "name": "bash", "content": text, "metadata": metadata}
 
 
 class Recorded:

@@ -27,3 +27,11 @@ def plain(path: Path, messages: list[dict[str, Any]]) -> Path:
 
 
 MESSAGES = list(generate_session(1, 60, mean_bytes=0))
+
+
+def call(call_id: str, **arguments: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": "", "tool_calls": [{"id": call_id, "tool": "bash", "arguments": arguments}]}
+
+
+def result(call_id: str, text: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "name": "bash", "content": text}
