@@ -9,21 +9,14 @@ import pytest
 
 from amplifier_module_context_persistent.log.atomic_file import NewFile, remove_other_name
 from amplifier_module_context_persistent.log.filesystem import FileSystem
+from tests.support.fakefs import FakeFiles
 
 
-class Refusing(FileSystem):
-    """The real file system, but for one call, which fails."""
-
-    def __init__(self, call: str) -> None:
-        self._call = call
-
-    def __getattribute__(self, name: str) -> object:
-        if name == object.__getattribute__(self, "_call"):
-            return object.__getattribute__(self, "_refuse")
-        return object.__getattribute__(self, name)
-
-    def _refuse(self, *_: object) -> None:
-        raise OSError(errno.ENOSPC, "no space")
+def refusing(call: str) -> FakeFiles:
+    """A file system on which one call fails."""
+    files = FakeFiles()
+    files.fail(call, code=errno.ENOSPC)
+    return files
 
 
 def write(path: Path, content: bytes = b"new", *, replace: bool = False, files: FileSystem | None = None) -> None:
@@ -100,8 +93,8 @@ def test_what_is_not_finished_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("call", ["write", "sync"])
 def test_a_full_disk_leaves_nothing_of_that_name(tmp_path: Path, call: str) -> None:
     """The error is raised, and there is no half of a file."""
-    with pytest.raises(OSError, match="no space"):
-        write(tmp_path / "file", files=Refusing(call))
+    with pytest.raises(OSError, match="space"):
+        write(tmp_path / "file", files=refusing(call))
     assert os.listdir(tmp_path) == []
 
 
@@ -120,7 +113,7 @@ def test_without_hard_links_it_is_renamed(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_file_that_is_there_is_not_called_failed(tmp_path: Path) -> None:
     """If only its directory cannot be synced, the error names the new file and says what is uncertain."""
     with pytest.raises(OSError, match="it was written") as raised:
-        write(tmp_path / "file", files=Refusing("sync_directory"))
+        write(tmp_path / "file", files=refusing("sync_directory"))
     assert raised.value.filename == str(tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == b"new"
     assert os.listdir(tmp_path) == ["file"]
@@ -128,7 +121,7 @@ def test_a_file_that_is_there_is_not_called_failed(tmp_path: Path) -> None:
 
 def test_a_name_that_could_not_be_removed_is_no_failure(tmp_path: Path) -> None:
     """The file is there under its own name."""
-    write(tmp_path / "file", files=Refusing("remove"))
+    write(tmp_path / "file", files=refusing("remove"))
     assert (tmp_path / "file").read_bytes() == b"new"
 
 

@@ -51,12 +51,6 @@ def test_replacing_the_live_history_moves_the_marks_and_voids_the_plan() -> None
     assert index.generation == 1
 
 
-def test_appending_is_no_new_generation() -> None:
-    """The generation tells changes of the past from growth."""
-    index = filled(4)
-    assert index.generation == 0
-
-
 def test_the_last_record_of_an_id_is_found() -> None:
     """Finding is by id, the last one winning, before and after more was added."""
     index = filled(100)

@@ -1,5 +1,6 @@
 """Which files are logs, and which are a stranger's."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,9 @@ RECORD, _ = seal(encode_message({"role": "user", "content": "hello"}, message_id
 
 def check(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    reader = LogReader(path)
-    try:
+    with closing(LogReader(path)) as reader:
         reader.follow()
         check_is_log(reader)
-    finally:
-        reader.close()
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,7 @@ def test_a_bit_that_flips_unseen_is_reported_when_its_record_is_read(path: str) 
         put(path, sound)
         alter_unseen(path, content)
         expected = known(path, trusting=False)
-        reader = LogReader(path, snapshots=CatalogueSnapshots())
-        try:
+        with closing(LogReader(path, snapshots=CatalogueSnapshots())) as reader:
             reader.follow()
             try:
                 messages = list(reader.read(reader.index.live))
@@ -39,8 +38,6 @@ def test_a_bit_that_flips_unseen_is_reported_when_its_record_is_read(path: str) 
             assert messages == expected["messages"] or reader.covered_bytes  # of a control record it is not known
             if not reader.covered_bytes:
                 assert reader.index.damage == expected["damage"]
-        finally:
-            reader.close()
 
 
 def test_a_snapshot_that_proved_wrong_is_used_no_more(path: str) -> None:
@@ -91,8 +88,7 @@ def test_a_session_goes_on_where_a_bit_flipped_unseen(path: str) -> None:
     """An index stays the same object where the altered message is still a message; then nothing is interrupted."""
     some_log(path)
     alter_unseen(path, content_of(path).replace(b"message 7", b"message 6"))
-    log = FileLog(path, snapshots=CatalogueSnapshots())
-    try:
+    with closing(FileLog(path, snapshots=CatalogueSnapshots())) as log:
         log.follow()
         index = log.index
         texts = [message["content"] for message in log.read(index.live)]
@@ -101,6 +97,4 @@ def test_a_session_goes_on_where_a_bit_flipped_unseen(path: str) -> None:
         assert log.index is index
         append_bodies(log, body(90))
         assert len(index.live) == len(texts) + 1
-    finally:
-        log.close()
     assert known(path, trusting=True) == known(path, trusting=False)

@@ -1,6 +1,7 @@
 """Redaction by a pattern: what is said goes, ids and structure stay."""
 
 import json
+from contextlib import closing
 from typing import Any
 
 from amplifier_module_context_persistent.log.file import FileLog
@@ -187,13 +188,10 @@ ONE, TWO, THREE = sealed([body(number) for number in range(3)])
 def read(path: str, content: bytes) -> list[tuple[bytes, bool]]:
     """The pieces of a file: their bytes, and whether they are records; each stands where it says."""
     write_file(path, content)
-    reader = LogReader(path)
-    try:
+    with closing(LogReader(path)) as reader:
         reader.follow()
         lines = [*reader.whole_lines(), *torn_line(reader, content)]
         found = [piece for line in lines for piece in pieces_of(line.offset, line.content)]
-    finally:
-        reader.close()
     for offset, line, value in found:
         assert content[offset : offset + len(line)] == line
         assert value is None or value.items() <= json.loads(line).items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -149,12 +150,9 @@ async def test_the_pins_of_another_process_hold(session: Pinning) -> None:
 
 def pins(path: Path) -> set[int]:
     """The pinned messages, as another process finds them in the log."""
-    reader = LogReader(path)
-    try:
+    with closing(LogReader(path)) as reader:
         reader.follow()
         return set(reader.index.pins)
-    finally:
-        reader.close()
 
 
 async def test_a_pin_ends_with_a_reset_that_drops_its_message(session: Pinning) -> None:

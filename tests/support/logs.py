@@ -5,6 +5,7 @@ import os
 import warnings
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any
 
 from amplifier_module_context_persistent.errors import LogUnreadableError
@@ -35,11 +36,8 @@ def append(log: Log, *numbers: int) -> None:
 
 def append_to(path: str, *numbers: int) -> None:
     """Append messages with these numbers to a file that is opened for it and closed again."""
-    log = FileLog(path)
-    try:
+    with closing(FileLog(path)) as log:
         append(log, *numbers)
-    finally:
-        log.close()
 
 
 def append_bodies(log: Log, *bodies: bytes) -> range:
@@ -101,21 +99,15 @@ def number_of(message: dict[str, Any]) -> int:
 
 def stored_numbers(path: str) -> list[int]:
     """The numbers of the live messages as a new process reads them."""
-    log = FileLog(path)
-    try:
+    with closing(FileLog(path)) as log:
         return numbers(log)
-    finally:
-        log.close()
 
 
 def findings(path: str) -> list[Damage]:
     """What a new process finds damaged."""
-    log = FileLog(path)
-    try:
+    with closing(FileLog(path)) as log:
         log.follow()
         return list(log.index.damage)
-    finally:
-        log.close()
 
 
 def content_of(path: str) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,13 +23,10 @@ def controls(path: Path, kind: str) -> list[Message]:
 
 def made(path: Path) -> list[Rebuilt]:
     """All views of a log, made again."""
-    reader = LogReader(path)
-    try:
+    with closing(LogReader(path)) as reader:
         reader.follow()
         book = read_receipts(reader)
         return [rebuild(reader, book, noted) for noted in book.requests]
-    finally:
-        reader.close()
 
 
 def assert_proved(path: Path, views: list[list[Message]]) -> None:
