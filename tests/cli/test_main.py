@@ -59,7 +59,14 @@ def large(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["show"], ["show", "--json"], ["tail", "-n", "5000"], ["search", "word"], ["search", "--json", "word"]],
+    [
+        ["show"],
+        ["show", "--json"],
+        ["tail", "-n", "5000"],
+        ["search", "word"],
+        ["search", "--json", "word"],
+        ["replay", "--full"],
+    ],
 )
 def test_a_reader_that_goes_ends_a_command_without_a_word(large: Path, arguments: list[str]) -> None:
     """As with `| head`: no traceback, and the exit code of a broken pipe."""

@@ -25,9 +25,11 @@ def test_commands_take_a_name_or_the_last_session_but_not_both() -> None:
     """`--last` stands for a name; without either, or with both, it is an error in usage."""
     run("stats", "firs")
     run("verify", "firs", "fist")
-    run("stats", "--last")
-    for arguments in (["stats"], ["stats", "--last", "first"], ["stats", "nobody"]):
-        refused(*arguments)
+    for command in ("stats", "verify"):
+        run(command, "--last")
+        run(command, code=2)
+        run(command, "--last", "first", code=2)
+    refused("stats", "nobody")
 
 
 @pytest.mark.usefixtures("home")
@@ -44,14 +46,6 @@ def test_an_ambiguous_name_lists_the_ids() -> None:
     said = " ".join(run("show", "fi", code=2).output.split())
     shows(said, "more than one session has that name: ", "first")
     assert "/" not in said.partition("that name: ")[2].partition(";")[0]
-
-
-@pytest.mark.usefixtures("home")
-def test_verify_takes_the_last_session() -> None:
-    """Or names, but not both and not neither."""
-    run("verify", "--last")
-    run("verify", code=2)
-    run("verify", "--last", "first", code=2)
 
 
 @pytest.mark.parametrize(

@@ -48,14 +48,6 @@ def test_a_window_aside_begins_with_the_plan_and_leaves_it_alone(desk: Desk) -> 
     assert aside.plan.id != desk.window.plan.id
 
 
-def test_a_larger_budget_looks_further_back_while_there_is_no_plan(desk: Desk) -> None:
-    """What was left out for a small budget's sake is taken in for a large one."""
-    desk.talk(400)
-    desk.window.measure(desk.log, ViewRequest(budget_tokens=200))
-    view = desk.ask(1_000_000).view
-    assert len(view) == 801  # it ends with an answer, and a line after it
-
-
 def test_stored_system_messages_give_way_to_a_factory(desk: Desk) -> None:
     """But for those of hooks and memory files; they are not lost by a plan that was made meanwhile."""
     desk.add(

@@ -244,14 +244,6 @@ async def test_a_forced_rebuild_fits_its_budget_and_the_session_goes_on_with_it(
     assert await session.view() == view
 
 
-async def test_a_forced_rebuild_brings_back_what_a_plan_left_out(session: Retaining) -> None:
-    """In the session's own plan."""
-    await with_dropped_reminder(session)
-    view = await session.retaining(BODY, token_budget=1_500, hard_fit=True)
-    assert shows_all(view, [BODY])
-    assert await session.view() == view
-
-
 async def test_a_forced_rebuild_that_cannot_fit_is_an_error(session: Retaining) -> None:
     """And the session's view stays what it was."""
     ordinary = await with_dropped_reminder(session)
