@@ -9,7 +9,7 @@ import heapq
 from collections.abc import Iterable
 
 from ..messages.elide import word_cut_for
-from .draft import MIN_SAVED_TOKENS, Draft
+from .draft import MARKER_TOKENS, Draft
 from .forms import Forms
 from .losses import Loss
 from .promises import newest_groups
@@ -29,7 +29,7 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
     """
     if draft.fits(goal_tokens):
         return False
-    least_saved = MIN_SAVED_TOKENS if loss.stage < loss.stage.SHORTEN else 1
+    least_saved = MARKER_TOKENS if loss.stage < loss.stage.SHORTEN else 1
     offered = set(forms.offered(loss.stage) if positions is None else positions)
     heap: list[tuple[float, int]] = []
     _push(heap, loss, offered)
@@ -81,7 +81,7 @@ def use_room(draft: Draft) -> bool:
         for number, entry in enumerate(results):
             cut, chars = draft.cuts[entry.id], max(entry.terms.text_chars, default=0)
             room = (target - draft.total_tokens) // (len(results) - number)
-            if room >= MIN_SAVED_TOKENS and cut.shortens and not cut.instead:
+            if room >= MARKER_TOKENS and cut.shortens and not cut.instead:
                 more = draft.chars_of(entry) + int(chars * room * 0.95 / max(1, entry.tokens))
                 draft.cut(position, entry, word_cut_for(min(chars, more)))
     return True

@@ -8,14 +8,15 @@ from __future__ import annotations
 from itertools import pairwise
 
 from .draft import Draft
+from .insertions import SHARE
 from .promises import Bounds, Stage
 
-MARKERS_SHARE, LEAST_MARKERS = 0.06, 600  # of the target, for the markers of gaps; in small views a quarter at most
+LEAST_MARKERS = 600  # tokens that the markers of gaps may come to; in small views a quarter of the target at most
 
 
 def markers_room(draft: Draft) -> int:
     """What the markers of gaps may come to."""
-    return max(int(MARKERS_SHARE * draft.target_tokens), min(LEAST_MARKERS, draft.target_tokens // 4))
+    return max(int(SHARE * draft.target_tokens), min(LEAST_MARKERS, draft.target_tokens // 4))
 
 
 def merge_gaps(draft: Draft, bounds: Bounds) -> None:

@@ -18,8 +18,7 @@ from ..view.render import shorten
 from .groups import Groups
 from .pasted_lines import cut_with_lines
 
-MIN_SAVED_TOKENS = 24  # an elision that saves less is not worth its marker
-MARKER_TOKENS = 20  # about what says in a cut text how the rest is had
+MARKER_TOKENS = 20  # about what says in a cut text how the rest is had; a cut that saves less is not worth it
 GAP_TOKENS = 11  # about what the marker of a gap comes to
 
 
@@ -129,7 +128,7 @@ class Draft:
         self._estimated.setdefault(entry.id, (position, entry, self.cuts.get(entry.id), tokens))
         self._set_cut(position, entry, cut, tokens - saved)
 
-    def settle(self, least_saved: int = MIN_SAVED_TOKENS) -> None:
+    def settle(self, least_saved: int = MARKER_TOKENS) -> None:
         """Count exactly what was estimated; a cut that saves too little is taken back."""
         estimated = list(self._estimated.values())
         self._estimated.clear()

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..messages.elide import LEAST_SHOWN_CHARS, Cut, word_cut_for
 from ..view.entry import Entry
-from .draft import MARKER_TOKENS, MIN_SAVED_TOKENS, Draft
+from .draft import MARKER_TOKENS, Draft
 from .promises import Bounds, Stage
 
 SMALLER = 0.75  # what stays of a text that is shortened as it is among the largest
@@ -74,7 +74,7 @@ class Forms:
             less = entry.tokens - draft.tokens_of(entry)
             for form in cuts:
                 is_new = form.cut not in tried and (known is None or form.cut.head_chars < known.head_chars)
-                if is_new and form.saved - less >= MIN_SAVED_TOKENS:
+                if is_new and form.saved - less >= MARKER_TOKENS:
                     found.append(form._replace(saved=form.saved - less) if less else form)
         return found
 
@@ -85,7 +85,7 @@ class Forms:
             return
         for entry in draft.view.members[position][1:]:
             tokens, known = draft.tokens_of(entry), draft.cuts.get(entry.id)
-            if not entry.id or tokens < MIN_SAVED_TOKENS + MARKER_TOKENS:
+            if not entry.id or tokens < 2 * MARKER_TOKENS:
                 continue
             places, whole = entry.terms.places, max(1, sum(entry.terms.text_chars))
             unique = only & places.keys()
@@ -95,7 +95,7 @@ class Forms:
                 lines = {places[name] for name in names}
                 chars = sum([last - first + 1 for _, first, last in lines])
                 saved = tokens - entry.tokens * chars // whole - MARKER_TOKENS
-                if lines and saved >= MIN_SAVED_TOKENS:
+                if lines and saved >= MARKER_TOKENS:
                     cut = Cut(0, 0, tuple(sorted(lines)), whole_words=True, whole_characters=True)
                     if cut not in self._tried[entry.id]:
                         yield Form(entry, cut, saved, words)
@@ -144,11 +144,11 @@ def _cuts_of(entry: Entry, lengths: Iterable[Cut]) -> Iterator[Form]:
     """The cuts of one message to some lengths that are shorter than it is."""
     texts, tokens = entry.terms.text_chars, entry.tokens
     whole, longest = max(1, sum(texts)), max(texts, default=0)
-    if tokens < MIN_SAVED_TOKENS + MARKER_TOKENS:
+    if tokens < 2 * MARKER_TOKENS:
         return
     for words, cut in enumerate(lengths, start=1):
         chars = cut.head_chars + cut.tail_chars
         shown = min(whole, chars * len(texts))
         saved = tokens - tokens * shown // whole - MARKER_TOKENS * len(texts)
-        if chars < longest and saved >= MIN_SAVED_TOKENS:
+        if chars < longest and saved >= MARKER_TOKENS:
             yield Form(entry, cut, saved, words)

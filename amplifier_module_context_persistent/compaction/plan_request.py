@@ -18,7 +18,6 @@ from .groups import Groups
 from .summary_span import Summary
 
 FALLBACK = "truncate"  # where there is no summary
-LEAVES_OUT = 3  # the step of plans that leave messages out
 CHARS_A_TOKEN = 3  # about, in the lines that mark gaps
 
 
@@ -69,11 +68,6 @@ class PlanRequest:
         if self.summary is not None:
             return self.summary.text
         return self.previous.summary if self.previous is not None else ""
-
-    @property
-    def step_before(self) -> int:
-        """The last step that plans so far needed, of those that leave messages out: what they left out is missing."""
-        return max(LEAVES_OUT, self.previous.step if self.previous is not None else 0) if self.left_out else 0
 
     @property
     def silent(self) -> frozenset[str]:

@@ -35,8 +35,7 @@ NOTICE_SHARE = 0.01  # of the target is left free for the notice
 NEWEST_SHARE = 0.3  # of the room, for the results of the newest group, and of what is left for the other newest results
 OLDER_SHARE = 0.6  # of the target's room is left to older messages where the newest ones alone are large,
 RAISED_SHARE = 0.4  # for which a plan may stop so far above the target, on the way to the threshold
-RAISED_FOR_PEOPLE = 0.7  # the same where people's messages would be left out, which no later plan can bring back,
-UNTOUCHED_SHARE = 0.1  # by as much as the newest ones take beyond this share of the target
+RAISED_FOR_PEOPLE = 0.7  # the same where people's messages would be left out, which no later plan can bring back
 
 STEPS = {
     Stage.FREE: 3,
@@ -80,7 +79,7 @@ class Goals:
         target, limit = draft.target_tokens, int(request.budget_tokens * request.config.compact_threshold)
         above, untouched = limit - target, sum([draft.sizes[position] for position in draft.fixed])
         wanted = untouched + draft.fixed_tokens + int(OLDER_SHARE * max(0, target - draft.fixed_tokens))
-        large = min(untouched - int(UNTOUCHED_SHARE * target), int(RAISED_FOR_PEOPLE * above))
+        large = min(untouched, int(RAISED_FOR_PEOPLE * above))
         tokens = max(target, min(wanted, target + int(RAISED_SHARE * above)))
         return cls(tokens, max(tokens, target + large), limit)
 
@@ -221,6 +220,7 @@ def _planned(draft: Draft, request: PlanRequest, step: int, gone: Gone, before: 
         tokens_before=before,
         strategy=request.strategy,
     )
+    step_before = max(STEPS[Stage.FREE], request.previous.step if request.previous else 0) if request.left_out else 0
     inserted = write_inserted(
         request,
         gone,
@@ -228,7 +228,7 @@ def _planned(draft: Draft, request: PlanRequest, step: int, gone: Gone, before: 
         target_tokens=draft.target_tokens,
         room_tokens=markers_room(draft),
         dropped=plan.dropped,
-        step=max(step, request.step_before),
+        step=max(step, step_before),
         inserts=inserts,
     )
     cut_tokens = _with_lines(draft, request, alive, cuts, inserted.lines)

@@ -91,7 +91,6 @@ LATE_SHARE = 0.2  # of the target, for people's newest messages, which are cut o
 ANSWER_CHARS = 280  # of the head of last words,
 ANSWER_END_CHARS = 80  # and of their end, where that asks what the next person answers
 CALLS_SHARE = 0.25  # of the target, for the messages that called for the newest results, which no cut makes shorter
-_MUCH = 1.4  # a text that is not so much longer than its cut is left as it is
 
 
 def what_stays(draft: Draft) -> Iterator[Hold]:
@@ -114,7 +113,7 @@ def peoples_words(draft: Draft) -> Iterator[Hold]:
     for position in reversed(draft.view.people):
         size, answer = draft.sizes[position], draft.view.answers.get(position)
         late -= size
-        is_cut = late < 0 and draft.chars_of(draft.view.groups[position].head) > _MUCH * LEAST_SHOWN_CHARS
+        is_cut = late < 0 and draft.chars_of(draft.view.groups[position].head) > LEAST_SHOWN_CHARS
         held -= min(size, short) if is_cut else size
         held -= 0 if answer is None else min(draft.sizes[answer], short)
         leave = Stage.PEOPLE if held >= 0 or position == draft.view.people[0] else Stage.FREE
@@ -202,7 +201,7 @@ def _answer_chars(head: Entry) -> tuple[int, int]:
 
 def _is_long(head: Entry) -> bool:
     """Whether last words are so much longer than their cut that it is worth it."""
-    return sum(head.terms.text_chars) > _MUCH * sum(_answer_chars(head))
+    return sum(head.terms.text_chars) > sum(_answer_chars(head))
 
 
 def _answer_tokens(draft: Draft, position: int) -> int:

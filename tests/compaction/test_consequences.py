@@ -4,12 +4,12 @@ import pytest
 
 from amplifier_module_context_persistent.compaction.consequences import (
     LEAST_MARKERS,
-    MARKERS_SHARE,
     close_turn,
     leave_nobody_unanswered,
     merge_gaps,
 )
 from amplifier_module_context_persistent.compaction.draft import GAP_TOKENS, Draft
+from amplifier_module_context_persistent.compaction.insertions import SHARE
 from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.compaction.promises import PROMISES, Bounds
 from amplifier_module_context_persistent.compaction.reasons import why
@@ -38,7 +38,7 @@ def test_no_more_is_merged_than_is_needed() -> None:
 @pytest.mark.parametrize("target", [1_600, 4_000, 20_000, 60_000])
 def test_people_stay_while_the_markers_between_them_are_few(target: int) -> None:
     """Up to so many tokens of markers none of their messages goes; beyond it the oldest go, with their answers."""
-    most = max(int(MARKERS_SHARE * target), min(LEAST_MARKERS, target // 4)) // GAP_TOKENS
+    most = max(int(SHARE * target), min(LEAST_MARKERS, target // 4)) // GAP_TOKENS
     for turns, gone in ((most, False), (most + 20, True)):
         made = draft("u:9 " + "t:9 u:2 a:2 " * turns + "u:9", target)
         for position in range(1, 3 * turns, 3):

@@ -115,8 +115,16 @@ def test_last_words_are_held_within_their_share_shortened_as_far_as_needed() -> 
     """Their head, as long as a paragraph."""
     found = list(last_words(draft("u:9 t:200 a:300 " * 4 + "u:9", 1_000)))
     assert [(hold.to and hold.to.head_chars) for hold in found] == [ANSWER_CHARS] * 4
-    short = list(last_words(draft("u:9 a:9 u:9 a:90 u:9", 1_000)))
-    assert [hold.to for hold in short] == [None, None]  # not so much longer than their cut
+    short = list(last_words(draft("u:9 a:9 u:9 a:60 u:9", 1_000)))
+    assert [hold.to for hold in short] == [None, None]
+
+
+def test_last_words_that_a_cut_would_hardly_shorten_stay_whole() -> None:
+    """What it saves is less than the marker that it puts in."""
+    made = plan_of("u:9 t:400 a:80 u:9 t:400 a:200 u:9 t:400 a:9", 800)
+    assert {"m3", "m7"} <= set(made.keep)
+    assert "m3" not in made.cuts
+    assert "m7" in made.cuts
 
 
 def test_last_words_end_with_the_question_that_the_next_person_answers() -> None:
