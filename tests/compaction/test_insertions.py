@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.file_names import MOST_FILES, files_text
-from amplifier_module_context_persistent.compaction.gaps import OpenGap, find_gaps
-from amplifier_module_context_persistent.compaction.insertions import Gone, Inserted, what_is_gone, write_inserted
+from amplifier_module_context_persistent.compaction.insertions import (
+    Gone,
+    Inserted,
+    OpenGap,
+    find_gaps,
+    what_is_gone,
+    write_inserted,
+)
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
 from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.messages.elide import Cut
