@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,7 +18,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..errors import ContextPersistentError
 from ..replay import compare as play_all
 from ..replay.api import Comparison, Measures
 from ..replay.measures import Prices
@@ -25,7 +25,7 @@ from ..replay.policies import NAMES
 from ..tokens.prices import PriceList
 from .progress import progress, stages
 from .session_argument import session_argument, session_name
-from .terminal import UnusableError, ask, console, counted, escaped, one_line, open_transcript, reason
+from .terminal import UnusableError, ask, console, counted, escaped, one_line, open_transcript, unusable
 
 DEFAULT_BUDGET_TOKENS = 200_000
 DEFAULT_POLICIES = ("none", "sliding", "default")
@@ -99,9 +99,9 @@ def compare(
     """
     if svg_path is not None and os.path.lexists(svg_path):
         ask(f"{one_line(svg_path)} exists. Replace it?", yes=yes)
-    try:
-        if model is not None and (base, cached, write) != (None, None, None):
-            raise click.UsageError("give either --model or prices")
+    if model is not None and (base, cached, write) != (None, None, None):
+        raise click.UsageError("give either --model or prices")
+    with unusable():
         prices = Prices.of(base=base, cached=cached, write=write) if model is None else _list_prices(model)
         with progress(path) as files:
             transcript = open_transcript(path, files=files)
@@ -109,13 +109,8 @@ def compare(
             found = play_all(transcript, policies, budget_tokens=budget, tokenizer=tokenizer, progress=tell)
         if svg_path is not None:
             title = f"{session_name(path)}: tokens of each request"
-            with open(svg_path, "w", encoding="utf-8") as file:
-                file.write(svg(_series(found), budget, title=one_line(title)))
-    except OSError as error:
-        name = f"{one_line(os.fsdecode(error.filename))}: " if error.filename else ""
-        raise UnusableError(f"{name}{reason(error)}") from error
-    except (ContextPersistentError, ValueError) as error:
-        raise UnusableError(reason(error)) from error
+            series = {one.policy: one.measures.request_tokens for one in found.replayed}
+            Path(svg_path).write_text(svg(series, budget, title=one_line(title)), encoding="utf-8")
     if as_json:
         click.echo(json.dumps(_as_json(path, found, prices)))
     else:
@@ -178,10 +173,6 @@ def _complaints(measures: Measures) -> Iterator[str]:
         yield f"{measures.refused:,} requests refused: nothing could be made to fit"
     if measures.over:
         yield f"{measures.over:,} views over the budget"
-
-
-def _series(found: Comparison) -> dict[str, list[int]]:
-    return {one.policy: one.measures.request_tokens for one in found.replayed}
 
 
 def _as_json(path: str, found: Comparison, prices: Prices | None) -> dict[str, Any]:

@@ -11,16 +11,14 @@ from pathlib import Path
 
 import click
 
-from ..errors import ContextPersistentError
 from ..messages.secrets import OwnForms
-from ..transcript.transcript import Transcript
 from ..transfer.export import FORMATS, Export, export_session, redacted_values
 from .exit_codes import DONE, FINDINGS
 from .own_forms import own_forms_options
 from .parameters import Span, SpanType, chosen_positions
 from .progress import progress
 from .session_argument import session_argument
-from .terminal import UnusableError, about, counted, escaped, one_line, open_transcript, reason, telling_damage
+from .terminal import counted, escaped, making, one_line, open_transcript, telling_damage, unreadable
 
 _MOST_SHOWN = 20  # places of secrets; --json has all
 
@@ -66,31 +64,27 @@ def export(
         raise click.UsageError("--json is about a file; name one with -o")
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
-    with transcript, telling_damage(transcript):
-        start, stop = _places(transcript, turn_span, span)
+    with transcript, telling_damage(transcript), unreadable(path):
+        turns = transcript.turns() if turn_span else []
+        start, stop = chosen_positions(len(transcript), turns, turn_span, span)
         if output in (None, "-"):
             export = Export(transcript, into, redact=not no_redact, own=own, start=start, stop=stop)
-            _to_stdout(export)
+            for piece in export:
+                click.echo(piece.encode("utf-8"), nl=False)
             _tell(export)
             context.exit(FINDINGS if export.unread else DONE)
-    try:
-        with progress(path, title="exporting") as files:
-            done = export_session(
-                path,
-                str(output),
-                into,
-                redact=not no_redact,
-                own=own,
-                start=start,
-                stop=stop,
-                force=force,
-                files=files,
-            )
-    except FileExistsError as error:
-        hint = "" if force else "; --force replaces a file"
-        raise UnusableError(f"{one_line(str(output))}: {reason(error)}{hint}") from error
-    except (OSError, ContextPersistentError, ValueError) as error:
-        raise UnusableError(f"{about(error, str(output))}: {reason(error)}") from error
+    with making(str(output), force=force), progress(path, title="exporting") as files:
+        done = export_session(
+            path,
+            str(output),
+            into,
+            redact=not no_redact,
+            own=own,
+            start=start,
+            stop=stop,
+            force=force,
+            files=files,
+        )
     if as_json:
         written = str(Path(str(output)).absolute())
         counts = {"messages": done.messages, "redacted": done.redacted, "unread_lines": done.unread}
@@ -100,26 +94,6 @@ def export(
         click.echo(escaped(f"{one_line(str(output))}: {counted(done.messages, 'message')}."), err=True)
         _tell(done)
     context.exit(FINDINGS if done.unread else DONE)
-
-
-def _places(transcript: Transcript, turn_span: Span | None, span: Span | None) -> tuple[int, int]:
-    try:
-        turns = transcript.turns() if turn_span else []
-    except OSError as error:
-        raise UnusableError(f"{one_line(transcript.path)}: {reason(error)}") from error
-    return chosen_positions(len(transcript), turns, turn_span, span)
-
-
-def _to_stdout(export: Export) -> None:
-    pieces = iter(export)
-    while True:
-        try:
-            piece = next(pieces, None)
-        except (OSError, ContextPersistentError) as error:
-            raise UnusableError(reason(error)) from error
-        if piece is None:
-            break
-        click.echo(piece.encode("utf-8"), nl=False)
 
 
 def _tell(export: Export) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -30,7 +31,7 @@ from ..transcript.transcript import Transcript
 from .parameters import Since
 from .progress import progress
 from .session_argument import no_catalogue_option, sessions_here, storage, storage_option
-from .terminal import UnusableError, console, counted, cut, duration, escaped, one_line, reason
+from .terminal import UnusableError, console, counted, cut, duration, escaped, one_line, unusable
 
 if TYPE_CHECKING:
     from ..transcript.totals import Total
@@ -148,7 +149,7 @@ class _Look:
         """Write to the catalogues what they lacked."""
         self._glances.keep()
         if self._matches is not None:
-            self._matches.keep()
+            self._matches.catalogues.update()
 
     def by_project(self) -> Iterator[Overview]:
         """Give the sessions of each project together, the project with the newest message first."""
@@ -171,7 +172,7 @@ class _Matching:
         except RecallError as error:
             raise click.UsageError(f"--grep: {one_line(str(error))}") from error
         has_catalogues = all(session.project and isinstance(session.path, Path) for session in sessions)
-        self._catalogues = SessionsSearch(sessions if has_catalogues else [], self._pattern)
+        self.catalogues = SessionsSearch(sessions if has_catalogues else [], self._pattern)
         self._has_catalogues = has_catalogues
         self._stored: set[SessionFile] | None = None
         """Those in a database that may match; None where all may."""
@@ -185,19 +186,15 @@ class _Matching:
 
         if self._stored is not None and session not in self._stored:
             return False
-        if self._has_catalogues and self._catalogues.rules_out(session):
+        if self._has_catalogues and self.catalogues.rules_out(session):
             return False
         try:
             with progress(str(session.path)) as files, Transcript(session.path, files=files) as transcript:
                 reader = file_reader(transcript.reader) if self._has_catalogues else None
-                among = self._catalogues.positions(session, reader) if reader is not None else None
+                among = self.catalogues.positions(session, reader) if reader is not None else None
                 return next(iter(search(transcript, self._pattern, among=among)), None) is not None
         except (OSError, ValueError, LogError):
             return False
-
-    def keep(self) -> None:
-        """Add to the catalogues what they lacked."""
-        self._catalogues.update()
 
 
 def _totals(sessions: Sequence[SessionFile]) -> Mapping[str, Total]:
@@ -273,10 +270,8 @@ def sessions_of(directories: Sequence[str], *, everywhere: bool) -> list[Session
         return sessions_here(everywhere=everywhere)
     found = []
     for directory in directories:
-        try:
+        with unusable(directory):
             found += files_in(directory)
-        except (OSError, ValueError) as error:
-            raise UnusableError(f"{one_line(directory)}: {reason(error)}") from error
     return found
 
 
@@ -325,14 +320,10 @@ def _row(output: Console, cells: list[str], state: Text, session_id: str, *, sty
         row.append(f"{cell:>{columns}} ")
     row.append(" ").append_text(state)
     gap = " " * (_STATE_COLUMNS + 1 - len(state))
-    fits = not output.is_terminal or row.cell_len + len(gap) + _cells(session_id) <= output.width
+    fits = not output.is_terminal or row.cell_len + len(gap) + cell_len(session_id) <= output.width
     output.print(row.append(gap).append(session_id, style or "bold") if fits else row, soft_wrap=True)
     if not fits:
         output.print(Text(f"     {session_id}", "bold"), overflow="fold")
-
-
-def _cells(text: str) -> int:
-    return Text(text).cell_len
 
 
 def age(seconds: float) -> str:

@@ -7,23 +7,19 @@ characters.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from contextlib import closing
 from textwrap import wrap
-from typing import TypeVar
 
 import click
 from rich.console import Console
 
-from ..errors import ContextPersistentError
 from ..log.file import FileLog
 from ..log.location import stored_name
 from ..maintenance.verify import Finding, Report, verify_log
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .progress import progress
 from .session_argument import complete, find_path, last_path, name_for_errors, session_argument, storage_option
-from .terminal import UnusableError, ask, console, counted, one_line, reason
-
-T = TypeVar("T")
+from .terminal import UnusableError, ask, console, counted, one_line, reason, unusable
 
 _MOST_SHOWN = 50  # different findings of a log; --json has all
 _MOST_PLACES = 5  # of findings that are alike
@@ -80,7 +76,8 @@ def repair(path: str, *, dry_run: bool, yes: bool) -> None:
     if stored_name(path) is not None:
         raise UnusableError(f"{one_line(path)}: only a file can have a torn end; in a database there is none to repair")
     output = console()
-    report = _run(path, lambda: verify_log(path))
+    with unusable(path):
+        report = verify_log(path)
     todo = [found for found in report.damage if found.kind in ("torn_tail", "no_newline")]
     for found in todo:
         done = (
@@ -95,25 +92,11 @@ def repair(path: str, *, dry_run: bool, yes: bool) -> None:
         _say(output, "Nothing was done (--dry-run).")
     else:
         ask("Repair it?", yes=yes)
-        _run(path, lambda: _repair(path))
+        with unusable(path), closing(FileLog(path)) as log:
+            log.repair()
         _say(output, "Done.")
     if rest := len(report.damage) - len(todo):
         _say(output, f"Findings that repair does not change: {rest}. See verify.")
-
-
-def _repair(path: str) -> None:
-    log = FileLog(path)
-    try:
-        log.repair()
-    finally:
-        log.close()
-
-
-def _run(path: str, job: Callable[[], T]) -> T:
-    try:
-        return job()
-    except (OSError, ContextPersistentError, ValueError) as error:
-        raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
 
 
 # -- showing -----------------------------------------------------------------------------------------------------------

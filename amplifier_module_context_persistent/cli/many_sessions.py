@@ -7,13 +7,12 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from ..catalogue.database import CatalogueError
 from ..log.filesystem import FileSystem
 from ..tokens.counter import TokenCounter
 from ..transcript.sessions import SessionFile
 from ..transcript.totals import GatheredFigures, gathered
 from .progress import progress
-from .terminal import UnusableError, counted, one_line, reason
+from .terminal import counted, one_line, unreadable
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_NAMED = 3
@@ -26,11 +25,8 @@ def gathering(sessions: Sequence[SessionFile], counter: TokenCounter) -> Iterato
     Raises:
         UnusableError: Python has no SQLite, or the figures cannot be added up.
     """
-    try:
-        with gathered(sessions, counter, _watched) as found:
-            yield found
-    except CatalogueError as error:
-        raise UnusableError(reason(error)) from error
+    with unreadable(), gathered(sessions, counter, _watched) as found:
+        yield found
 
 
 def _watched(paths: Sequence[str]) -> AbstractContextManager[FileSystem]:

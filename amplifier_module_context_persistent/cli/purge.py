@@ -25,7 +25,7 @@ from .exit_codes import DONE, UNUSABLE
 from .own_forms import own_forms_options
 from .progress import stages
 from .session_argument import complete, complete_turn_or_id, last_path, path_of, sessions_here, storage, storage_option
-from .terminal import UnusableError, ask, counted, one_line, reason, say
+from .terminal import UnusableError, ask, counted, one_line, reason, say, unusable
 
 VACUUM_ADVICE = (
     "The rows are gone. Their bytes leave the server's disk when the table is vacuumed (VACUUM FULL, as its owner), "
@@ -116,7 +116,7 @@ def _plan(path: str, what: Purge) -> _Planned:
     Raises:
         UnusableError: the log cannot be read, or not be purged so.
     """
-    try:
+    with unusable(path):
         own = own_transcript(path) if not what.is_torn_only else None
         planned = _Planned(path, plan_purge(path, what), own)
         for copy in host_copies(path):
@@ -124,8 +124,6 @@ def _plan(path: str, what: Purge) -> _Planned:
                 planned.copies += [copy] * (Path(copy) != planned.own and not what.is_torn_only)
             elif Path(copy) != planned.own and (lines := matching_lines(copy, what.redact)):
                 planned.copies.append(f"{copy}: {counted(lines, 'line')}")
-    except (OSError, ContextPersistentError, ValueError) as error:
-        raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
     return planned
 
 

@@ -20,7 +20,6 @@ from typing import Any
 import click
 from rich.text import Text
 
-from ..errors import ContextPersistentError
 from ..replay import Seen, play, requests
 from ..replay.api import Pace, Step, timeline
 from ..replay.visibility import DROPPED, ELIDED, KEPT, MARKS, SUMMARISED, Compacted, Marks
@@ -30,7 +29,7 @@ from .exit_codes import DONE, FINDINGS
 from .message_printer import MessagePrinter
 from .progress import progress, stages
 from .session_argument import session_argument
-from .terminal import UnusableError, columns_of, console, counted, duration, one_line, open_transcript, reason
+from .terminal import UnusableError, columns_of, console, counted, duration, one_line, open_transcript, unreadable
 
 DEFAULT_BUDGET_TOKENS = 200_000
 _LONG_PAUSE_S = 3.0
@@ -79,31 +78,28 @@ def replay(
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
     is_live = sys.stdout.isatty() and not as_json
-    with transcript:
-        try:
-            turns = transcript.turns()
-            if turns and first_turn > len(turns):
-                raise ValueError(f"there is no turn {first_turn:,}: the session has {len(turns):,}")
-            wants_views = views or policy is not None or budget is not None
-            is_recorded = policy is None and budget is None and transcript.has_requests()
-            played = _Policy(policy, budget or DEFAULT_BUDGET_TOKENS, tokenizer)
-            output, pace = _Output(transcript, full=full, as_json=as_json), Pace(speed, max_pause_s)
-            output.introduce(played if wants_views and not is_recorded else None)
-            chosen = turns[first_turn - 1 :]
-            start = chosen[0].start if chosen and first_turn > 1 else 0
-            with nullcontext() if sys.stdout.isatty() else stages() as tell:
-                seen = _requests(transcript, None if is_recorded else played, start, tell) if wants_views else ()
-                for number, step in enumerate(timeline(transcript, chosen, seen)):
-                    if is_live and in_steps and number and step.placed is not None:
-                        if not sys.stdin.readline():
-                            break
-                    elif is_live and not in_steps:
-                        output.wait(min(pace.pause_s(step), _MOST_PAUSE_S))
-                    if tell is not None:
-                        tell("playing", step.place, len(transcript))
-                    output.show(step)
-        except (ContextPersistentError, ValueError) as error:
-            raise UnusableError(reason(error)) from error
+    with transcript, unreadable():
+        turns = transcript.turns()
+        if turns and first_turn > len(turns):
+            raise UnusableError(f"there is no turn {first_turn:,}: the session has {len(turns):,}")
+        wants_views = views or policy is not None or budget is not None
+        is_recorded = policy is None and budget is None and transcript.has_requests()
+        played = _Policy(policy, budget or DEFAULT_BUDGET_TOKENS, tokenizer)
+        output, pace = _Output(transcript, full=full, as_json=as_json), Pace(speed, max_pause_s)
+        output.introduce(played if wants_views and not is_recorded else None)
+        chosen = turns[first_turn - 1 :]
+        start = chosen[0].start if chosen and first_turn > 1 else 0
+        with nullcontext() if sys.stdout.isatty() else stages() as tell:
+            seen = _requests(transcript, None if is_recorded else played, start, tell) if wants_views else ()
+            for number, step in enumerate(timeline(transcript, chosen, seen)):
+                if is_live and in_steps and number and step.placed is not None:
+                    if not sys.stdin.readline():
+                        break
+                elif is_live and not in_steps:
+                    output.wait(min(pace.pause_s(step), _MOST_PAUSE_S))
+                if tell is not None:
+                    tell("playing", step.place, len(transcript))
+                output.show(step)
     context.exit(FINDINGS if output.altered else DONE)
 
 

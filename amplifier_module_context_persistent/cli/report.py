@@ -17,14 +17,23 @@ from ..errors import ContextPersistentError
 from ..messages.secrets import OwnForms
 from ..tokens.prices import PriceList
 from ..transcript.transcript import Transcript, session_id_in
+from .exit_codes import DONE, FINDINGS
 from .own_forms import own_forms_options
 from .parameters import Span, SpanType, chosen_turns
 from .progress import progress, stages
 from .session_argument import session_argument, sessions_here, storage_option
-from .terminal import UnusableError, counted, escaped, one_line, open_transcript, reason, telling_damage
+from .terminal import (
+    UnusableError,
+    counted,
+    escaped,
+    making,
+    one_line,
+    open_transcript,
+    reason,
+    telling_damage,
+    unusable,
+)
 
-_UNPROVED = 1
-_FAILED = 1
 _MOST_NAMED = 10  # messages in which something was redacted
 
 
@@ -72,33 +81,25 @@ def report(
         transcript = open_transcript(path, files=files)
     with transcript, telling_damage(transcript):
         page = output or _own_name(transcript)
-        try:
-            turns = chosen_turns(transcript.turns(), turn_span)
-            prices = PriceList.load(table) if table else None
-            with stages() as tell:
-                made = make_report(
-                    transcript,
-                    page,
-                    turns=turns,
-                    views=views,
-                    redact=not no_redact,
-                    own=own,
-                    prices=prices,
-                    force=force,
-                    progress=tell,
-                )
-        except FileExistsError as error:
-            hint = "" if force else "; --force replaces a file"
-            raise UnusableError(f"{one_line(page)}: {reason(error)}{hint}") from error
-        except (OSError, ContextPersistentError, ValueError) as error:
-            raise UnusableError(f"{one_line(page)}: {reason(error)}") from error
+        with making(page, force=force), stages() as tell:
+            made = make_report(
+                transcript,
+                page,
+                turns=chosen_turns(transcript.turns(), turn_span),
+                views=views,
+                redact=not no_redact,
+                own=own,
+                prices=PriceList.load(table) if table else None,
+                force=force,
+                progress=tell,
+            )
     if as_json:
         click.echo(json.dumps({**made.to_json(), "views": views}))
     else:
         _say(made)
     if opens:
         show_page(made.path)
-    context.exit(_UNPROVED if made.views_not_proved else 0)
+    context.exit(FINDINGS if made.views_not_proved else DONE)
 
 
 @click.command()
@@ -132,7 +133,7 @@ def reports(
 
     sessions = sessions_here()
     failed = made = 0
-    try:
+    with unusable(directory):
         Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)
         for session in sessions:
             try:
@@ -146,13 +147,11 @@ def reports(
                 failed += 1
                 click.echo(escaped(f"{one_line(session.id)}: {reason(error)}"), err=True)
         path, listed = write_index(directory)
-    except OSError as error:
-        raise UnusableError(f"{one_line(directory)}: {reason(error)}") from error
     click.echo(escaped(one_line(path)))
     click.echo(f"{counted(listed, 'report')}, {made:,} made{f', {failed:,} failed' if failed else ''}.", err=True)
     if opens:
         show_page(path)
-    context.exit(_FAILED if failed else 0)
+    context.exit(FINDINGS if failed else DONE)
 
 
 def show_page(path: str) -> None:

@@ -16,7 +16,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ..errors import LogError, RecallError
+from ..errors import RecallError
 from ..log.open import file_reader
 from ..log.reader import LogReader
 from ..log.record import ROLES
@@ -43,7 +43,7 @@ from .session_argument import (
     storage,
     storage_option,
 )
-from .terminal import UnusableError, check_tool, console, cut, escaped, one_line, open_transcript, reason
+from .terminal import UnusableError, check_tool, console, cut, escaped, one_line, open_transcript, unreadable, unusable
 
 FindPlaces = Callable[[LogReader], list[int] | None]
 """Names the positions of the messages of a log that may match; None means all."""
@@ -105,7 +105,8 @@ def search_command(
         raise click.UsageError("give one of --hidden and --tool")
     wanted = _pattern(pattern, fixed=fixed, ignore_case=ignore_case, in_words=in_words)
     files = [] if sessions or last else all_sessions(everywhere=everywhere)
-    paths = _paths(sessions, last=last) if sessions or last else [str(session.path) for session in files]
+    paths = [last_path()] if last else list(dict.fromkeys(path_of(name) for name in sessions))
+    paths = paths or [str(session.path) for session in files]
     known, glances = {str(session.path): session for session in files}, SessionGlances()
 
     def look(path: str) -> Overview:
@@ -139,10 +140,8 @@ def _search_with_catalogue(one: _Search, files: list[SessionFile]) -> int:
 def _paths_there(files: list[SessionFile], where: str, pattern: Pattern | AllWords) -> list[str]:
     from ..transcript.project_search import may_match_there
 
-    try:
+    with unusable():
         return [str(session.path) for session in may_match_there(files, where, pattern)]
-    except (LogError, ValueError) as error:
-        raise UnusableError(reason(error)) from error
 
 
 def _searched(one: _Search, logs: Iterable[tuple[str, FindPlaces | None]]) -> int:
@@ -181,10 +180,6 @@ def _pattern(pattern: str, *, fixed: bool, ignore_case: bool, in_words: bool) ->
         raise click.UsageError(f"PATTERN: {said}{advice}") from error
 
 
-def _paths(sessions: Iterable[str], *, last: bool) -> list[str]:
-    return [last_path()] if last else list(dict.fromkeys(path_of(name) for name in sessions))
-
-
 @dataclass(frozen=True)
 class _Search:
     """What is looked for, and who prints it."""
@@ -205,32 +200,28 @@ class _Search:
         total = given_up = 0
         bar, printer = ExitStack(), self.printer
         files = bar.enter_context(progress(path, title="searching", passes=2))
-        with bar, open_transcript(path, files=files) as transcript:
-            try:
-                reader = transcript.reader
-                file = file_reader(reader)
-                among = find_places(file) if find_places is not None and file is not None else None
-                found_here = search(
-                    transcript,
-                    self.pattern,
-                    role=self.role,
-                    tool=self.tool,
-                    context=self.context,
-                    among=among,
-                    hidden=self.hidden,
-                )
-                for found in found_here:
-                    given_up += not found.is_whole
-                    if not found.lines:
-                        continue
-                    total += sum(bool(line.spans) for line in found.lines)
-                    if printer.only_names:
-                        break
-                    if printer.shows_messages:
-                        bar.close()  # before anything is printed
-                        printer.show(path, found.placed, found.lines)
-            except (LogError, ValueError) as error:
-                raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
+        with bar, open_transcript(path, files=files) as transcript, unreadable(path):
+            file = file_reader(transcript.reader)
+            among = find_places(file) if find_places is not None and file is not None else None
+            found_here = search(
+                transcript,
+                self.pattern,
+                role=self.role,
+                tool=self.tool,
+                context=self.context,
+                among=among,
+                hidden=self.hidden,
+            )
+            for found in found_here:
+                given_up += not found.is_whole
+                if not found.lines:
+                    continue
+                total += sum(bool(line.spans) for line in found.lines)
+                if printer.only_names:
+                    break
+                if printer.shows_messages:
+                    bar.close()  # before anything is printed
+                    printer.show(path, found.placed, found.lines)
         if total:
             printer.sum_up(path, total)
         if given_up:
@@ -272,7 +263,7 @@ class MatchPrinter:
         if self._path:
             click.echo()
         if self._several and path != self._path:
-            self._print(Text(_name(path), "bold underline"))
+            self._print(Text(escaped(one_line(session_name(path))), "bold underline"))
         self._path = path
         self._print(head_of(found) if isinstance(found, Placed) else _head_of_hidden(found))
         known = lines[0].number
@@ -350,7 +341,3 @@ def _plain(path: str, found: Placed | HiddenText, lines: list[FoundLine]) -> dic
         "id": metadata_of(message).get("message_id", ""),
         "lines": [{"line": line.number, "text": line.text, "spans": line.spans} for line in lines],
     }
-
-
-def _name(path: str) -> str:
-    return escaped(one_line(session_name(path)))

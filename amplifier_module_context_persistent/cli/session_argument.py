@@ -20,14 +20,13 @@ from ..messages.metadata import given_id
 from ..paths import project_slug, session_id_of
 from ..transcript.sessions import (
     SessionFile,
-    SessionNameError,
     find_session,
     last_session,
     project_sessions,
     session_files,
 )
 from ..transcript.transcript import Transcript
-from .terminal import UnusableError, one_line, reason, say
+from .terminal import UnusableError, one_line, say, unusable
 
 R = TypeVar("R")
 
@@ -53,10 +52,8 @@ def storage_option(command: Callable[..., R]) -> Callable[..., R]:
     def stored(*arguments: Any, url: str | None, **options: Any) -> R:
         if url:
             context = click.get_current_context()
-            try:
+            with unusable("--storage"):
                 context.meta[_STORAGE] = without_password(split_location(url)[0])
-            except ValueError as error:
-                raise UnusableError(f"--storage: {reason(error)}") from error
             from ..log.postgres.server import using
 
             context.with_resource(using(parse_location(context.meta[_STORAGE])))
@@ -111,11 +108,8 @@ def path_of(name: str) -> str:
     Raises:
         UnusableError: no session has that name, or more than one; or the database cannot be asked.
     """
-    try:
+    with unusable(name_for_errors(name)):
         return find_path(name)
-    except (SessionNameError, ValueError, OSError) as error:
-        shown = one_line(name_for_errors(name))
-        raise UnusableError(f"{shown}: {reason(error)}" if shown else reason(error)) from error
 
 
 def last_path() -> str:
@@ -124,10 +118,8 @@ def last_path() -> str:
     Raises:
         UnusableError: there is none, or the database cannot be asked.
     """
-    try:
+    with unusable():
         return str(last_session(storage=storage()).path)
-    except (SessionNameError, OSError) as error:
-        raise UnusableError(reason(error)) from error
 
 
 def sessions_here(*, everywhere: bool = False) -> list[SessionFile]:
@@ -136,10 +128,8 @@ def sessions_here(*, everywhere: bool = False) -> list[SessionFile]:
     Raises:
         UnusableError: the database cannot be asked.
     """
-    try:
+    with unusable():
         return session_files(storage=storage()) if everywhere else project_sessions(storage=storage())
-    except OSError as error:
-        raise UnusableError(reason(error)) from error
 
 
 def all_sessions(*, everywhere: bool, since_s: float | None = None) -> list[SessionFile]:
@@ -161,13 +151,11 @@ def session_file(path: str) -> SessionFile:
     Raises:
         UnusableError: there is none.
     """
-    try:
-        changed_s = 0.0 if stored_name(path) is not None else os.lstat(path).st_mtime
-    except (OSError, ValueError) as error:
-        raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
-    return SessionFile(
-        path if stored_name(path) is not None else Path(path), session_id_of(path) or Path(path).stem, "", changed_s
-    )
+    session_id = session_id_of(path) or Path(path).stem
+    if stored_name(path) is not None:
+        return SessionFile(path, session_id, "", 0.0)
+    with unusable(path):
+        return SessionFile(Path(path), session_id, "", os.lstat(path).st_mtime)
 
 
 def session_name(path: str) -> str:

@@ -13,8 +13,6 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ..catalogue.database import CatalogueError
-from ..errors import LogError
 from ..log.record import ROLES
 from ..messages.message import result_id_of
 from ..messages.outcome import ANSWERED, outcome_of
@@ -29,8 +27,8 @@ from .pager import paged
 from .parameters import Since, Span, SpanType, chosen_positions
 from .progress import progress
 from .session_argument import NAME_ONE, all_sessions, complete_tool, optional_session_argument
+from .tables import aligned, without_empty
 from .terminal import (
-    UnusableError,
     check_tool,
     console,
     counted,
@@ -39,8 +37,8 @@ from .terminal import (
     escaped,
     one_line,
     open_transcript,
-    reason,
     telling_damage,
+    unreadable,
 )
 
 _HEADS = ("turn", "began", "took", "calls", "errors", "tokens")
@@ -131,13 +129,10 @@ def _show_errors(
             if not as_json:
                 head = Text(escaped(one_line(f"{one.id}  {one.project}")), "bold underline")
                 console().print(Text("\n").append(head) if number else head, soft_wrap=True)
-            with open_transcript(str(one.path)) as transcript:
-                try:
-                    among = [place for place in places[str(one.path)] if place < len(transcript)]
-                    for placed in transcript.placed(among=among):
-                        printer.show(placed)
-                except (LogError, ValueError) as error:
-                    raise UnusableError(f"{one_line(str(one.path))}: {reason(error)}") from error
+            with open_transcript(str(one.path)) as transcript, unreadable(str(one.path)):
+                among = [place for place in places[str(one.path)] if place < len(transcript)]
+                for placed in transcript.placed(among=among):
+                    printer.show(placed)
     click.echo(escaped(f"{counted(sum(map(len, places.values())), 'message')} in {len(chosen):,} of {line}"), err=True)
 
 
@@ -156,7 +151,7 @@ def _show_one(
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
     with transcript, telling_damage(transcript), nullcontext() if as_json else paged():
-        try:
+        with unreadable():
             turns = transcript.turns()
             start, stop = chosen_positions(len(transcript), turns, turn_span, span)
             if as_outline:
@@ -179,8 +174,6 @@ def _show_one(
                         printer.show_compaction(compaction)
                 if tool is not None and not shown:
                     check_tool(tool, transcript.tool_names())
-        except (LogError, ValueError, CatalogueError) as error:
-            raise UnusableError(reason(error)) from error
         if not len(transcript):
             click.echo(_empty(transcript), err=True)
 
@@ -217,22 +210,12 @@ def show_outline(lines: Sequence[TurnLine], output: Console) -> None:
     """Print the turns; columns in which nothing is to be said are left out."""
     if not lines:
         return
-    columns = zip(_HEADS, zip(*map(_cells, lines), strict=True), strict=True)
-    aligned = [_aligned(head, cells) for head, cells in columns if any(cells)]
-    for at, cells in enumerate(zip(*aligned, strict=True)):
-        row = "  ".join(cells)
-        if at == 0:
-            _print_row(output, row, "first line", style="bold")
-            continue
-        line = lines[at - 1]
+    heads, rows = without_empty(_HEADS, [_cells(line) for line in lines])
+    head, *rest = aligned(heads, rows, right=[at for at, name in enumerate(heads) if name != _LEFT])
+    _print_row(output, head, "first line", style="bold")
+    for line, cells in zip(lines, rest, strict=True):
         style = "red" if line.errors or line.open_calls else ""
-        _print_row(output, row, escaped(one_line(line.line)), style=style)
-
-
-def _aligned(head: str, cells: tuple[str, ...]) -> list[str]:
-    """A column with its head, every cell of the same width."""
-    width = max(map(len, (head, *cells)))
-    return [cell.ljust(width) if head == _LEFT else cell.rjust(width) for cell in (head, *cells)]
+        _print_row(output, cells, escaped(one_line(line.line)), style=style)
 
 
 def _cells(line: TurnLine) -> tuple[str, ...]:

@@ -19,12 +19,12 @@ import click
 
 from ..tokens.on_demand import named_counter
 from ..tokens.prices import PriceList
-from ..transcript.query import Answer, QueryError, add_views, ask
+from ..transcript.query import Answer, add_views, ask
 from .exit_codes import UNUSABLE
 from .many_sessions import gathering, source_line, source_of
 from .session_argument import all_sessions, no_catalogue_option, storage_option
 from .tables import table
-from .terminal import UnusableError, console, escaped, reason
+from .terminal import console, escaped, unusable
 
 _LATE_S = 2.0
 
@@ -69,11 +69,9 @@ def sql(
     """
     if as_json and as_csv:
         raise click.UsageError("give either --json or --csv")
-    try:
+    with unusable():
         prices = PriceList.load(prices_path) if prices_path is not None else PriceList()
         counter = named_counter(tokenizer)
-    except ValueError as error:
-        raise UnusableError(reason(error)) from error
     asked = sys.stdin.read() if query == "-" else query
     sessions = all_sessions(everywhere=everywhere) if asked is not None else []
     with gathering(sessions, counter) as found:
@@ -81,11 +79,8 @@ def sql(
         if asked is None:
             _list_views(views, as_json=as_json)
             return
-        try:
-            with _ending_after(timeout + _LATE_S):
-                answer = ask(found, asked, most_rows=limit, timeout_s=timeout)
-        except QueryError as error:
-            raise UnusableError(reason(error)) from error
+        with unusable(), _ending_after(timeout + _LATE_S):
+            answer = ask(found, asked, most_rows=limit, timeout_s=timeout)
         source, line = source_of(found), source_line(found)
     if as_json:
         told = [dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows]

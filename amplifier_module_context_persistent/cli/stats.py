@@ -15,9 +15,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ..catalogue.database import CatalogueError
 from ..catalogue.figures import Figures, figures_of
-from ..errors import LogError
 from ..log.base import ReadableLog
 from ..tokens.counter import TokenCounter
 from ..tokens.on_demand import named_counter
@@ -43,8 +41,8 @@ from .many_sessions import gathering, source_line, source_of
 from .parameters import Since
 from .progress import progress
 from .session_argument import NAME_ONE, all_sessions, optional_session_argument
-from .tables import cost_notes, money, percent, show_cost, show_table
-from .terminal import UnusableError, console, counted, duration, escaped, one_line, open_transcript, reason
+from .tables import cost_notes, money, percent, show_cost, show_table, without_empty
+from .terminal import console, counted, duration, escaped, one_line, open_transcript, unreadable
 
 
 @click.command()
@@ -89,7 +87,7 @@ def stats(
     is_of_many = everywhere or since is not None or by is not None
     if is_of_many == (path is not None):
         raise click.UsageError(f"{NAME_ONE}; or give --all, --by or --since, for many sessions")
-    try:
+    with unreadable():
         counter = named_counter(tokenizer)
         prices = PriceList.load(prices_path) if prices_path is not None else PriceList()
         if path is None:
@@ -109,8 +107,6 @@ def stats(
                 cost, costs = cost_of(figures, prices), costs_by_turn(figures, prices)
                 course, largest = course_of(figures), largest_turns(figures, costs, max(0, turns))
                 lines = read_lines(transcript, figures, costs) if as_json else []
-    except (LogError, ValueError, CatalogueError) as error:
-        raise UnusableError(reason(error)) from error
     if as_json:
         by_turn = [{**line.to_json(), "tokens": share.tokens} for line, share in zip(lines, found.turns, strict=True)]
         prices_as_of = None if prices.has_own else PRICES_AS_OF
@@ -318,8 +314,7 @@ def _show_parts(output: Console, by: str, parts: Mapping[str, Total], total: Tot
     heads = (by, "sessions", "agents", "turns", "calls", "failed", "input", "cached", "output", "cost")
     rows = [_cells(key or _UNKNOWN, one) for key, one in parts.items()]
     rows += [_cells("all", total)] * (len(rows) > 1)
-    said = [at for at in range(len(heads)) if any(row[at] for row in rows)]
-    show_table(output, [heads[at] for at in said], [[row[at] for at in said] for row in rows])
+    show_table(output, *without_empty(heads, rows))
 
 
 def _cells(key: str, one: Total) -> tuple[str, ...]:

@@ -40,6 +40,27 @@ def table(
     return made
 
 
+def without_empty(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
+    """Leave out the columns in which nothing is said."""
+    said = [at for at in range(len(heads)) if any(row[at] for row in rows)]
+    return [heads[at] for at in said], [[row[at] for at in said] for row in rows]
+
+
+def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Collection[int]) -> list[str]:
+    """The heads and the rows as lines with cells of the same width, for what rich would lay out too slowly.
+
+    Args:
+        heads: the names of the columns.
+        rows: the cells.
+        right: the columns that are aligned to the right, from 0.
+    """
+    columns = []
+    for at, cells in enumerate(zip(heads, *rows, strict=True)):
+        width = max(map(len, cells))
+        columns.append([cell.rjust(width) if at in right else cell.ljust(width) for cell in cells])
+    return ["  ".join(cells) for cells in zip(*columns, strict=True)]
+
+
 def show_table(output: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a blank line and a table; nothing if it has no rows."""
     if rows:

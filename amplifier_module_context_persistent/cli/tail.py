@@ -9,14 +9,13 @@ import time
 
 import click
 
-from ..errors import LogError
 from ..log.index import Index
 from ..messages.metadata import metadata_of
 from ..transcript.transcript import Transcript
 from .message_printer import MessagePrinter
 from .progress import progress
 from .session_argument import session_argument
-from .terminal import UnusableError, open_transcript, reason
+from .terminal import open_transcript, unreadable
 
 _POLL_S = 0.2
 
@@ -36,14 +35,11 @@ def tail(path: str, count: int, *, follow: bool, full: bool, as_json: bool) -> N
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
     end = End(transcript, MessagePrinter(full=full, as_json=as_json, may_grow=True))
-    with transcript:
-        try:
-            end.print_last(count)
-            while follow:
-                time.sleep(_POLL_S)
-                end.print_new()
-        except (LogError, ValueError) as error:
-            raise UnusableError(reason(error)) from error
+    with transcript, unreadable():
+        end.print_last(count)
+        while follow:
+            time.sleep(_POLL_S)
+            end.print_new()
 
 
 class End:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..catalogue.database import CatalogueError
 from ..errors import ContextPersistentError
 from ..log.filesystem import FileSystem
 from ..transcript.transcript import Transcript
@@ -143,8 +144,10 @@ def check_tool(tool: str, known: Iterable[str]) -> None:
 
 
 @contextmanager
-def unusable(path: str) -> Iterator[None]:
-    """Turn an error of the work on a file into one line that names it. Not around what prints: that has other errors.
+def unusable(name: str = "") -> Iterator[None]:
+    """Turn an error of some work into one line that names the file: the one that the error is about, else this one.
+
+    Not around what prints: that has other errors (`unreadable`).
 
     Raises:
         UnusableError: the work failed.
@@ -152,13 +155,40 @@ def unusable(path: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ContextPersistentError, ValueError) as error:
-        raise UnusableError(f"{about(error, path)}: {reason(error)}") from error
+        raise _unusable(error, name) from error
 
 
-def about(error: Exception, otherwise: str) -> str:
-    """The file that an error names, else the given name, on one line."""
-    named = getattr(error, "filename", None)
-    return one_line(str(named or otherwise))
+@contextmanager
+def unreadable(name: str = "") -> Iterator[None]:
+    """Do the same where a session is read and printed: what goes wrong with the output is another error.
+
+    Raises:
+        UnusableError: the work failed.
+    """
+    try:
+        yield
+    except (ContextPersistentError, CatalogueError, ValueError) as error:
+        raise _unusable(error, name) from error
+
+
+@contextmanager
+def making(path: str, *, force: bool) -> Iterator[None]:
+    """Do the same as `unusable` where a new file is made, which `--force` lets take another one's place.
+
+    Raises:
+        UnusableError: the work failed.
+    """
+    with unusable(path):
+        try:
+            yield
+        except FileExistsError as error:
+            hint = "" if force else "; --force replaces a file"
+            raise UnusableError(f"{one_line(path)}: {reason(error)}{hint}") from error
+
+
+def _unusable(error: Exception, name: str) -> UnusableError:
+    named = one_line(str(getattr(error, "filename", None) or name))
+    return UnusableError(f"{named}: {reason(error)}" if named else reason(error))
 
 
 def reason(error: Exception) -> str:
@@ -189,7 +219,5 @@ def open_transcript(path: str, *, files: FileSystem | None = None) -> Transcript
     Raises:
         UnusableError: it is not there or cannot be read.
     """
-    try:
+    with unusable(path):
         return Transcript(path, files=files)
-    except (OSError, ValueError) as error:
-        raise UnusableError(f"{one_line(path)}: {reason(error)}") from error

@@ -16,8 +16,6 @@ import click
 from rich.console import Console
 
 from ..compaction.reasons import why
-from ..config import Config
-from ..errors import LogError
 from ..messages.message import Message
 from ..messages.metadata import given_id
 from ..replay.visibility import KEPT, ShownMessage, UnseenRun, annotate, shortening
@@ -30,8 +28,8 @@ from .exit_codes import DONE, FINDINGS
 from .message_printer import MessagePrinter
 from .pager import paged
 from .session_argument import session_argument
-from .tables import table
-from .terminal import UnusableError, console, counted, escaped, one_line, open_transcript, reason
+from .tables import aligned, table
+from .terminal import UnusableError, console, counted, escaped, one_line, open_transcript, unreadable, unusable
 
 IMPORTED = (
     "Imported: `replay --views` shows it under a policy. This is the history under the compactions of its source, "
@@ -64,32 +62,29 @@ def view(
     """
     if as_diff and as_json:
         raise click.UsageError("--diff is for people; compare the views of two --json")
-    with open_transcript(path) as transcript:
+    with open_transcript(path) as transcript, unreadable():
         try:
             found = transcript.request(number)
-            wanted, noted, made = found.number, found.noted, transcript.view(number)
-            if asked is not None:
-                group = _group(transcript, asked)
-                reasons = why(made.messages or (), group, *_policy(noted))
-                said = _left_out_by_hand(transcript, noted, group) or [*reasons, *_hidden_since(transcript, group)]
-                _print_why(said, as_json=as_json)
-            elif as_json:
-                _print_json(wanted, noted, made)
-            else:
-                with paged():
-                    _introduce(wanted, found.count, noted)
-                    printer = MessagePrinter(full=full, may_grow=True)
-                    if as_diff:
-                        show_difference(transcript, wanted, made.messages or (), printer)
-                    else:
-                        show_view(transcript, wanted, made.messages or (), printer)
-                    _say(f"\n{verdict(noted, made)}")
-                    if made.messages is not None and noted.receipt.hash:
-                        _say(AFTERWARDS)
         except IndexError as error:
             raise UnusableError(str(error)) from error
-        except (LogError, ValueError) as error:
-            raise UnusableError(escaped(str(error))) from error
+        wanted, noted, made = found.number, found.noted, transcript.view(number)
+        messages = made.messages or ()
+        if asked is not None:
+            _print_why(_reasons(transcript, noted, messages, asked), as_json=as_json)
+        elif as_json:
+            _print_json(wanted, noted, made)
+        else:
+            with paged():
+                _introduce(wanted, found.count, noted)
+                printer = MessagePrinter(full=full, may_grow=True)
+                if as_diff:
+                    show_difference(transcript, wanted, messages, printer)
+                else:
+                    for piece in annotate(transcript, wanted, messages):
+                        _show(printer, piece)
+                _say(f"\n{verdict(noted, made)}")
+                if made.messages is not None and noted.receipt.hash:
+                    _say(AFTERWARDS)
     context.exit(DONE if made.proved else FINDINGS)
 
 
@@ -107,20 +102,17 @@ def _group(transcript: Transcript, message_id: str) -> list[Message]:
     raise ValueError(f"no message of the history has the id {message_id}")
 
 
-def _left_out_by_hand(transcript: Transcript, noted: Noted, group: Sequence[Message]) -> list[str]:
+def _reasons(transcript: Transcript, noted: Noted, view: Sequence[Message], message_id: str) -> list[str]:
+    """Why a view shows a message or leaves it out, in sentences."""
+    group = _group(transcript, message_id)
+    ids = [given_id(message) or "" for message in group]
     plan = transcript.book.plan(noted.receipt.plan) or {}
-    hidden = {given_id(message) for message in group} & set(plan.get("hidden", ()))
-    return ["Left out: its turn was hidden when the plan was made; `show-again` brings it back."] if hidden else []
-
-
-def _hidden_since(transcript: Transcript, group: Sequence[Message]) -> list[str]:
+    if set(ids).intersection(plan.get("hidden", ())):
+        return ["Left out: its turn was hidden when the plan was made; `show-again` brings it back."]
+    said = why(view, group, config_of(noted.receipt), noted.receipt.budget_tokens)
     index = transcript.reader.index
-    ordinals = index.find_all([given_id(message) or "" for message in group]).values()
-    return ["Its turn is hidden now, from the next plan on."] if index.hidden.intersection(ordinals) else []
-
-
-def _policy(noted: Noted) -> tuple[Config, int]:
-    return config_of(noted.receipt), noted.receipt.budget_tokens
+    is_hidden_now = index.hidden.intersection(index.find_all(ids).values())
+    return [*said, "Its turn is hidden now, from the next plan on."] if is_hidden_now else said
 
 
 def _print_why(sentences: Sequence[str], *, as_json: bool) -> None:
@@ -154,7 +146,6 @@ def _introduce(number: int, count: int, noted: Noted) -> None:
 
 
 def _print_json(number: int, noted: Noted, made: Rebuilt) -> None:
-    messages: Sequence[Message] | None = made.messages
     shown = {
         "request": number,
         "receipt": receipt_json(noted.receipt) if noted.receipt.hash else None,
@@ -162,19 +153,13 @@ def _print_json(number: int, noted: Noted, made: Rebuilt) -> None:
         "verdict": verdict(noted, made),
         "damaged": made.damaged,
         "note": AFTERWARDS,
-        "messages": messages,
+        "messages": made.messages,
     }
     click.echo(json.dumps(shown))
 
 
 def _say(text: str) -> None:
     click.echo(escaped(text))
-
-
-def show_view(transcript: Transcript, number: int, view: Sequence[Message], printer: MessagePrinter) -> None:
-    """Print the view of a request."""
-    for piece in annotate(transcript, number, view):
-        _show(printer, piece)
 
 
 def show_difference(transcript: Transcript, number: int, view: Sequence[Message], printer: MessagePrinter) -> None:
@@ -229,11 +214,8 @@ def views(path: str, *, as_json: bool) -> None:
     what stood before them had changed, and whether `view` can show all of it. A request is listed if its view left a
     receipt in the log.
     """
-    with open_transcript(path) as transcript:
-        try:
-            book, location = transcript.book, transcript.path
-        except (OSError, ValueError) as error:
-            raise UnusableError(reason(error)) from error
+    with open_transcript(path) as transcript, unusable():
+        book, location = transcript.book, transcript.path
     if as_json:
         rows = [
             {"request": number, **receipt_json(one.receipt), "lacks": book.lacks(one)}
@@ -268,13 +250,8 @@ def _print_requests(book: ReceiptLog, output: Console) -> None:
     """Print the requests of a log, and how many receipts cannot be read."""
     rows = [_cells(number, one.receipt, book.lacks(one)) for number, one in enumerate(book.requests, 1)]
     if len(rows) > _MOST_IN_A_TABLE:  # hundreds of thousands of rows are no table's work
-        widths = [max(map(len, cells)) for cells in zip(_NAMES, *rows, strict=True)]
-        for row in (_NAMES, *rows):
-            cells = (
-                cell.rjust(width) if at in _RIGHT else cell.ljust(width)
-                for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            click.echo("  ".join(cells))
+        for line in aligned(_NAMES, rows, right=_RIGHT):
+            click.echo(line)
     elif rows:
         output.print(table(_NAMES, rows, right=_RIGHT))
     else:
