@@ -4,10 +4,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from amplifier_module_context_persistent.catalogue.database import CatalogueError
 from amplifier_module_context_persistent.cli import terminal
 from amplifier_module_context_persistent.cli.terminal import (
     UnusableError,
-    about,
     ask,
     console,
     counted,
@@ -15,8 +15,10 @@ from amplifier_module_context_persistent.cli.terminal import (
     escaped_body,
     one_line,
     open_transcript,
-    reason,
+    unreadable,
+    unusable,
 )
+from amplifier_module_context_persistent.errors import LogUnreadableError
 
 
 def test_one_line_holds_no_control_character() -> None:
@@ -43,11 +45,29 @@ def test_numbers_are_counted_in_words() -> None:
     assert [counted(number, "entry") for number in (0, 1, 2)] == ["0 entries", "1 entry", "2 entries"]
 
 
-def test_an_error_is_told_with_its_file_and_reason() -> None:
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (FileNotFoundError(2, "No such file", "a\nb"), "a?b: No such file"),
+        (ValueError("x\ny"), "c: x?y"),
+        (LogUnreadableError("cannot be read"), "c: cannot be read"),
+    ],
+)
+def test_an_error_is_told_with_its_file_and_reason(error: Exception, said: str) -> None:
     """The file that it names, or the one that was asked for; never more than one line."""
-    error = FileNotFoundError(2, "No such file", "a\nb")
-    assert (about(error, "c"), reason(error)) == ("a?b", "No such file")
-    assert (about(ValueError("x"), "c"), reason(ValueError("x\ny"))) == ("c", "x?y")
+    with pytest.raises(UnusableError) as told, unusable("c"):
+        raise error
+    assert told.value.message == said
+
+
+def test_an_error_of_the_output_is_none_of_the_session() -> None:
+    """Where something is printed, only errors of the work itself are turned into a line."""
+    with pytest.raises(BrokenPipeError), unreadable("c"):
+        raise BrokenPipeError
+    for error in (LogUnreadableError("gone"), CatalogueError("gone"), ValueError("gone")):
+        with pytest.raises(UnusableError) as told, unreadable():
+            raise error
+        assert told.value.message == "gone"
 
 
 @pytest.mark.parametrize(("answer", "done"), [("y\n", True), ("n\n", False), ("", False)])
