@@ -23,11 +23,11 @@ from ..replay.api import Comparison, Measures
 from ..replay.measures import Prices
 from ..replay.policies import NAMES
 from ..tokens.prices import PriceList
+from .parameters import DEFAULT_BUDGET_TOKENS
 from .progress import progress, stages
 from .session_argument import session_argument, session_name
-from .terminal import UnusableError, ask, console, counted, escaped, one_line, open_transcript, unusable
+from .terminal import UnusableError, ask, console, counted, escaped, one_line, open_transcript, unreadable, unusable
 
-DEFAULT_BUDGET_TOKENS = 200_000
 DEFAULT_POLICIES = ("none", "sliding", "default")
 _HEADS = (
     "cache\nbreaks",
@@ -101,15 +101,16 @@ def compare(
         ask(f"{one_line(svg_path)} exists. Replace it?", yes=yes)
     if model is not None and (base, cached, write) != (None, None, None):
         raise click.UsageError("give either --model or prices")
-    with unusable():
+    with unreadable():
         prices = Prices.of(base=base, cached=cached, write=write) if model is None else _list_prices(model)
         with progress(path) as files:
             transcript = open_transcript(path, files=files)
         with transcript, stages() as tell:
             found = play_all(transcript, policies, budget_tokens=budget, tokenizer=tokenizer, progress=tell)
-        if svg_path is not None:
-            title = f"{session_name(path)}: tokens of each request"
-            series = {one.policy: one.measures.request_tokens for one in found.replayed}
+    if svg_path is not None:
+        title = f"{session_name(path)}: tokens of each request"
+        series = {one.policy: one.measures.request_tokens for one in found.replayed}
+        with unusable(svg_path):
             Path(svg_path).write_text(svg(series, budget, title=one_line(title)), encoding="utf-8")
     if as_json:
         click.echo(json.dumps(_as_json(path, found, prices)))

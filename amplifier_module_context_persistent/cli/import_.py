@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import click
 
@@ -173,19 +173,24 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
         if file.error and file.is_session:
             say(f"  FAILED {file.path}: {one_line(file.error)}")
     sessions = [session for report in reports for session in report.sessions]
-    total = Account()
-    for report in reports:
-        total.lines_by_file.update(report.account.lines_by_file)
-        total.mapped.update(report.account.mapped)
-        total.metadata.update(report.account.metadata)
-        total.not_conversational.update(report.account.not_conversational)
-        total.lost_lines += report.account.lost_lines
+    accounts = [report.account for report in reports]
+    total = Account(
+        lines_by_file=_sum(one.lines_by_file for one in accounts),
+        mapped=_sum(one.mapped for one in accounts),
+        metadata=_sum(one.metadata for one in accounts),
+        not_conversational=_sum(one.not_conversational for one in accounts),
+        lost_lines=sum(one.lost_lines for one in accounts),
+    )
     _show_account(total)
     added = sum(report.added for report in reports)
     did = "would be added" if dry_run else "added"
     say(f"{counted(len(sessions), 'session')}, {counted(added, 'message')} {did}")
     if dry_run:
         say("Nothing was done (--dry-run).")
+
+
+def _sum(counters: Iterable[Counter[str]]) -> Counter[str]:
+    return sum(counters, Counter())
 
 
 def _show_account(account: Account) -> None:

@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import click
+from click.exceptions import Exit
 
 from .. import __version__
 from .exit_codes import INTERRUPTED, NO_READER
@@ -46,39 +49,34 @@ class Commands(click.Group):
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        """Read the arguments, which may import a command."""
-        try:
+        """Read the arguments, which may import a command or print its help."""
+        with _ending():
             return super().make_context(*arguments, **options)
-        except KeyboardInterrupt:
-            raise SystemExit(INTERRUPTED) from None
-        except BrokenPipeError:
-            _let_go_of_output()
-            raise SystemExit(NO_READER) from None
-        except OSError as error:  # the help could not be printed
-            _let_go_of_output()
-            raise _unusable(error) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
+        with _ending():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """Say how a command ends that is interrupted, has no reader any more, or meets what it cannot go on with."""
+    try:
         try:
-            try:
-                return super().invoke(ctx)
-            finally:
-                sys.stdout.flush()
-        except BrokenPipeError:
-            ctx.exit(NO_READER)
-        except KeyboardInterrupt:
-            ctx.exit(INTERRUPTED)
-        except OSError as error:
-            raise _unusable(error) from error
+            yield
         finally:
-            _let_go_of_output()
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise Exit(NO_READER) from None
+    except KeyboardInterrupt:
+        raise Exit(INTERRUPTED) from None
+    except OSError as error:
+        from .terminal import UnusableError, reason
 
-
-def _unusable(error: OSError) -> click.ClickException:
-    from .terminal import UnusableError, reason
-
-    return UnusableError(f"cannot continue: {reason(error)}")
+        raise UnusableError(f"cannot continue: {reason(error)}") from error
+    finally:
+        _let_go_of_output()
 
 
 def _open_what_is_closed() -> None:

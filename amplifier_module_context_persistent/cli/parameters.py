@@ -13,6 +13,9 @@ import click
 from ..transcript.transcript import Turn
 from .terminal import UnusableError
 
+DEFAULT_BUDGET_TOKENS = 200_000
+"""The budget under which policies are played, where none is given."""
+
 _SPAN = re.compile(r"(-?\d{1,15})?(?:(:)(-?\d{1,15})?)?")
 
 Span = tuple[int | None, int | None]

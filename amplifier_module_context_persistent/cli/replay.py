@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
@@ -27,11 +27,11 @@ from ..transcript.source import source_compactions
 from ..transcript.transcript import Progress, Transcript
 from .exit_codes import DONE, FINDINGS
 from .message_printer import MessagePrinter
+from .parameters import DEFAULT_BUDGET_TOKENS
 from .progress import progress, stages
 from .session_argument import session_argument
 from .terminal import UnusableError, columns_of, console, counted, duration, one_line, open_transcript, unreadable
 
-DEFAULT_BUDGET_TOKENS = 200_000
 _LONG_PAUSE_S = 3.0
 _MOST_PAUSE_S = 86_400.0  # longer ones overflow on some systems
 
@@ -201,18 +201,7 @@ def _events(step: Step) -> Iterator[dict[str, Any]]:
     if seen is None:
         return
     if seen.compaction is not None:
-        lost = seen.compaction
-        yield {
-            "event": "compaction",
-            "request": seen.number,
-            "turn": step.turn,
-            "elided": lost.elided,
-            "dropped": lost.dropped,
-            "summarised": lost.summarised,
-            "tokens_before": lost.tokens_before,
-            "tokens_after": lost.tokens_after,
-            "lacking": lost.lacking,
-        }
+        yield {"event": "compaction", "request": seen.number, "turn": step.turn, **asdict(seen.compaction)}
     yield {
         "event": "request",
         "request": seen.number,

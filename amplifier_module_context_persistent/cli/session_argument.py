@@ -20,13 +20,14 @@ from ..messages.metadata import given_id
 from ..paths import project_slug, session_id_of
 from ..transcript.sessions import (
     SessionFile,
+    SessionNameError,
     find_session,
     last_session,
     project_sessions,
     session_files,
 )
 from ..transcript.transcript import Transcript
-from .terminal import UnusableError, one_line, say, unusable
+from .terminal import UnusableError, one_line, reason, say, unusable
 
 R = TypeVar("R")
 
@@ -108,8 +109,11 @@ def path_of(name: str) -> str:
     Raises:
         UnusableError: no session has that name, or more than one; or the database cannot be asked.
     """
-    with unusable(name_for_errors(name)):
+    try:
         return find_path(name)
+    except (SessionNameError, ValueError, OSError) as error:
+        shown = one_line(name_for_errors(name))
+        raise UnusableError(f"{shown}: {reason(error)}" if shown else reason(error)) from error
 
 
 def last_path() -> str:

@@ -25,7 +25,6 @@ from ..transcript.sessions import SessionFile
 from ..transcript.stats import (
     Course,
     Statistics,
-    ToolShare,
     TurnLine,
     UsageReports,
     Views,
@@ -166,7 +165,14 @@ def _show_shares(output: Console, found: Statistics) -> None:
         output,
         ("tool", "calls", "results", "failed", "tokens of results", "took"),
         [
-            (name, f"{tool.calls:,}", f"{tool.results:,}", f"{tool.errors:,}", f"{tool.result_tokens:,}", _took(tool))
+            (
+                name,
+                f"{tool.calls:,}",
+                f"{tool.results:,}",
+                f"{tool.errors:,}",
+                f"{tool.result_tokens:,}",
+                duration(tool.duration_s) if tool.duration_s else "",
+            )
             for name, tool in sorted(found.tools.items(), key=lambda item: -item[1].result_tokens)
         ],
     )
@@ -204,10 +210,6 @@ def _show_slowest(output: Console, found: Statistics) -> None:
         ("slowest at", "tool", "turn", "took"),
         [(f"{call.place:,}", call.tool, f"{call.turn:,}", duration(call.duration_s)) for call in found.slowest],
     )
-
-
-def _took(tool: ToolShare) -> str:
-    return duration(tool.duration_s) if tool.duration_s else ""
 
 
 def _show_plans(output: Console, found: Statistics) -> None:

@@ -145,7 +145,7 @@ def check_tool(tool: str, known: Iterable[str]) -> None:
 
 @contextmanager
 def unusable(name: str = "") -> Iterator[None]:
-    """Turn an error of some work into one line that names the file: the one that the error is about, else this one.
+    """Turn an error of some work into one line; with a name it names a file, this one or another that it is about.
 
     Not around what prints: that has other errors (`unreadable`).
 
@@ -187,7 +187,8 @@ def making(path: str, *, force: bool) -> Iterator[None]:
 
 
 def _unusable(error: Exception, name: str) -> UnusableError:
-    named = one_line(str(getattr(error, "filename", None) or name))
+    found = str(getattr(error, "filename", None) or name)
+    named = one_line(name if found.endswith(name) else found)  # an error has the whole path of what a person named
     return UnusableError(f"{named}: {reason(error)}" if named else reason(error))
 
 

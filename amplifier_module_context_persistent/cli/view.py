@@ -70,7 +70,8 @@ def view(
         wanted, noted, made = found.number, found.noted, transcript.view(number)
         messages = made.messages or ()
         if asked is not None:
-            _print_why(_reasons(transcript, noted, messages, asked), as_json=as_json)
+            reasons = _reasons(transcript, noted, messages, asked)
+            _say(json.dumps({"why": reasons}) if as_json else "\n".join(reasons))
         elif as_json:
             _print_json(wanted, noted, made)
         else:
@@ -113,10 +114,6 @@ def _reasons(transcript: Transcript, noted: Noted, view: Sequence[Message], mess
     index = transcript.reader.index
     is_hidden_now = index.hidden.intersection(index.find_all(ids).values())
     return [*said, "Its turn is hidden now, from the next plan on."] if is_hidden_now else said
-
-
-def _print_why(sentences: Sequence[str], *, as_json: bool) -> None:
-    click.echo(json.dumps({"why": sentences})) if as_json else _say("\n".join(sentences))
 
 
 def verdict(noted: Noted, made: Rebuilt) -> str:

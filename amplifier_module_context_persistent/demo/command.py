@@ -115,12 +115,11 @@ def play(directory: Path, storage: str | None = None) -> PlayedDemo:
     """
     (directory / "home").mkdir()
     (directory / "project").mkdir()
-    where: tuple[Any, ...] = (directory,) if storage is None else (directory, storage)
-    first, killed = play_part("first", *where)
+    first, killed = play_part("first", directory, storage)
     log_path = next(told["log_path"] for told in first if told["event"] == "mounted")
-    stored_at_kill = read_messages(log_path, *where[1:])
-    resumed, _ = play_part("resumed", *where)
-    return PlayedDemo(first, resumed, killed, log_path, stored_at_kill, read_messages(log_path, *where[1:]))
+    stored_at_kill = read_messages(log_path, storage)
+    resumed, _ = play_part("resumed", directory, storage)
+    return PlayedDemo(first, resumed, killed, log_path, stored_at_kill, read_messages(log_path, storage))
 
 
 def read_messages(log_path: str, storage: str | None = None) -> list[Message]:
@@ -295,38 +294,33 @@ def _show(console: Console, played: PlayedDemo, kept: str | None) -> None:
     before = played.acknowledged(resumed=False)
     recovered = played.messages("recovered")
     console.print("A session is killed in the middle of a turn", style="bold")
-    _head(console, "1. What was acknowledged before the kill")
+    console.print("\n1. What was acknowledged before the kill", style="bold")
     _list(console, before)
     console.print(f"   {played.killed} while {INTERRUPTED_TOOL} was at work: one of two calls is answered.")
 
-    _head(console, "2. What a new process recovered from the log")
+    console.print("\n2. What a new process recovered from the log", style="bold")
     lost = sum(_given(message) not in map(_given, recovered) for message in before)
     console.print(f"   {len(recovered)} messages; {lost} of the {len(before)} acknowledged ones lost.")
 
-    _head(console, "3. How the host resumed the session: get_messages, set_messages, get_messages")
+    console.print("\n3. How the host resumed the session: get_messages, set_messages, get_messages", style="bold")
     for told in played.of("ignored", resumed=True):
         missing = told["stored"] - told["handed"]
         console.print(f"   The host's own transcript has {told['handed']} messages: {missing} fewer than the log.")
         console.print(f"   set_messages with them was ignored; get_messages still gives {told['stored']}.")
 
     view = played.messages("view")
-    _head(console, "4. The view that the model gets next")
+    console.print("\n4. The view that the model gets next", style="bold")
     _list(console, view)
     console.print(f"   {'Valid: every call has its result right after it.' if is_valid(view) else 'Invalid!'}")
 
-    _head(console, "5. How the turn went on")
+    console.print("\n5. How the turn went on", style="bold")
     _list(console, played.acknowledged(resumed=True), first=len(recovered) + 1)
 
-    _head(console, "6. Where the log lies")
+    console.print("\n6. Where the log lies", style="bold")
     console.print(f"   {played.log_path}", soft_wrap=True)
     console.print(
         f"   Kept in {kept}" if kept else "   Removed with the demo's directory; --keep leaves it.", soft_wrap=True
     )
-
-
-def _head(console: Console, title: str) -> None:
-    console.print()
-    console.print(title, style="bold")
 
 
 def _list(console: Console, messages: Sequence[Message], *, first: int = 1) -> None:

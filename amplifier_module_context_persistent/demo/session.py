@@ -31,15 +31,6 @@ FIRST_PROMPTS = (
 RESUMED_PROMPT = "You were interrupted. Go on, please."
 ENDLESS_S = 30.0  # the parent kills this process long before; without a parent it ends by itself
 
-MOUNT_PLAN: dict[str, Any] = {
-    "session": {
-        "orchestrator": "loop-scripted",
-        "context": {"module": "context-persistent", "config": {"max_tokens": 50_000}},
-    },
-    "providers": [{"module": "provider-scripted"}],
-    "tools": [{"module": "tools-scripted"}],
-}
-
 Tell = Callable[..., None]
 Stored = dict[str, Any]
 
@@ -108,6 +99,8 @@ class ScriptedTool:
 class ScriptedLoop:
     """An orchestrator: asks the provider, runs the tools that it calls at the same time, stores all of it."""
 
+    name = "scripted"
+
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
 
@@ -156,38 +149,38 @@ class ScriptedLoader(ModuleLoader):  # type: ignore[misc]
 
     async def load(self, module_id: str, *args: Any, **options: Any) -> Callable[[Any], Awaitable[Any]]:
         """Give the mount function of a module."""
-        own = {
-            "loop-scripted": self._mount_loop,
-            "provider-scripted": self._mount_provider,
-            "tools-scripted": self._mount_tools,
-        }
-        if module_id in own:
-            return own[module_id]
-        mount: Callable[[Any], Awaitable[Any]] = await super().load(module_id, *args, **options)
-        return mount
-
-    async def _mount_loop(self, coordinator: Any) -> None:
-        await coordinator.mount("orchestrator", ScriptedLoop(self._tell))
-
-    async def _mount_provider(self, coordinator: Any) -> None:
-        await coordinator.mount("providers", ScriptedProvider(), name=ScriptedProvider.name)
-
-    async def _mount_tools(self, coordinator: Any) -> None:
-        for tool in (
+        tools = [
             ScriptedTool("list_files", "CHANGELOG.md\ntests/"),
             ScriptedTool("read_file", "## 1.4.0 (Heron)\n- [fix] totals are rounded once"),
             ScriptedTool(INTERRUPTED_TOOL, "[12 passed] in 0.21 s", endless=self._endless),
-        ):
-            await coordinator.mount("tools", tool, name=tool.name)
+        ]
+        own: dict[str, tuple[str, list[Any]]] = {
+            "loop-scripted": ("orchestrator", [ScriptedLoop(self._tell)]),
+            "provider-scripted": ("providers", [ScriptedProvider()]),
+            "tools-scripted": ("tools", tools),
+        }
+        if module_id not in own:
+            return await super().load(module_id, *args, **options)  # type: ignore[no-any-return]
+        point, modules = own[module_id]
+
+        async def mount(coordinator: Any) -> None:
+            for module in modules:
+                await coordinator.mount(point, module, name=module.name)
+
+        return mount
 
 
 def mount_plan(storage: str | None) -> dict[str, Any]:
     """What is mounted; with `storage` the log is in that database."""
-    if storage is None:
-        return MOUNT_PLAN
-    context = MOUNT_PLAN["session"]["context"]
-    config = {**context["config"], "storage": storage}
-    return {**MOUNT_PLAN, "session": {**MOUNT_PLAN["session"], "context": {**context, "config": config}}}
+    config = {"max_tokens": 50_000, "storage": storage}
+    return {
+        "session": {
+            "orchestrator": "loop-scripted",
+            "context": {"module": "context-persistent", "config": config},
+        },
+        "providers": [{"module": "provider-scripted"}],
+        "tools": [{"module": "tools-scripted"}],
+    }
 
 
 async def run(directory: Path, tell: Tell, *, resumed: bool, storage: str | None = None) -> None:

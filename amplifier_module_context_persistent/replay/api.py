@@ -131,8 +131,7 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
         if id(noted.live) not in markers:
             markers[id(noted.live)] = marker_of(transcript, noted, index)
         marker, positions = markers[id(noted.live)]
-        upto = positions.of(noted.receipt.upto) if noted.receipt.upto else None
-        total = upto + 1 if upto is not None else 0
+        total = positions.count_to(noted.receipt.upto)
         current = noted.live is index.live
         latest = max(latest, total if current else 0)
         if latest < start:

@@ -228,6 +228,11 @@ class PastPositions:
         """The position of a message, from 0; None where the history did not hold it."""
         return self._known[message_id] if message_id in self._known else self.at(self._index.find(message_id))
 
+    def count_to(self, message_id: str) -> int:
+        """How many messages the history held up to a message; none where it did not hold it."""
+        position = self.of(message_id)
+        return 0 if position is None else position + 1
+
     def at(self, ordinal: int | None) -> int | None:
         """The position of a record."""
         if ordinal is None:
@@ -261,8 +266,7 @@ def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> li
     noted, live = found_request.noted, found_request.noted.live
     marker, positions = marker_of(transcript, noted, found_request.book.index)
     positions.learn(view)
-    upto = positions.of(noted.receipt.upto) if noted.receipt.upto else None
-    marks = marker.mark(view, upto + 1 if upto is not None else 0)
+    marks = marker.mark(view, positions.count_to(noted.receipt.upto))
     calls = CallLookup(transcript.reader)
     found: list[ShownMessage | UnseenRun] = []
     reached = 0

@@ -117,7 +117,7 @@ def read_history(
     reader = _HistoryReader(bodies, blocks, counter, bills)
     start = turns[0].start if turns else 0
     for turn in turns:
-        reader.begin(TurnRow(turn.number, turn.start - start, turn.stop - start))
+        reader.history.turns.append(TurnRow(turn.number, turn.start - start, turn.stop - start))
         for message in transcript.messages(turn.start, turn.stop):
             reader.add(message)
             progress("reading", len(reader.history), turns[-1].stop - start)
@@ -137,9 +137,6 @@ class _HistoryReader:
         self._waiting: dict[str, int] = {}
         self._asking: set[int] = set()
         """The calls to which exit code 1 is an answer."""
-
-    def begin(self, turn: TurnRow) -> None:
-        self.history.turns.append(turn)
 
     def add(self, message: Message) -> None:
         history, position, role = self.history, len(self.history), str(message.get("role"))
@@ -198,12 +195,6 @@ class _HistoryReader:
 def differences(numbers: Sequence[int]) -> list[int]:
     """The first number, and the difference of each one from the one before."""
     return [number - before for before, number in zip([0, *numbers], numbers, strict=False)]
-
-
-def count_states(history: History) -> dict[str, int]:
-    """How many calls were not answered well, by what became of them."""
-    states = [call.state for call in history.calls]
-    return {state: states.count(state) for state in (FAILED, REJECTED, UNANSWERED)}
 
 
 def time_ms(text: str) -> int:

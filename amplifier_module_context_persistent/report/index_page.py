@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from ..log.atomic_file import NewFile
 from .body import visible
-from .shell import moment, page_text, policy_hash
+from .shell import moment, page_text, policy_hash, rendered
 
 INDEX_NAME = "index.html"
 
@@ -72,15 +71,9 @@ def write_index(directory: str | os.PathLike[str]) -> tuple[str, int]:
     lines = reports_in(directory)
     styles = "\n".join(map(page_text, _STYLES))
     policy = f"default-src 'none'; style-src '{policy_hash(styles)}'; base-uri 'none'; form-action 'none'"
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    page = environment.from_string(page_text("index.html")).render(
-        policy=policy,
-        styles=Markup(styles),  # noqa: S704 - ours
-        rows=list(_rows(lines)),
-        total=_sums(lines),
-    )
+    page = rendered("index.html", policy=policy, styles=Markup(styles), rows=list(_rows(lines)), total=_sums(lines))  # noqa: S704 - ours
     with NewFile(Path(directory) / INDEX_NAME, replace=True) as file:
-        file.write(page.encode("utf-8"))
+        file.write(page)
         file.finish()
     return file.path, len(lines)
 

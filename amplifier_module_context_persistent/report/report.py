@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -22,7 +23,7 @@ from ..transcript.source import relatives_of, source_compactions
 from ..transcript.transcript import Progress, Transcript, Turn
 from ..view.plan import IMPORTED
 from .body import Bodies
-from .history import UNANSWERED, BodyBlocks, History, count_states, encode_block, read_history
+from .history import UNANSWERED, BodyBlocks, History, encode_block, read_history
 from .requests import SOME, VIEWS, RequestReader, Requests, supposed_requests
 from .shell import data_blocks, moment, shell
 
@@ -109,23 +110,18 @@ def report(
             file.write(piece)
             size += len(piece)
         file.finish()
-    return _made(file.path, size, history, requests, bodies)
-
-
-def _made(path: str, size: int, history: History, requests: Requests, bodies: Bodies) -> Made:
-    proved = [row["proved"] for row in requests.rows]
     return Made(
-        path,
+        file.path,
         size,
-        len(history.turns),
-        len(history),
-        len(requests.rows) if requests.receipts else 0,
-        proved.count("y"),
-        proved.count("n"),
-        sum(bodies.redacted.values()),
+        session["turns"],
+        session["messages"],
+        session["requests"],
+        session["proved"],
+        session["not_proved"],
+        session["redacted"],
         [position + 1 for position in sorted(bodies.redacted)],
-        dict(bodies.kinds.most_common()),
-        bodies.images_left_out,
+        session["redacted_kinds"],
+        session["images_left_out"],
     )
 
 
@@ -148,9 +144,8 @@ def _session(
 ) -> dict[str, Any]:
     """What the page's head says."""
     times = [time for time in history.times if time]
-    states = count_states(history)
-    header = transcript.header
-    known = header.get("session_id")
+    states = Counter(call.state for call in history.calls)
+    known = transcript.header.get("session_id")
     rows = requests.rows
     return {
         "id": bodies.name(known if isinstance(known, str) and known else Path(transcript.path).stem),

@@ -10,7 +10,7 @@ costs little, and the page can show it in full.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
@@ -19,7 +19,7 @@ import orjson
 
 from ..log.record import Message
 from ..messages.metadata import metadata_of
-from ..replay.visibility import ELIDED, KEPT, Marker, Marks, PastPositions, lost
+from ..replay.visibility import ELIDED, KEPT, Marks, lost, marker_of
 from ..transcript.cost import NOTHING, RequestBill
 from ..transcript.transcript import Progress, Transcript
 from ..transcript.view_rebuild import Noted, Rebuilder, Rebuilt
@@ -125,9 +125,10 @@ class RequestReader:
         self._bodies = bodies
         self._as_seen = AsSeen(bodies, self._found.texts)
         self._histories: dict[int, _PastHistory] = {}
-        self._current: tuple[object, Marks, int] | None = None
-        """Of the epoch at hand: its key, its first marks, its number."""
+        self._epoch: tuple[Marks, int] | None = None
+        """Of the epoch of the request before: its first marks, its number."""
         self._before: tuple[object, Marks] | None = None
+        """Of the request before: its history and its plan, and what it showed."""
 
     def read(self, views: str, billed: Mapping[int, RequestBill], progress: Progress) -> Requests:
         """Read them all.
@@ -142,7 +143,7 @@ class RequestReader:
         latest = 0
         for number, one in enumerate(noted, 1):
             past = self._history(one)
-            total = past.total(one.receipt.upto)
+            total = past.positions.count_to(one.receipt.upto)
             latest = max(latest, total if one.live is self._index.live else 0)
             if not self._start <= latest <= self._stop:
                 continue
@@ -165,8 +166,11 @@ class RequestReader:
     def _show(self, row: dict[str, Any], noted: Noted, past: _PastHistory, total: int, made: Rebuilt | None) -> None:
         """Fill in what a request saw, and note the compaction before it."""
         key = (id(noted.live), noted.receipt.plan)
-        epoch = self._current if self._current is not None and self._current[0] == key else None
-        marks = _grown(epoch[1], total) if epoch else None
+        before, epoch = self._before, self._epoch
+        is_new = before is None or before[0] != key
+        if is_new:
+            epoch = None
+        marks = _grown(epoch[0], total) if epoch else None
         if made is not None:
             row["proved"] = _PROVED if made.proved else _NOT_PROVED
             if not made.proved:
@@ -176,21 +180,23 @@ class RequestReader:
                 actual = past.marker.mark(made.messages, total)
                 row["inserted"] = actual.inserted
                 if marks is None or marks.runs() != actual.runs():
-                    epoch = key, actual, self._begin(noted, past, actual, made.messages)
+                    epoch = actual, self._begin(noted, past, actual, made.messages)
                     marks = actual
-        if noted.receipt.plan and (self._before is None or self._before[0] != key):
+        if noted.receipt.plan and is_new:
             compaction = self._compaction(row, noted)
-            if compaction is not None and self._before is not None and marks is not None and made is not None:
-                taken = lost(self._before[1], marks, made.messages or (), past.marker)
+            if compaction is not None and before is not None and marks is not None and made is not None:
+                taken = lost(before[1], marks, made.messages or (), past.marker)
                 for name in ("elided", "dropped", "summarised", "lacking"):
                     compaction["newly_" + name] = getattr(taken, name) if taken else 0
-        self._current = epoch
-        self._before = (key, marks) if marks is not None else (key, Marks(0))
-        row["epoch"] = epoch[2] if epoch else -1
+        self._epoch, self._before = epoch, (key, marks or Marks(0))
+        row["epoch"] = epoch[1] if epoch else -1
 
     def _begin(self, noted: Noted, past: _PastHistory, marks: Marks, view: Sequence[Message]) -> int:
-        seen = self._as_seen.read(view, marks, past.place_of, past.messages_at)
-        fields = {"runs": past.page_runs(marks), "plan": noted.receipt.plan, **seen_json(seen, past.page_place)}
+        seen = self._as_seen.read(view, marks, past.positions.of, past.marker.messages_at)
+        at = past.page_place  # where messages stand on the page, of which some are not there
+        cuts = {str(here): cut for position, cut in seen.cuts.items() if (here := at(position)) is not None}
+        inserted = [[here, *what] for position, *what in seen.inserted if (here := at(position)) is not None]
+        fields = {"runs": past.page_runs(marks), "plan": noted.receipt.plan, "cuts": cuts, "inserted": inserted}
         self._found.epochs.append(orjson.Fragment(orjson.dumps(fields)))  # a tenth of the memory, and there may be many
         return len(self._found.epochs) - 1
 
@@ -220,24 +226,13 @@ class _PastHistory:
     """A history as it was, and where its messages stand on the page."""
 
     def __init__(self, transcript: Transcript, noted: Noted, start: int, stop: int) -> None:
-        self._reader, self._index = transcript.reader, transcript.book.index
-        self._live, self._start, self._stop = noted.live, start, stop
-        self.positions = PastPositions(noted.live, self._index)
+        self._start, self._stop = start, stop
+        index = transcript.book.index
+        self.marker, self.positions = marker_of(transcript, noted, index)
         self._page: dict[int, int] | None = None
-        if noted.live is not self._index.live:
-            now = {ordinal: position for position, ordinal in enumerate(self._index.live)}
+        if noted.live is not index.live:
+            now = {ordinal: position for position, ordinal in enumerate(index.live)}
             self._page = {position: now[ordinal] for position, ordinal in enumerate(noted.live) if ordinal in now}
-        self.marker = Marker(self.place_of, self.messages_at)
-
-    def place_of(self, message_id: str) -> int | None:
-        return self.positions.of(message_id)
-
-    def messages_at(self, positions: Sequence[int]) -> list[Message]:
-        return list(self._reader.read([self._live[position] for position in positions]))
-
-    def total(self, upto: str) -> int:
-        position = self.place_of(upto) if upto else None
-        return 0 if position is None else position + 1
 
     def page_place(self, position: int) -> int | None:
         """Where a message stands on the page; None where it is not there."""
@@ -322,7 +317,7 @@ class AsSeen:
         view: Sequence[Message],
         marks: Marks,
         place_of: Callable[[str], int | None],
-        originals: Callable[[Sequence[int]], Sequence[Message]],
+        originals: Callable[[Sequence[int]], Iterable[Message]],
     ) -> ViewTexts:
         """Tell what a view says otherwise, by positions in its history."""
         seen, changed = ViewTexts(), {}
@@ -390,14 +385,3 @@ def _shared(most: int, is_shared: Callable[[int], bool]) -> int:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if is_shared(middle) else (low, middle - 1)
     return low
-
-
-def seen_json(seen: ViewTexts, page_place: Mapping[int, int] | Callable[[int], int | None]) -> dict[str, Any]:
-    """For the page, whose positions are others."""
-    at = page_place.get if isinstance(page_place, Mapping) else page_place
-    return {
-        "cuts": {str(here): cut for position, cut in seen.cuts.items() if (here := at(position)) is not None},
-        "inserted": [
-            [here, role, text] for position, role, text in seen.inserted if (here := at(position)) is not None
-        ],
-    }

@@ -49,10 +49,13 @@ def shell(**fields: Any) -> bytes:
         f"default-src 'none'; script-src '{policy_hash(script)}'; style-src '{policy_hash(styles)}'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
+    return rendered("report.html", policy=policy, script=Markup(script), styles=Markup(styles), **fields)  # noqa: S704 - ours
+
+
+def rendered(name: str, **fields: Any) -> bytes:
+    """Fill in a template of `page/`; fields that are not `Markup` are escaped."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(page_text("report.html"))
-    page = template.render(policy=policy, script=Markup(script), styles=Markup(styles), **fields)  # noqa: S704 - ours
-    return page.encode("utf-8")
+    return environment.from_string(page_text(name)).render(fields).encode("utf-8")
 
 
 def data_blocks(head: bytes, bodies: Iterable[bytes]) -> Iterator[bytes]:

@@ -147,7 +147,7 @@ class _Session:
         Raises:
             CompactError: there is none.
         """
-        if not transcript.has_requests():
+        if not transcript.requests():
             raise CompactError("no view was requested, or `receipts` is off: nothing tells for what to compact")
         receipt = transcript.request(-1).noted.receipt
         rendered, budget = config_of(receipt), budget_tokens or receipt.budget_tokens

@@ -149,11 +149,11 @@ def invoke_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, meddle: Any, *o
     """Run the command, and meddle with the log between the two processes."""
     really = demo_module.play_part
 
-    def between(part: str, directory: Path) -> Any:
+    def between(part: str, directory: Path, storage: str | None) -> Any:
         if part == "resumed":
             (log,) = directory.rglob("context-messages.jsonl")
             meddle(log)
-        return really(part, directory)
+        return really(part, directory, storage)
 
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(demo_module.tempfile, "tempdir", str(tmp_path))

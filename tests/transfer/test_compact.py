@@ -54,6 +54,12 @@ async def test_it_makes_the_plan_that_the_session_would_make(tmp_path: Path) -> 
     assert_sound(path)
 
 
+def test_a_log_whose_receipts_cannot_be_read_is_refused() -> None:
+    """As one without receipts is."""
+    with pytest.raises(CompactError, match="nothing tells for what to compact"):
+        compacted(Path("fixtures/every-kind.jsonl"), dry_run=True)
+
+
 async def test_running_sessions_follow_and_go_back(tmp_path: Path) -> None:
     """After the undo the view begins with the bytes that it had under the plan before."""
     path = tmp_path / "log"
