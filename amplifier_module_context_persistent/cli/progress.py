@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from time import monotonic
 
 from rich.console import Console
@@ -37,6 +38,10 @@ class WatchedFiles(FileSystem):
         self._bar.advance(self._task, len(block))
         return block
 
+    def finish(self) -> None:
+        """Begin no bar any more; what is read from now on is printed at once."""
+        self._late_s = inf
+
 
 @contextmanager
 def progress(*paths: str, title: str = "reading", passes: int = 1) -> Iterator[FileSystem]:
@@ -50,9 +55,11 @@ def progress(*paths: str, title: str = "reading", passes: int = 1) -> Iterator[F
     bar = Progress(*columns, console=screen, transient=True, redirect_stdout=False, redirect_stderr=False)
     if size >= LONG_BYTES:
         bar.start()
+    files = WatchedFiles(bar, bar.add_task(title, total=size * passes))
     try:
-        yield WatchedFiles(bar, bar.add_task(title, total=size * passes))
+        yield files
     finally:
+        files.finish()
         if bar.live.is_started:
             bar.stop()
 

@@ -62,6 +62,20 @@ def test_nothing_is_shown_for_a_short_log(tmp_path: Path, monkeypatch: pytest.Mo
     assert errors.getvalue() == ""
 
 
+def test_no_bar_begins_once_the_log_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that goes on to print reads through the same files, however late it is."""
+    errors = Terminal()
+    monkeypatch.setattr(sys, "stderr", errors)
+    monkeypatch.setenv("TERM", "xterm")
+    path = str(write(tmp_path / "log.jsonl"))
+    with progress(path) as files:
+        transcript = Transcript(path, files=files)
+    monkeypatch.setattr(module, "monotonic", lambda: 1e12)
+    with transcript:
+        assert len(list(transcript.messages())) == 7
+    assert errors.getvalue() == ""
+
+
 @pytest.mark.parametrize(
     "arguments", [["show"], ["tail"], ["search", "total"], ["verify"], ["stats"], ["list"]], ids=lambda one: one[0]
 )
