@@ -110,8 +110,12 @@ def report(
             file.write(piece)
             size += len(piece)
         file.finish()
+    return _made(file.path, size, session, bodies)
+
+
+def _made(path: str, size: int, session: dict[str, Any], bodies: Bodies) -> Made:
     return Made(
-        file.path,
+        path,
         size,
         session["turns"],
         session["messages"],
