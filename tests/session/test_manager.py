@@ -9,7 +9,6 @@ import gc
 import inspect
 import random
 import threading
-import time
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from amplifier_module_context_persistent import (
 from amplifier_module_context_persistent.log.base import Outcome, Prepare
 from amplifier_module_context_persistent.view.entry import Entry
 from tests.support.checker import assert_valid
+from tests.support.growth import gap_and_duration_s
 from tests.support.messages import Message, fill, spoil, user
 from tests.support.resumed_sessions import (
     bytes_of,
@@ -223,28 +223,6 @@ async def test_a_caller_that_changes_what_it_holds_changes_nothing(path: Path, k
     for held in (given_messages, history, view):
         spoil(held)
     assert bytes_of([await manager.get_messages(), await manager.get_messages_for_request()]) == expected
-
-
-async def gap_and_duration_s(work: Coroutine[Any, Any, Any]) -> tuple[float, float]:
-    """How long the loop's other tasks had to wait at worst while something was awaited, and how long that took."""
-    gaps, done = [0.0], asyncio.Event()
-
-    async def tick() -> None:
-        last = time.perf_counter()
-        while not done.is_set():
-            await asyncio.sleep(0.002)
-            now = time.perf_counter()
-            gaps.append(now - last)
-            last = now
-
-    ticker = asyncio.create_task(tick())
-    await asyncio.sleep(0.02)
-    started = time.perf_counter()
-    await work
-    duration = time.perf_counter() - started
-    done.set()
-    await ticker
-    return max(gaps), duration
 
 
 async def test_a_large_history_does_not_block_the_event_loop(path: Path) -> None:

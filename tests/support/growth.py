@@ -1,7 +1,9 @@
-"""How the time that some work takes grows with its text."""
+"""What something costs: how its time grows with what it is given, and how long it holds up an event loop."""
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 
 def assert_grows_with_the_text(work: Callable[[str], object], text: str) -> None:
@@ -13,3 +15,25 @@ def assert_grows_with_the_text(work: Callable[[str], object], text: str) -> None
         return time.process_time() - begin
 
     assert min(seconds(text) for _ in range(2)) < 10 * max(0.05, *(seconds(text[: len(text) // 4]) for _ in range(2)))
+
+
+async def gap_and_duration_s(work: Coroutine[Any, Any, Any]) -> tuple[float, float]:
+    """How long the loop's other tasks had to wait at worst while something was awaited, and how long that took."""
+    gaps, done = [0.0], asyncio.Event()
+
+    async def tick() -> None:
+        last = time.perf_counter()
+        while not done.is_set():
+            await asyncio.sleep(0.002)
+            now = time.perf_counter()
+            gaps.append(now - last)
+            last = now
+
+    ticker = asyncio.create_task(tick())
+    await asyncio.sleep(0.02)
+    started = time.perf_counter()
+    await work
+    duration = time.perf_counter() - started
+    done.set()
+    await ticker
+    return max(gaps), duration
