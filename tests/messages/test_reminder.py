@@ -13,7 +13,7 @@ from amplifier_module_context_persistent import InMemoryContextManager, Persiste
 from amplifier_module_context_persistent.messages.metadata import as_reminder
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support.checker import assert_valid
-from tests.support.messages import CALLS, Message, fill, result, user
+from tests.support.messages import CALLS, Message, fill, result, set_prompt, user
 from tests.support.recorded_sessions import Recorded, controls
 from tests.support.view_properties import goes_on
 
@@ -126,10 +126,7 @@ async def test_the_head_text_and_what_gives_way_to_it_are_as_ever() -> None:
     """A factory's text heads the view as system text; stored system messages but a hook's are left out."""
     manager = await manager_with(user("hello"), system("late"), system("from a hook", source="hook"))
 
-    async def factory() -> str:
-        return "head"
-
-    await manager.set_system_prompt_factory(factory)
+    await set_prompt(manager, "head")
     view = await manager.get_messages_for_request()
     assert said(view) == [("system", "head"), ("user", "hello"), wrapped("from a hook")]
 

@@ -23,7 +23,7 @@ from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.fork import rewind_session
 from amplifier_module_context_persistent.view.plan import kept_ordinals
 from tests.support.logs import append_bodies
-from tests.support.messages import fill
+from tests.support.messages import fill, set_prompt
 from tests.support.native_providers import ClaudeModule, Message, NativeModule, OpenAIModule
 from tests.support.native_sessions import Events, play
 from tests.support.purges import purged, redact
@@ -357,12 +357,8 @@ async def test_the_part_that_an_item_stands_for_is_recalled(tmp_path: Path) -> N
 
 async def test_every_item_is_asked_for_as_the_conversation_is(tmp_path: Path, provider: ClaudeModule) -> None:
     """With the current system prompt and the earlier item, without what the running turn adds (context-managed)."""
-
-    async def prompt() -> str:
-        return "current system"
-
     async with opened(tmp_path / "s.jsonl") as manager:
-        await manager.set_system_prompt_factory(prompt)
+        await set_prompt(manager, "current system")
         await until_item(manager, provider)
         while len(provider.compacted) < 3:
             await turn(manager, provider)

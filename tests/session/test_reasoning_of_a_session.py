@@ -67,18 +67,13 @@ async def test_reasoning_lasts_while_the_session_only_grows(session: Thinking, t
 
 async def test_another_system_prompt_ends_it_and_the_old_one_brings_it_back(session: Thinking) -> None:
     """The views are proved in any case."""
-    texts = ["Be brief."]
-
-    async def factory() -> str:
-        return texts[-1]
-
-    await session.manager.set_system_prompt_factory(factory)
+    await session.head("Be brief.")
     await session.turn(0)
-    texts.append("Be long.")
+    await session.head("Be long.")
     await session.turn(1)
     await session.add(user("And?"))
     assert thoughts(await session.view(None, NEWER)) == [1]
-    texts.append("Be brief.")
+    await session.head("Be brief.")
     assert thoughts(await session.view(None, NEWER)) == [0]
 
 

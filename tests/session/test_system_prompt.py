@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from tests.support.messages import Message, fill, user
+from tests.support.messages import Message, fill, set_prompt, user
 from tests.support.real_sessions import Host
 
 pytestmark = pytest.mark.usefixtures("each_log")
@@ -28,11 +28,7 @@ class Sessions:
         async with PersistentContextManager(coordinator=self.host, tokenizer="estimate", **options) as manager:
             await fill(manager, messages)
             if prompt is not None:
-
-                async def factory() -> str:
-                    return prompt
-
-                await manager.set_system_prompt_factory(factory)
+                await set_prompt(manager, prompt)
             view = await manager.get_messages_for_request()
             assert await manager.get_messages_for_request() == view
             return view

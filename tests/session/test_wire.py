@@ -19,7 +19,7 @@ from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.answers import provider
 from tests.support.checker import assert_valid, check_view
 from tests.support.logs import STAMP, append_bodies
-from tests.support.messages import Message, fill, user
+from tests.support.messages import Message, fill, set_prompt, user
 from tests.support.recorded_sessions import Recorded, assert_proved, controls
 from tests.support.request_checker import limit_violations, wire_violations
 from tests.support.view_properties import examples
@@ -144,11 +144,7 @@ async def test_four_cache_marks_stay() -> None:
 async def test_system_text_of_a_factory_is_text() -> None:
     """Half a surrogate pair in it would stop every request."""
     async with InMemoryContextManager() as manager:
-
-        async def factory() -> str:
-            return "Rule \ud800."
-
-        await manager.set_system_prompt_factory(factory)
+        await set_prompt(manager, "Rule \ud800.")
         await manager.add_message(user("go"))
         view = await manager.get_messages_for_request()
     assert view[0]["content"] == "Rule \ufffd."

@@ -96,3 +96,12 @@ def spoil(value: Any) -> None:
         for item in value:
             spoil(item)
         value.append("spoilt")
+
+
+async def set_prompt(manager: PersistentContextManager, text: str) -> None:
+    """Let a session's system prompt be a text."""
+
+    async def factory() -> str:
+        return text
+
+    await manager.set_system_prompt_factory(factory)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager
-from tests.support.messages import Message
+from tests.support.messages import Message, set_prompt
 from tests.support.real_sessions import Host
 
 Manager = PersistentContextManager
@@ -64,10 +64,7 @@ class Session:
     async def head(self, text: str) -> None:
         self.head_text = text
 
-        async def factory() -> str:
-            return text
-
-        await self.manager.set_system_prompt_factory(factory)
+        await set_prompt(self.manager, text)
 
     async def add(self, *messages: Message) -> None:
         for message in messages:

@@ -13,7 +13,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.transcript.view_rebuild import Rebuilt, read_receipts, rebuild
 from fixtures.generate import generate_session
-from tests.support.messages import Message
+from tests.support.messages import Message, set_prompt
 
 
 def controls(path: Path, kind: str) -> list[Message]:
@@ -56,10 +56,7 @@ class Recorded:
         return self.views[-1]
 
     async def head(self, text: str) -> None:
-        async def factory() -> str:
-            return text
-
-        await self.manager.set_system_prompt_factory(factory)
+        await set_prompt(self.manager, text)
 
     async def restart(self) -> None:
         await self.manager.close()

@@ -11,6 +11,7 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter, 
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from tests.support.commands import run
 from tests.support.counted_sessions import MESSAGES, collected, counted_session
+from tests.support.messages import set_prompt
 
 
 @pytest.fixture
@@ -52,17 +53,13 @@ async def test_plans_and_reports_are_listed(path):
 async def test_receipts_tell_what_a_cache_could_hold(tmp_path):
     """A view that follows the same plan holds the one before it; one after another head text begins anew."""
     manager = PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate")
-    head = "first"
 
-    async def factory() -> str:
-        return head
-
-    await manager.set_system_prompt_factory(factory)
+    await set_prompt(manager, "first")
     for number in range(3):
         await manager.add_message({"role": "user", "content": f"question {number}"})
         await manager.get_messages_for_request()
         if number == 1:
-            head = "second"
+            await set_prompt(manager, "second")
     await manager.close()
     first, second, third = (receipt.receipt.tokens for receipt in Transcript(tmp_path / "log.jsonl").requests())
     views = collected(tmp_path / "log.jsonl").views
