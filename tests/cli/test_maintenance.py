@@ -147,8 +147,7 @@ def test_text_for_a_pipe_is_plain_and_no_line_is_broken(log: str) -> None:
     lines = content_of(log).splitlines(keepends=True)
     write_file(log, b"".join([*lines[:2], b"no json\n", b'{"a":1}\n', b"\0" * 900 + b"\n", b"\n", *lines[3:], b"torn"]))
     done = subprocess.run([COMMAND, "verify", log], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
-    assert done.stderr == ""
+    assert (done.returncode, done.stderr) == (1, "")
     assert "\x1b" not in done.stdout
     assert "    run repair, or let the next append do the same: it is saved aside, then cut\n" in done.stdout
     os.rename(log, long := "a-long-name-" * 10 + "log.jsonl")

@@ -81,8 +81,7 @@ def test_matches_are_shown_with_their_lines() -> None:
 def test_sessions_are_named_where_there_are_several() -> None:
     """Each before what was found in it."""
     lines = run("search", "total").output.splitlines()
-    assert lines[0] == "short"
-    assert lines[4] == "talk"
+    assert (lines[0], lines[4]) == ("short", "talk")
     assert [line for line in lines if not line.startswith((" ", "["))] == ["short", "", "talk", ""]
     assert max(map(len, lines)) <= 80
 

@@ -120,8 +120,7 @@ async def test_only_the_live_history_is_shown(tmp_path: Path) -> None:
     await manager.add_message({"role": "user", "content": "before"})
     await manager.clear()
     done = run("show", tmp_path / "log.jsonl")
-    assert done.stdout == ""
-    assert done.stderr == "no messages; a clear or a reset hides 1\n"
+    assert (done.stdout, done.stderr) == ("", "no messages; a clear or a reset hides 1\n")
     await manager.add_message({"role": "user", "content": "after"})
     await manager.close()
     assert "before" not in run("show", tmp_path / "log.jsonl").output

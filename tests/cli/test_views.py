@@ -99,8 +99,7 @@ async def test_what_views_lack_of_reasoning_is_said(tmp_path: Path) -> None:
         ]
         append_bodies(log, message, *receipts)
     said = [row.split()[-2:] for row in run("views", tmp_path / "log.jsonl").output.splitlines()[1:]]
-    assert said[0] == ["valid", "yes"]
-    assert said[1] == ["out", "yes"]
+    assert (said[0], said[1]) == (["valid", "yes"], ["out", "yes"])
     told = "3 answers without reasoning, as what stood before it had changed"
     assert told in run("view", tmp_path / "log.jsonl", "--request", "2", code=1).output
     assert told in " ".join(

@@ -63,9 +63,7 @@ LONG = "u:10 " + "t:100 " * 30 + "u:10 a:10"
 def test_a_plan_goes_down_to_the_target_in_one_pass() -> None:
     """It says what it did, and its view is as large as it says."""
     made = plan(LONG, 2_000)
-    assert made.plan.budget_tokens == 2_000
-    assert made.plan.target_tokens == 1_000
-    assert made.plan.tokens_before == 3_030
+    assert (made.plan.budget_tokens, made.plan.target_tokens, made.plan.tokens_before) == (2_000, 1_000, 3_030)
     assert made.plan.tokens_after == made.arrangement.tokens <= 1_000 + 40
     assert made.plan.step == 3
     assert made.plan.dropped == len(history(LONG)) - len(made.plan.keep)

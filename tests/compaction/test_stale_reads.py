@@ -75,8 +75,7 @@ def test_a_pinned_read_keeps_its_edit() -> None:
     made = draft_of(history(pinned=True), 100)
     made.drop(1)
     look(made)
-    assert made.kept == [True, True, True]
-    assert made.cuts == {}
+    assert (made.kept, made.cuts) == ([True, True, True], {})
 
 
 PUT_IN = "first_line = compute()\nput_in_later = 3\nsecond_line = compute()"

@@ -148,8 +148,7 @@ def test_every_kind_of_control_record_is_known_and_counted() -> None:
     assert index.plan["id"] == "p"
     assert index.usage["p", "m"]["actual_tokens"] == 5
     assert set(index.usage) == {("p", "m"), ("p", "other")}
-    assert index.heads == {"h"}
-    assert index.pins == {2}
+    assert (index.heads, index.pins) == ({"h"}, {2})
     assert index.control_counts == {
         "header": 1, "plan": 2, "usage": 3, "system": 1, "pin": 3, "of a later version": 1,
     }  # fmt: skip

@@ -218,8 +218,7 @@ def test_every_form_is_read_apart(usage: dict[str, Any], expected: tuple[int, in
     for message in ({"metadata": {"usage": usage, "model": "m"}}, {"usage": usage, "model": "m"}):
         found = usage_of_message(message)
         assert (found.uncached, found.cached, found.written, found.output) == expected
-        assert found.input_tokens == sum(expected[:3])
-        assert found.model == "m"
+        assert (found.input_tokens, found.model) == (sum(expected[:3]), "m")
 
 
 @pytest.mark.parametrize(

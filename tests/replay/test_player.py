@@ -76,9 +76,7 @@ def test_oversized_and_refused_views_are_counted():
     """A view over the budget is over it, and None is a refusal."""
     messages = [user("one"), call("1", x="1"), result("1", "r1"), call("2", x="2"), result("2", "r2"), call("3", x="3")]
     measures, _ = played(messages, lambda m: [m[:1], [m[0], m[2]], None], budget=8)
-    assert measures.over == 1
-    assert measures.refused == 1
-    assert measures.requests == 3
+    assert (measures.over, measures.refused, measures.requests) == (1, 1, 3)
 
 
 def test_evidence_in_original_and_in_inserted_text_are_told_apart():

@@ -138,8 +138,7 @@ async def test_a_history_that_was_cleared_is_told_apart(tmp_path):
     await session.converse(messages[40:])
     await session.manager.close()
     made, page = page_of(path)
-    assert made.messages == 40
-    assert made.views_not_proved == 0
+    assert (made.messages, made.views_not_proved) == (40, 0)
     columns = page.head["requests"]["columns"]
     assert columns["place"][0] == 0
     assert fates(page, 0) == []

@@ -122,8 +122,7 @@ class Steady(GeneratedSession):
     async def end(self) -> None:
         for process in self.processes:
             await process.session.cleanup()
-        assert self.service.refusals == []
-        assert self.service.dropped == []
+        assert (self.service.refusals, self.service.dropped) == ([], [])
         assert find_invalid(self.service.exchanges, self.service.bound_requests) == []
         assert self.outcome.faults == []
 

@@ -22,8 +22,7 @@ async def test_a_session_is_counted(tmp_path: Path) -> None:
     path = await counted_session(tmp_path / "log.jsonl")
     seen = look_at(session(path), EstimateCounter(), held=set())
     assert (seen.messages, seen.hidden, seen.damage, seen.open_calls, seen.error) == (len(MESSAGES), 0, 0, 0, "")
-    assert seen.tokens == collected(path).total.tokens
-    assert seen.size_bytes == path.stat().st_size
+    assert (seen.tokens, seen.size_bytes) == (collected(path).total.tokens, path.stat().st_size)
     assert seen.first_line == next(m["content"] for m in MESSAGES if m["role"] == "user").split("\n")[0]
     assert seen.state == "sound"
     assert seen.to_json()["tokens"] == seen.tokens

@@ -55,8 +55,7 @@ RECORD = Plan("p", "m2", ("m1", "m2"), cuts={"m1": Cut(3, 4)}).to_record([("m1",
 
 def test_the_record_holds_runs() -> None:
     """What is kept takes two ids a run, whatever its length."""
-    assert RECORD["keep"] == [["m1", "m2"]]
-    assert RECORD["cuts"] == {"m1": [3, 4]}
+    assert (RECORD["keep"], RECORD["cuts"]) == ([["m1", "m2"]], {"m1": [3, 4]})
 
 
 def test_closed_calls_are_named_in_order() -> None:
