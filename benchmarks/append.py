@@ -135,7 +135,7 @@ async def written(directory: str) -> Comparison:
             "append without sync",
             ("append, write", append),
             ("mkdir, open, json.dumps, write, close", older),
-            limit=1.0,
+            limit=1.3,
         )
     finally:
         await manager.close()

@@ -19,8 +19,8 @@ from click.testing import CliRunner
 from amplifier_module_context_persistent.catalogue.database import NAME
 from amplifier_module_context_persistent.cli import main as command
 from amplifier_module_context_persistent.log.record import encode_message, seal
+from amplifier_module_context_persistent.transcript.find_session import session_files
 from amplifier_module_context_persistent.transcript.search import searched_text
-from amplifier_module_context_persistent.transcript.sessions import session_files
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from fixtures.generate import generate_session
 

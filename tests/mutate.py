@@ -52,7 +52,7 @@ _OF_PLANS = [
     "compaction/test_choose.py",
     "compaction/test_promises.py",
     "compaction/test_strategies.py",
-    "compaction/test_insertions.py",
+    "compaction/test_inserted_text.py",
     "compaction/test_view_promises.py",
 ]
 _OF_VIEWS = [

@@ -8,8 +8,8 @@ import pytest
 from tests.support.places import ROOT
 
 PACKAGE = "amplifier_module_context_persistent"
-MOST_STATEMENTS = {PACKAGE: 22_689, "tests": 30_105}
-MOST_FILES = {PACKAGE: 264, "tests": 369}
+MOST_STATEMENTS = {PACKAGE: 22_578, "tests": 29_073}
+MOST_FILES = {PACKAGE: 262, "tests": 369}
 
 
 def statements_in(source: Path) -> int:

@@ -20,8 +20,8 @@ from ..log.location import stored_name
 from ..maintenance.open_files import held_for_writing
 from ..paths import LOG_NAME, project_slug
 from ..tokens.counter import open_counter
+from ..transcript.find_session import SessionFile, session_files
 from ..transcript.overview import Overview, look_at
-from ..transcript.sessions import SessionFile, session_files
 from ..transfer.delete import Deletion, delete_session, plan_deletion, with_sub_agents
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .list_ import age, scaled, sessions_of

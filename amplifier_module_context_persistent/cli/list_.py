@@ -25,8 +25,8 @@ from ..errors import LogError, RecallError
 from ..log.open import file_reader
 from ..maintenance.open_files import held_for_writing
 from ..tokens.counter import open_counter
+from ..transcript.find_session import SessionFile, files_in, sessions_above, where_else
 from ..transcript.overview import Overview, SessionGlances, look_at
-from ..transcript.sessions import SessionFile, files_in, sessions_above, where_else
 from ..transcript.transcript import Transcript
 from .parameters import Since
 from .progress import progress

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..log.filesystem import FileSystem
 from ..tokens.counter import TokenCounter
-from ..transcript.sessions import SessionFile
+from ..transcript.find_session import SessionFile
 from ..transcript.totals import GatheredFigures, gathered
 from .progress import progress
 from .terminal import counted, one_line, unreadable

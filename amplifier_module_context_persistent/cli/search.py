@@ -24,9 +24,9 @@ from ..messages.metadata import metadata_of, timestamp_of
 from ..search.pattern import Pattern, regex_pattern, text_pattern
 from ..search.words import AllWords, words_pattern
 from ..tokens.counter import open_counter
+from ..transcript.find_session import SessionFile
 from ..transcript.overview import Overview, SessionGlances, look_at
 from ..transcript.search import FoundLine, HiddenText, search
-from ..transcript.sessions import SessionFile
 from ..transcript.transcript import Placed
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .message_printer import head_of

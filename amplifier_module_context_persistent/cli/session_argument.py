@@ -18,7 +18,7 @@ from ..log.location import STORAGE_VARIABLE, parse_location, split_location, sto
 from ..log.open import shown as shown_location
 from ..messages.metadata import given_id
 from ..paths import project_slug, session_id_of
-from ..transcript.sessions import (
+from ..transcript.find_session import (
     SessionFile,
     SessionNameError,
     find_session,

@@ -18,7 +18,7 @@ from ..messages.message import result_id_of
 from ..messages.outcome import ANSWERED, outcome_of
 from ..tokens.counter import open_counter
 from ..tokens.on_demand import named_counter
-from ..transcript.sessions import SessionFile
+from ..transcript.find_session import SessionFile
 from ..transcript.source import relatives_of, source_compactions
 from ..transcript.stats import TurnLine, outline
 from ..transcript.transcript import Placed, Transcript, Turn

@@ -21,7 +21,7 @@ from ..tokens.counter import TokenCounter
 from ..tokens.on_demand import named_counter
 from ..tokens.prices import PRICES_AS_OF, PriceList
 from ..transcript.cost import Cost, cost_of, costs_by_turn
-from ..transcript.sessions import SessionFile
+from ..transcript.find_session import SessionFile
 from ..transcript.stats import (
     Course,
     Statistics,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from .draft import Draft
-from .insertions import SHARE
+from .inserted_text import SHARE
 from .promises import Bounds, Stage
 
 LEAST_MARKERS = 600  # tokens that the markers of gaps may come to; in small views a quarter of the target at most

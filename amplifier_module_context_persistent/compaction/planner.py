@@ -23,7 +23,7 @@ from .consequences import close_turn, leave_nobody_unanswered, markers_room, mer
 from .draft import Draft
 from .floor import floor, own_tokens, pinned
 from .forms import SHORTENING, Forms
-from .insertions import Gone, cost_of, what_is_gone, write_inserted
+from .inserted_text import Gone, cost_of, what_is_gone, write_inserted
 from .losses import SEALED_SHARE, Largest, Least, Loss
 from .plan_request import PlanRequest
 from .promises import Bounds, Stage, newest_groups

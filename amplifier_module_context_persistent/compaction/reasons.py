@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..config import Config
-from ..messages.identifiers import terms_of
 from ..messages.message import Message
+from ..messages.terms import terms_of
 from ..view.entry import Entry, classify
 from .draft import Draft
 from .groups import Groups
-from .insertions import MOST_NAMES
+from .inserted_text import MOST_NAMES
 from .promises import Bounds
 from .strategies import STRATEGIES
 

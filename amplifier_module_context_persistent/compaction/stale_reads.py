@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
 from ..messages.elide import Cut
-from ..messages.identifiers import LEAST_CHARS
 from ..messages.message import call_arguments_of, given_calls, texts_of
 from ..messages.outcome import ANSWERED
+from ..messages.terms import LEAST_CHARS
 from ..messages.tool_kinds import CHANGE, READ, Replaced, file_name, replaced_by, same_file
 from ..view.entry import Entry
 from ..view.render import shorten

@@ -4,7 +4,7 @@ A key is declared once, in `table`, with its default, what it allows and what it
 constructors are held to it by tests.
 """
 
-from .options import Options
-from .table import GROUPS, NATIVE, RECALL_LEAST_TOKENS, STRATEGIES, SUMMARIZE, Config
+from .option_table import GROUPS, NATIVE, RECALL_LEAST_TOKENS, STRATEGIES, SUMMARIZE, Config
+from .typed_options import Options
 
 __all__ = ["GROUPS", "NATIVE", "RECALL_LEAST_TOKENS", "STRATEGIES", "SUMMARIZE", "Config", "Options"]

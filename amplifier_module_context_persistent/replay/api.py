@@ -24,7 +24,7 @@ from typing import TypeVar, overload
 from ..messages.message import Message
 from ..messages.metadata import instant_of, timestamp_of
 from ..tokens.counter import count_message, open_counter
-from ..transcript.sessions import SessionNameError, find_session
+from ..transcript.find_session import SessionNameError, find_session
 from ..transcript.transcript import Placed, Progress, Transcript, Turn
 from ..transcript.view_rebuild import Noted, Rebuilder, Rebuilt
 from .evidence import PlayedSession, far_evidence, with_id

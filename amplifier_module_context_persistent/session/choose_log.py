@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..catalogue.snapshots import CatalogueSnapshots
 from ..config import Config
-from ..config.table import MEMORY
+from ..config.option_table import MEMORY
 from ..errors import ConfigError
 from ..log.base import Log
 from ..log.location import location_of

@@ -14,7 +14,7 @@ from typing import Any
 from zlib import crc32
 
 from ..catalogue.database import is_switched_off
-from ..catalogue.glance import Glance, Glances, read_told, said_first
+from ..catalogue.list_entries import Glance, Glances, read_told, said_first
 from ..errors import LogError
 from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
@@ -24,7 +24,7 @@ from ..maintenance.open_files import Identity, identity_of
 from ..messages.metadata import instant_of
 from ..tokens.counter import TokenCounter
 from .calls import duration_s
-from .sessions import SessionFile
+from .find_session import SessionFile
 from .transcript import Transcript
 
 

@@ -30,8 +30,8 @@ from ..log.location import stored_name
 from ..log.reader import LogReader
 from ..search.pattern import Pattern
 from ..search.words import AllWords
+from .find_session import SessionFile
 from .search import ESCAPED, searched_text, word_of_matches
-from .sessions import SessionFile
 
 LEAST_BYTES = 1 << 19
 RUN_BYTES = 1 << 25

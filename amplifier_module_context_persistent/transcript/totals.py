@@ -24,7 +24,7 @@ from ..log.filesystem import FileSystem
 from ..tokens.counter import TokenCounter
 from ..tokens.prices import PriceList
 from .cost import Bill, bill_of, sums_by_model
-from .sessions import SessionFile, root_of
+from .find_session import SessionFile, root_of
 from .transcript import Transcript
 
 BY = ("day", "project", "session", "model", "tool")

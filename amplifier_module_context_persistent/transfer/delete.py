@@ -16,8 +16,8 @@ from typing import Any
 from ..errors import DeleteError, LogError
 from ..log.location import stored_name
 from ..maintenance.delete import delete_log, files_of
+from ..transcript.find_session import root_of
 from ..transcript.overview import Overview
-from ..transcript.sessions import root_of
 from ..transcript.transcript import Transcript
 from .host_files import hosts_files, is_held, is_hosts_log, own_files
 

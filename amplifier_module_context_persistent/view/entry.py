@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..messages.elide import Cut, elide_message
-from ..messages.identifiers import NO_TERMS, Terms, terms_of
 from ..messages.media_blocks import Medium, media_of
 from ..messages.message import Call, Message, as_json, calls_of, result_id_of, texts_of, without_thinking
 from ..messages.metadata import (
@@ -29,6 +28,7 @@ from ..messages.metadata import (
 )
 from ..messages.normalize import normalise
 from ..messages.outcome import outcome_of
+from ..messages.terms import NO_TERMS, Terms, terms_of
 from ..messages.tool_kinds import ToolKinds, Use
 from .readers import Bond, bond_of
 from .wire import Oddities, oddities_of

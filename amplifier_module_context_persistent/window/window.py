@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from ..compaction.plan_request import PlanRequest
 from ..compaction.planner import Compaction, compact
-from ..compaction.protection import protect
+from ..compaction.protected_ends import protect
 from ..compaction.request_limits import all_media, media_beyond, view_bytes
 from ..compaction.strategies import STRATEGIES
 from ..compaction.summary_span import Span

@@ -18,8 +18,8 @@ from rich.cells import cell_len
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue import database
 from amplifier_module_context_persistent.cli import list_
+from amplifier_module_context_persistent.transcript.find_session import SessionFile
 from amplifier_module_context_persistent.transcript.overview import Overview, look_at
-from amplifier_module_context_persistent.transcript.sessions import SessionFile
 from tests.support.commands import is_harmless, run
 from tests.support.messages import fill
 from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, log_of, write
@@ -335,12 +335,12 @@ def test_hostile_names_and_words_are_shown_as_text(env: dict[str, str]) -> None:
 
 def test_a_long_log_is_not_held_in_memory_nor_counted_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long log a sample is counted, and the estimate is near the count of everything."""
-    from amplifier_module_context_persistent.catalogue import glance
+    from amplifier_module_context_persistent.catalogue import list_entries
 
     messages = [{"role": "user", "content": f"question {n} " + "word and number 12 " * (n % 40)} for n in range(1000)]
     write(log_of("s1"), messages)
     estimate = listed()["s1"]["tokens"]
-    monkeypatch.setattr(glance, "SAMPLES", 10_000)
+    monkeypatch.setattr(list_entries, "SAMPLES", 10_000)
     write(log_of("s2"), messages)
     exact = listed()["s2"]["tokens"]
     assert isinstance(estimate, int)

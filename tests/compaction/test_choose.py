@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.compaction.forms import Forms
 from amplifier_module_context_persistent.compaction.losses import Largest, Least, Loss
 from amplifier_module_context_persistent.compaction.promises import PROMISES, Bounds, Stage
 from amplifier_module_context_persistent.messages.elide import LEAST_SHOWN_CHARS, word_cut_for
-from amplifier_module_context_persistent.messages.identifiers import terms_of
+from amplifier_module_context_persistent.messages.terms import terms_of
 from tests.support.drafts import check_total, choice, cut, draft, draft_of, kept, named
 from tests.support.messages import Message
 

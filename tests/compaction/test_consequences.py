@@ -9,7 +9,7 @@ from amplifier_module_context_persistent.compaction.consequences import (
     merge_gaps,
 )
 from amplifier_module_context_persistent.compaction.draft import GAP_TOKENS, Draft
-from amplifier_module_context_persistent.compaction.insertions import SHARE
+from amplifier_module_context_persistent.compaction.inserted_text import SHARE
 from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.compaction.promises import PROMISES, Bounds
 from amplifier_module_context_persistent.compaction.reasons import why

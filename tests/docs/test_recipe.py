@@ -67,10 +67,10 @@ EDITS: dict[str, Callable[[str], str]] = {
             )
         )
     ),
-    "amplifier_module_context_persistent/config/table.py": replaced(
+    "amplifier_module_context_persistent/config/option_table.py": replaced(
         '"sliding_window", "importance")', '"sliding_window", "drop_oldest", "importance")'
     ),
-    "amplifier_module_context_persistent/config/options.py": replaced(
+    "amplifier_module_context_persistent/config/typed_options.py": replaced(
         '"sliding_window", "importance"]', '"sliding_window", "drop_oldest", "importance"]'
     ),
     "tests/compaction/test_strategies.py": added(TEST),
@@ -110,7 +110,8 @@ def test_the_recipe_of_a_strategy_is_all_that_it_takes(tmp_path: Path) -> None:
         (tmp_path / path).write_text(EDITS[path](text), encoding="utf-8")
     (command,) = re.findall(r"`docs/configuration.md`: run `python ([^`]+)`", recipe)
     run(tmp_path, *command.split())
-    tests = ("tests/compaction/test_strategies.py", "tests/config/test_table.py", "tests/docs/test_configuration.py")
+    of_options = ("tests/config/test_option_table.py", "tests/docs/test_configuration.py")
+    tests = ("tests/compaction/test_strategies.py", *of_options)
     passed = run(tmp_path, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *tests, "-rA")
     assert "test_every_strategy_keeps_the_rules_and_the_budget[drop_oldest]" in passed
     session = tmp_path / "session.jsonl"

@@ -35,7 +35,7 @@ from unittest import mock
 
 from click.testing import CliRunner
 
-from amplifier_module_context_persistent.catalogue import database, figures, glance, snapshots
+from amplifier_module_context_persistent.catalogue import database, figures, list_entries, snapshots
 from amplifier_module_context_persistent.catalogue.snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.cli.main import main as command
 from amplifier_module_context_persistent.log import file
@@ -136,7 +136,7 @@ def any_size() -> Iterator[None]:
         for module, name, value in (
             (snapshots, "LEAST_LOG_BYTES", 0),
             (figures, "LEAST_LOG_BYTES", 0),
-            (glance, "LEAST_LOG_BYTES", 0),
+            (list_entries, "LEAST_LOG_BYTES", 0),
             (figures, "LINES_AT_ONCE", 40),
             (figures, "MESSAGES_AT_ONCE", 20),
             (file, "CLOSE_BYTES", 1),

@@ -7,8 +7,8 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
+from amplifier_module_context_persistent.transcript.find_session import SessionFile
 from amplifier_module_context_persistent.transcript.overview import Overview, look_at
-from amplifier_module_context_persistent.transcript.sessions import SessionFile
 from tests.support.counted_sessions import MESSAGES, collected, counted_session
 from tests.support.messages import fill
 

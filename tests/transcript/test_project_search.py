@@ -20,8 +20,8 @@ from amplifier_module_context_persistent.catalogue.words import Block, find_bloc
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.search.pattern import regex_pattern
 from amplifier_module_context_persistent.transcript import project_search
+from amplifier_module_context_persistent.transcript.find_session import session_files
 from amplifier_module_context_persistent.transcript.project_search import ProjectSearch
-from amplifier_module_context_persistent.transcript.sessions import session_files
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from tests.support.commands import run
 from tests.support.messages import fill

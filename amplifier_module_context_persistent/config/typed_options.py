@@ -1,6 +1,6 @@
 """The keys of the configuration as arguments of the managers, typed, so that an editor completes them.
 
-`tests/config/test_table.py` holds this to the table: the same keys, the same types.
+`tests/config/test_option_table.py` holds this to the table: the same keys, the same types.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
-from amplifier_module_context_persistent.transcript.sessions import (
+from amplifier_module_context_persistent.transcript.find_session import (
     SessionNameError,
     find_session,
     last_session,

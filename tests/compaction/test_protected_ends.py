@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import InMemoryContextManager
-from amplifier_module_context_persistent.compaction.protection import protect
+from amplifier_module_context_persistent.compaction.protected_ends import protect
 from amplifier_module_context_persistent.compaction.summary_span import (
     Span,
     Summary,

@@ -28,7 +28,7 @@ from .checks import (
     share_or_zero,
 )
 from .foreign_keys import FALLBACK_BUDGET, in_our_keys, nearest_key, told_elsewhere
-from .options import Boundary, Durability, FilePath, LateSystem, Strategy, TokenMeter, Verbosity
+from .typed_options import Boundary, Durability, FilePath, LateSystem, Strategy, TokenMeter, Verbosity
 
 logger = logging.getLogger(__name__)
 

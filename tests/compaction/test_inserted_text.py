@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.file_names import MOST_FILES, files_text
-from amplifier_module_context_persistent.compaction.insertions import (
+from amplifier_module_context_persistent.compaction.inserted_text import (
     Gone,
     Inserted,
     OpenGap,
