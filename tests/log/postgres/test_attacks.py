@@ -20,15 +20,6 @@ from tests.support.postgres import CuttingProxy, TestServer
 OURS = "context-persistent"
 
 
-@pytest.fixture
-def log(storage: str) -> Iterator[PostgresLog]:
-    """A log with one message."""
-    opened = PostgresLog(f"{storage}#p/s", lock_timeout_s=3)
-    append(opened, 1)
-    yield opened
-    opened.close()
-
-
 def backends(server: TestServer) -> list[int]:
     """The server's processes for connections of ours."""
     return [row[0] for row in server.execute("select pid from pg_stat_activity where application_name = %s", OURS)]
@@ -40,6 +31,18 @@ def wait_until(is_true: Callable[[], bool]) -> None:
     while not is_true():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+@pytest.fixture
+def log(server: TestServer, storage: str) -> Iterator[PostgresLog]:
+    """A log with one message, of a process whose earlier tests have no connection open any more."""
+    for backend in backends(server):
+        server.execute("select pg_terminate_backend(%s)", backend)
+    wait_until(lambda: not backends(server))
+    opened = PostgresLog(f"{storage}#p/s", lock_timeout_s=3)
+    append(opened, 1)
+    yield opened
+    opened.close()
 
 
 def cut_once_more(proxy: CuttingProxy, place: int) -> None:
