@@ -2,6 +2,7 @@
 
 A plan is appended to the log as a session's own: sessions that have the log open follow it with their next request, and
 history does not change. It is made as after the session's last request: for its model and budget, with its system text.
+Of a session without requests, such as an imported one, the budget has to be given.
 
 A turn is hidden from views, or shown again, in the same way.
 """
@@ -30,7 +31,7 @@ from ..transcript.view_rebuild import Past, config_of, request_of
 from ..view.arrangement import Item
 from ..view.plan import Plan, live_positions
 from ..view.receipts import RENDERING
-from ..view.wire import begins_strict
+from ..view.wire import begins_strict, late_system_of
 from ..window.message_source import Extras
 from ..window.request import ViewRequest
 from ..window.thresholds import matters, needs_plan
@@ -135,20 +136,20 @@ def compact_session(
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """How a session's last request was made."""
+    """How a session's last request was made, or the next one may be."""
 
     config: Config
     request: ViewRequest
 
     @classmethod
     def of(cls, transcript: Transcript, counter: TokenCounter, budget_tokens: int | None) -> _Session:
-        """Read it from the last receipt.
+        """Read it from the last receipt; where there is none, the budget has to be given.
 
         Raises:
-            CompactError: there is none.
+            CompactError: there is neither.
         """
         if not transcript.requests():
-            raise CompactError("no view was requested, or `receipts` is off: nothing tells for what to compact")
+            return cls._without_receipts(transcript, budget_tokens)
         receipt = transcript.request(-1).noted.receipt
         rendered, budget = config_of(receipt), budget_tokens or receipt.budget_tokens
         strategy = (transcript.reader.index.plan or {}).get("strategy")
@@ -160,6 +161,15 @@ class _Session:
         tools = receipt.tokens - view  # and whatever else was counted that is in no message
         request = replace(asked, budget_tokens=budget, fixed_tokens=head + min(max(0, tools), budget // 2))
         return cls(Config.load(options), request)
+
+    @classmethod
+    def _without_receipts(cls, transcript: Transcript, budget_tokens: int | None) -> _Session:
+        """A request of nobody that is known, as of an imported session: what only its maker takes may go."""
+        if budget_tokens is None:
+            raise CompactError("no view was requested, or `receipts` is off: say for which budget (`--budget`)")
+        late_system = late_system_of("auto", transcript.reader.index.headers, is_new=False)
+        config = Config.load({"max_tokens": budget_tokens, "late_system": late_system})
+        return cls(config, ViewRequest(budget_tokens))
 
     def is_worth_it(self, fewer_tokens: int) -> bool:
         """Whether a plan that frees so many tokens is made."""

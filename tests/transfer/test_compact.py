@@ -56,7 +56,7 @@ async def test_it_makes_the_plan_that_the_session_would_make(tmp_path: Path) -> 
 
 def test_a_log_whose_receipts_cannot_be_read_is_refused() -> None:
     """As one without receipts is."""
-    with pytest.raises(CompactError, match="nothing tells for what to compact"):
+    with pytest.raises(CompactError, match="say for which budget"):
         compacted(Path("fixtures/every-kind.jsonl"), dry_run=True)
 
 
@@ -125,6 +125,22 @@ async def test_without_anything_to_go_by_or_back_to_it_says_so(tmp_path: Path) -
     done = CliRunner().invoke(main, ["compact", str(path)])
     assert done.exit_code == 2
     assert "no view was requested" in done.stderr
+
+
+async def test_an_imported_session_is_compacted_for_a_budget_that_is_given(tmp_path: Path) -> None:
+    """The session that goes on with it follows the plan."""
+    path = tmp_path / "log"
+    manager = PersistentContextManager(path, **CONFIG)
+    for message in (message for number in range(6) for message in turn(number)):
+        await manager.add_message(message)
+    await manager.close()
+    done = compacted(path, budget_tokens=CONFIG["max_tokens"])
+    assert done.tokens_after <= done.target_tokens < done.tokens_before
+    assert done.plan == records(path, "plan")[-1]["id"]
+    history, shown = await read(path)
+    assert len(str(shown)) < len(str(history))
+    assert len(records(path, "plan")) == 1
+    assert_sound(path)
 
 
 async def test_a_plan_that_was_made_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
