@@ -19,6 +19,7 @@ from amplifier_module_context_persistent.log.record import (
     MAX_DEPTH,
     MAX_READ_DEPTH,
     MAX_RECORD_BYTES,
+    RESERVED_KEYS,
     Member,
     decode,
     encode_control,
@@ -46,7 +47,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=12,
 )
-FREE_KEYS = st.text(max_size=8).filter(lambda key: key not in ("role", "metadata", "_record", "_crc", "_json"))
+FREE_KEYS = st.text(max_size=8).filter(lambda key: key not in {"role", "metadata", *RESERVED_KEYS})
 
 
 def stored(message: Any) -> dict[str, Any]:

@@ -154,7 +154,12 @@ async def test_a_second_round_changes_nothing(tmp_path_factory: pytest.TempPathF
     if not (directory / "log").exists():
         return
     for into in ("openai", "anthropic", "atif"):
-        document = exported(directory / "log", into, directory / f"{into}.1")
+        try:
+            document = exported(directory / "log", into, directory / f"{into}.1")
+        except ValueError as refused:
+            if "no message can be sent" not in str(refused):
+                raise
+            continue
         if into == "atif":
             Trajectory.model_validate(document)
         try:
