@@ -5,8 +5,6 @@ Each rule is one function over a draft, called once, after the choice.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from .draft import Draft
 from .inserted_text import SHARE
 from .promises import Bounds, Stage
@@ -73,9 +71,10 @@ def close_turn(draft: Draft, bounds: Bounds) -> None:
     turn = draft.view.turn
     if turn is None:
         return
-    left = [position for position in draft.left() if position >= turn]
-    for before, after in reversed(list(pairwise(left))):
+    after = len(draft.kept)
+    for before in reversed([position for position in draft.left() if position > turn]):
         gone = not all(draft.kept[before + 1 : after])
-        free = before > turn and bounds.leave[before] < Stage.HELD
-        if gone and free and not draft.view.takes_line(before):
+        if gone and after < len(draft.kept) and bounds.leave[before] < Stage.HELD and not draft.view.takes_line(before):
             draft.drop(before)
+        else:
+            after = before
