@@ -9,6 +9,7 @@ Rules:
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -45,7 +46,7 @@ def protect(
     stays = _stays_anyway(groups, preserve_system=config.preserve_system)
     target = int(budget_tokens * config.target_usage)
     room = min(target // 2, target - fixed_tokens - sum(sizes[position] for position in stays))
-    most = len(entries) if config.max_messages is None else int(config.max_messages * config.target_usage) // 2
+    most = sys.maxsize if config.max_messages is None else int(config.max_messages * config.target_usage) // 2
 
     def named(ordinals: AbstractSet[int]) -> list[int]:
         held = (position for position in range(len(groups)) if position not in stays and sizes[position] <= room)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import InMemoryContextManager
@@ -79,6 +79,7 @@ def test_which_messages_are_protected(words: str, first: int, last: int, budget:
     st.integers(0, 1_000),
     st.integers(0, 60),
 )
+@example(["c:x", "c:x t:x", "a", "c:x t:x", "a"], 4, 2, 200, 0)  # a call without a result is two messages of a view
 def test_protections_are_whole_groups_within_half_of_the_target(
     words: list[str], first: int, last: int, budget: int, fixed: int
 ) -> None:
