@@ -117,8 +117,7 @@ class ViewService:
         if built.view is not None:
             if ask.retain and not shows_all(built.view, ask.retain):
                 raise RetentionError("a text that the view must hold is in a message that no view can show")
-            line = last_line(built.items)
-            self._history.shown_line = (built.last, line) if line and built.last is not None else None
+            self._note_line(built)
             if self._config.receipts and not ask.force and len(log.index):
                 try:
                     built = replace(built, receipt=self._note(log, request, window, built, built.view))
@@ -126,6 +125,17 @@ class ViewService:
                     logger.warning("a view leaves no receipt: %s", refused)
         error = self._store_plan(log, window) if built.compaction is not None else ""
         return replace(built, line=(id(window), window.plan.id if window.plan else ""), plan_error=error)
+
+    def _note_line(self, built: ViewResult) -> None:
+        """Note the line that a view ends with; one that ends alike without it, for another reader, takes nothing back.
+
+        What is appended then has the line before it, and goes on from both views.
+        """
+        line, known = last_line(built.items), self._history.shown_line
+        if line and built.last is not None:
+            self._history.shown_line = built.last, line
+        elif known is not None and known[0] != built.last:
+            self._history.shown_line = None
 
     def _build(self, log: Log, window: Window, request: ViewRequest) -> ViewResult:
         followed = window.plan

@@ -266,6 +266,20 @@ async def test_the_first_line_of_an_old_session_is_appended(tmp_path: Path) -> N
         assert second[: len(first)] == first
 
 
+async def test_a_line_that_one_provider_was_sent_stays_though_another_needed_none(tmp_path: Path) -> None:
+    """In a session from before there were any, both go on with what they were sent, restarted or not."""
+    for restarts in (False, True):
+        old_log(path := tmp_path / f"{restarts}.jsonl", user("go"), says("One."))
+        async with Recorded(path, max_tokens=100_000) as session:
+            sent = {family: await session.view(None, provider(family)) for family in ("anthropic", "gemini")}
+            assert [sent[family][-1]["content"] for family in sent] == [LINE, "One."]
+            if restarts:
+                await session.restart()
+            await session.add(says("Two."))
+            for family, before in sent.items():
+                assert (await session.view(None, provider(family)))[: len(before)] == before
+
+
 # -- PDFs --------------------------------------------------------------------------------------------------------------
 
 
