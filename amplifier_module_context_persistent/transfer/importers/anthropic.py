@@ -72,10 +72,8 @@ def user_messages(content: Any, message_id: str, time: Any, **more: Any) -> Iter
         if block.get("type") == "tool_result":
             given += 1
             own = message_id if given == 1 else f"{message_id}-{given}"
-            failed = True if block.get("is_error") is True else None
-            yield result(
-                text(block.get("tool_use_id")), _output(block.get("content")), metadata(own, time, is_error=failed)
-            )
+            told = metadata(own, time, failed=block.get("is_error") is True)
+            yield result(text(block.get("tool_use_id")), _output(block.get("content")), told)
         else:
             said.append(block)
     if said:

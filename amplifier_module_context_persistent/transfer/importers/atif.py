@@ -166,7 +166,7 @@ class _StepReader:
             provider=text(own.get("provider")),
             model=text(step.get("model_name")) or ("" if own else self._model),
             stop_reason=text(own.get("stop_reason")),
-            is_error=True if own.get("is_error") is True else None,
+            failed=own.get("is_error") is True,
             error=text(own.get("error")),
             usage=usage,
             imported={**_rest(step, own), **({"metrics": more} if more else {})},
@@ -186,9 +186,10 @@ class _StepReader:
             for ref in refs:
                 self.spawned.setdefault(text(ref.get("trajectory_id")), call_id)
             content = _content(observed.get("content"))
-            failed = True if own.get("is_error") is True else None
             time = own.get("timestamp") or step.get("timestamp")
-            told = metadata(own_id, time, is_error=failed, imported={"subagents": refs} if refs else {})
+            told = metadata(
+                own_id, time, failed=own.get("is_error") is True, imported={"subagents": refs} if refs else {}
+            )
             if call_id in ids:
                 yield MessageRead(result(call_id, content, told), number)
             elif content:

@@ -441,7 +441,6 @@ def _answer(file: ClaudeFile, group: Sequence[int]) -> dict[str, Any] | None:
         known.update(one["id"] for one in called)
         model, stop = text(message.get("model")) or model, message.get("stop_reason") or stop
         reported = usage(message.get("usage")) or reported
-    failed = True if first.get("isApiErrorMessage") is True else None
     kept: dict[str, Any] = {"request_id": first.get("requestId"), "response_id": mapping(first["message"]).get("id")}
     provider = "anthropic"
     if model == _SYNTHETIC:  # the program's own words: nobody was asked
@@ -456,7 +455,7 @@ def _answer(file: ClaudeFile, group: Sequence[int]) -> dict[str, Any] | None:
             model=model,
             stop_reason=stop,
             usage=reported,
-            is_error=failed,
+            failed=first.get("isApiErrorMessage") is True,
             imported=_rest(file, first, **kept),
         ),
     )

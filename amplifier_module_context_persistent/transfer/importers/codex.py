@@ -304,7 +304,7 @@ def _events(rollout: Rollout, parts: Sequence[CodexPart], *, heads: bool = True)
             yield MessageRead(_said(said, role, message_id, entry.get("timestamp"), is_human=part.is_human), number)
         elif part.kind == "output":
             content, failed = output_of(payload)
-            given = metadata(f"codex-{number}", entry.get("timestamp"), is_error=True if failed else None)
+            given = metadata(f"codex-{number}", entry.get("timestamp"), failed=failed)
             yield MessageRead(result(text(payload.get("call_id")), content, given), number)
         else:
             yield from _answer(rollout, part)

@@ -83,12 +83,11 @@ def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str)
         given = metadata(message_id, time, source=source, imported={"attachments": attached} if attached else {})
         return MessageRead(user(said, given), number)
     if kind == "tool.execution_complete":
-        failed = data.get("success") is False
         given = mapping(data.get("result"))
         output = given.get("content") if given else data.get("result")
         if output is None:
             output = mapping(data.get("error")).get("message", "")
-        told = metadata(message_id, time, is_error=True if failed else None)
+        told = metadata(message_id, time, failed=data.get("success") is False)
         return MessageRead(result(text(data.get("toolCallId")), as_text(output), told), number)
     if kind == "assistant.message":
         thought, said = text(data.get("reasoningText")), text(data.get("content"))

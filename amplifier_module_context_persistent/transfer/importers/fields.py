@@ -75,9 +75,16 @@ def total(*counts: Any) -> int | None:
     return sum(known) if known else None
 
 
-def metadata(message_id: str, time: Any = None, **more: Any) -> dict[str, Any]:
-    """A message's metadata without what is None or empty; zero and False stay."""
-    given = {**more, "timestamp": iso_time(time), "message_id": message_id}
+def metadata(message_id: str, time: Any = None, *, failed: bool = False, **more: Any) -> dict[str, Any]:
+    """A message's metadata without what is None or empty; zero and False stay.
+
+    Args:
+        message_id: its id.
+        time: its time.
+        failed: whether it tells of a call, or of a request, that failed.
+        more: the rest.
+    """
+    given = {**more, "is_error": failed or None, "timestamp": iso_time(time), "message_id": message_id}
     return {key: value for key, value in given.items() if value or (value is not None and value != "" and value != {})}
 
 

@@ -199,10 +199,9 @@ def _answer(entry: dict[str, Any], message_id: str) -> Iterator[Message]:
         yield message
     for call_id, one, output in zip(ids, asked, answered, strict=True):
         if output is not None:
-            failed = True if one.get("status") in ("error", "cancelled") else None
-            told = metadata(
-                f"{message_id}-{call_id}", one.get("timestamp"), is_error=failed, status=text(one.get("status"))
-            )
+            status = text(one.get("status"))
+            failed = status in ("error", "cancelled")
+            told = metadata(f"{message_id}-{call_id}", one.get("timestamp"), failed=failed, status=status)
             yield result(call_id, output, told, text(one.get("name")))
 
 

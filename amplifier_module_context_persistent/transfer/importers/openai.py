@@ -255,7 +255,7 @@ class _Reader:
         if kind in OUTPUTS:
             self._account.map(kind)
             content, failed = output_of(message)
-            given = metadata(f"openai-{number}", None, is_error=True if failed else None)
+            given = metadata(f"openai-{number}", failed=failed)
             yield MessageRead(result(text(message.get("call_id")), content, given), number)
         elif text(message.get("role")) in ROLES:
             read = self._message(number, message)
@@ -288,10 +288,8 @@ class _Reader:
         role, content = message["role"], message.get("content")
         if role in ("tool", "function"):
             call_id = text(message.get("tool_call_id")) or self._open_function
-            failed = True if given.get("is_error") is True else None
-            return result(
-                call_id, _content(content), metadata(message_id, time, is_error=failed), text(message.get("name"))
-            )
+            told = metadata(message_id, time, failed=given.get("is_error") is True)
+            return result(call_id, _content(content), told, text(message.get("name")))
         if role == "assistant":
             return self._answer(message, message_id, time, given)
         source = text(given.get("source")) or None

@@ -117,7 +117,7 @@ def _answer(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> I
             model=text(told.get("modelID")),
             stop_reason=text(told.get("finish")),
             usage=usage if at == len(steps) else {},
-            is_error=True if failed and at == len(steps) else None,
+            failed=bool(failed) and at == len(steps),
             imported={"error": failed} if failed and at == len(steps) else {},
         )
         yield from _step(number, own, step, given)
@@ -149,7 +149,5 @@ def _step(number: int, own: str, step: list[dict[str, Any]], given: dict[str, An
         failed = state.get("status") == "error"
         if failed or (state.get("status") == "completed" and state.get("output") is not None):
             output = text(state.get("error")) if failed else text(state.get("output"))
-            told = metadata(
-                f"{own}-result{at}", mapping(state.get("time")).get("end"), is_error=True if failed else None
-            )
+            told = metadata(f"{own}-result{at}", mapping(state.get("time")).get("end"), failed=failed)
             yield MessageRead(result(call_id, output, told, text(part.get("tool"))), number)

@@ -157,8 +157,7 @@ def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any]) ->
     if role == "assistant":
         return _answer(message, message_id, time)
     if role == "toolResult":
-        failed = True if message.get("isError") is True else None
-        given = metadata(message_id, time, is_error=failed)
+        given = metadata(message_id, time, failed=message.get("isError") is True)
         return result(text(message.get("toolCallId")), _content(said), given, text(message.get("toolName")))
     if role == "bashExecution":
         code = message.get("exitCode")
@@ -194,7 +193,7 @@ def _answer(message: dict[str, Any], message_id: str, time: str) -> Message | No
             model=text(message.get("model")),
             stop_reason=stop,
             usage=usage,
-            is_error=True if stop == "error" else None,
+            failed=stop == "error",
             error=text(message.get("errorMessage")),
         ),
     )
