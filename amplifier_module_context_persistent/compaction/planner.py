@@ -252,7 +252,7 @@ def _with_lines(
         if line:
             cuts[entry.id] = replace(cuts.get(entry.id) or entry.offload or WHOLE, then=line)
         if entry.id in cuts and (line or (had is not None and had.then)):
-            if cuts[entry.id] == had and entry.id in request.cut_tokens:
+            if cuts[entry.id] == had:
                 tokens[entry.id] = request.cut_tokens[entry.id]
             else:
                 changed.append(entry)
