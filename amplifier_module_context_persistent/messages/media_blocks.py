@@ -11,25 +11,22 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from ..tokens.media import decoded_bytes, image_dimensions, pdf_pages, type_of_image
+from ..tokens.media import (
+    BODY_KEYS,
+    MEDIUM_KINDS,
+    TYPE_KEYS,
+    body_in,
+    decoded_bytes,
+    first_text,
+    image_dimensions,
+    pdf_pages,
+    source_of_medium,
+    type_in_address,
+    type_of_image,
+)
 from .message import Message
 
 IMAGE = "image"
-_KINDS = {
-    "image": IMAGE,
-    "image_url": IMAGE,
-    "input_image": IMAGE,
-    "document": "document",
-    "file": "document",
-    "input_file": "document",
-    "audio": "audio",
-    "input_audio": "audio",
-    "video": "video",
-}
-_SOURCES = ("source", "image_url", "input_audio", "audio", "file", "image", "video")
-_BODIES = ("data", "file_data", "url")
-_TYPES = ("media_type", "mime_type", "mimeType", "format")
-_ELSEWHERE = ("http://", "https://", "file:", "gs:", "s3:")
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 """What every provider takes."""
 _MOST_DEPTH = 8
@@ -92,14 +89,16 @@ def without_media(message: Message, numbers: AbstractSet[int], reference: str) -
     def replaced(block: Message, number: int) -> Message:
         if number not in numbers:
             return block
-        gone.add(_body(block) or "")
+        gone.add(body_in(source_of_medium(block)) or "")
         return {"type": "text", "text": _medium(block, None).line(reference, number, of)}
 
     content = _Walk(replaced).blocks(message.get("content"))
     changed = {**message, "content": content}
     copies = message.get("content_blocks")
     if isinstance(copies, list):
-        changed["content_blocks"] = [block for block in copies if not (_is_medium(block) and _body(block) in gone)]
+        changed["content_blocks"] = [
+            block for block in copies if not (_is_medium(block) and body_in(source_of_medium(block)) in gone)
+        ]
     return changed
 
 
@@ -127,12 +126,12 @@ def source_of(block: Mapping[str, Any]) -> MediaSource | None:
     """Where the body of a medium is, in whatever form the block has; None for a block that is no medium."""
     if not _is_medium(block):
         return None
-    source, medium = _source(dict(block)), _medium(dict(block), None)
+    source, medium = source_of_medium(block), _medium(dict(block), None)
     names = (block.get("title"), block.get("filename"), source.get("filename"), source.get("name"))
     name = next((given for given in names if isinstance(given, str)), "")
-    body = next((value for key in _BODIES if isinstance(value := source.get(key), str)), "")
-    if body.startswith(_ELSEWHERE) or not body:
-        url = body or next((u for key in ("file_url", "url") if isinstance(u := source.get(key), str)), "")
+    body = body_in(source)
+    if not body:
+        url = first_text(source, BODY_KEYS) or first_text(source, ("file_url", "url")) or ""
         return MediaSource(medium.kind, medium.media_type, url=url, name=name)
     if source.get("type") == "text":
         return MediaSource(medium.kind, medium.media_type or "text/plain", text=body, name=name)
@@ -171,28 +170,18 @@ class _Walk:
 
 
 def _is_medium(block: Any) -> bool:
-    return isinstance(block, dict) and isinstance(kind := block.get("type"), str) and kind in _KINDS
-
-
-def _source(block: Message) -> Mapping[str, Any]:
-    source = next((block[key] for key in _SOURCES if block.get(key) is not None), block)
-    return source if isinstance(source, Mapping) else {"url": source}
-
-
-def _body(block: Message) -> str | None:
-    source = _source(block)
-    body = next((value for key in _BODIES if isinstance(value := source.get(key), str)), None)
-    return None if body is None or body.startswith(_ELSEWHERE) else body
+    return isinstance(block, dict) and isinstance(kind := block.get("type"), str) and kind in MEDIUM_KINDS
 
 
 def _medium(block: Message, count: Callable[[Message], int] | None) -> Medium:
-    source, body, kind = _source(block), _body(block), _KINDS[block["type"]]
+    source, kind = source_of_medium(block), MEDIUM_KINDS[block["type"]]
+    body = body_in(source)
     tokens = count({"content": [block]}) - count({"content": []}) if count is not None else 0
-    said = next((value for key in _TYPES if isinstance(value := source.get(key), str)), "")
+    said = first_text(source, TYPE_KEYS) or ""
     if body is None:
         return Medium(kind, said.lower(), 0, tokens=tokens)
     if body.startswith("data:"):
-        said = said or body[5:200].partition(";")[0].partition(",")[0]
+        said = said or type_in_address(body)
     if kind == IMAGE or said.lower().startswith("image/"):
         width, height = image_dimensions(body) or (0, 0)
         if max(width, height) > _MOST_EDGE:

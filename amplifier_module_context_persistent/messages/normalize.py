@@ -157,9 +157,8 @@ def _call_block(block: Message) -> Message | None:
     if call_id is None:
         return None
     name, arguments = call_name_of(block), call_arguments_of(block)
-    if block == {**block, "type": "tool_call", "id": call_id, "name": name, "input": arguments}:
-        return block
-    return {**block, "type": "tool_call", "id": call_id, "name": name, "input": arguments}
+    accepted = {**block, "type": "tool_call", "id": call_id, "name": name, "input": arguments}
+    return block if block == accepted else accepted
 
 
 def _agree(content: Any, calls: Any) -> tuple[Any, Any]:

@@ -171,6 +171,12 @@ class ProviderFacts:
         return price.above if price is not None and price.above_input > 1 else math.inf
 
 
+def error_text(event: Mapping[str, Any]) -> str:
+    """What the event of an error says, whatever its form."""
+    error = event.get("error")
+    return " ".join(map(str, error.values())) if isinstance(error, Mapping) else str(error or "")
+
+
 async def provider_facts(provider: Any | None) -> ProviderFacts:
     """Ask a provider for what it says of its model: `get_model_info()`, else `get_info().defaults`."""
     own = {key: getattr(provider, key, None) for key in ("name", "default_model", "model")}

@@ -22,7 +22,7 @@ from ..errors import NativeError
 from ..log.record import to_plain
 from ..messages.message import Message
 from ..window.request import ViewResult
-from .host import Host, ProviderFacts
+from .host import Host, ProviderFacts, error_text
 from .provider_call import answer_of, chat_request
 
 _LOST = "the view was full before the item arrived"
@@ -84,9 +84,7 @@ class NativeCompaction:
 
     def on_error(self, event: Mapping[str, Any]) -> None:
         """Learn that a provider refused a request for the item in it."""
-        error = event.get("error")
-        said = " ".join(map(str, error.values())) if isinstance(error, Mapping) else str(error or "")
-        self._refused = self._refused or "compaction" in said.lower()
+        self._refused = self._refused or "compaction" in error_text(event).lower()
 
     async def close(self) -> None:
         """Cancel the call; what has arrived is forgotten."""

@@ -187,21 +187,13 @@ class RecallSearch:
 
     def _next_batch(self, log: Log) -> range:
         """The positions of the next messages to search; more where the storage looks through them."""
-        lengths, live, times = log.index.lengths, self._live, _STORED_BATCHES if self._is_stored_search(log) else 1
-        start, size = max(0, self._at - times * BATCH_MESSAGES), 0
-        batch = live[start : self._at]
-        sizes = lengths[start : self._at] if isinstance(batch, range) else map(lengths.__getitem__, batch)
-        if sum(sizes) >= times * _BATCH_BYTES:
-            least, start = start, self._at
-            while start > least and size < times * _BATCH_BYTES:
-                start -= 1
-                size += lengths[live[start]]
-        stop, self._at = self._at, start
-        return range(start, stop)
-
-    def _is_stored_search(self, log: Log) -> bool:
-        pattern = self._wanted.pattern
-        return finds_bytes(log) and pattern is not None and bool(pattern.needle)
+        pattern, stop, size = self._wanted.pattern, self._at, 0
+        is_stored_search = finds_bytes(log) and pattern is not None and pattern.needle
+        times = _STORED_BATCHES if is_stored_search else 1
+        while stop - self._at < min(stop, times * BATCH_MESSAGES) and size < times * _BATCH_BYTES:
+            self._at -= 1
+            size += log.index.lengths[self._live[self._at]]
+        return range(self._at, stop)
 
     def _read_batch(self, log: Log, batch: range) -> None:
         """Read the messages that may match."""
@@ -308,7 +300,6 @@ def find_live(log: Log, reference: str) -> int:
 
 
 _FOREIGN = DAMAGED | UNCHAINED  # lines that we may not have written: their JSON may write a text in many ways
-_OWN = bytes(flags for flags in range(256) if not flags & _FOREIGN)
 
 
 def lines_that_may_match(log: Log, ordinals: Sequence[int], pattern: Pattern) -> set[int]:
@@ -322,14 +313,9 @@ def lines_that_may_match(log: Log, ordinals: Sequence[int], pattern: Pattern) ->
     Raises:
         LogUnreadableError: the log cannot be read.
     """
-    flags, own, foreign = log.index.flags, ordinals, set[int]()
-    if isinstance(ordinals, range) and ordinals.step == 1:
-        marks = bytes(flags[ordinals.start : ordinals.stop])
-    else:
-        marks = bytes(map(flags.__getitem__, ordinals))
-    if marks.translate(None, _OWN):
-        foreign = {ordinal for ordinal in ordinals if flags[ordinal] & _FOREIGN}
-        own = [ordinal for ordinal in ordinals if ordinal not in foreign]
+    flags = log.index.flags
+    foreign = {ordinal for ordinal in ordinals if flags[ordinal] & _FOREIGN}
+    own = [ordinal for ordinal in ordinals if ordinal not in foreign] if foreign else ordinals
     if finds_bytes(log):
         return foreign | log.find_bytes(own, pattern.needle, ignores_case=pattern.ignores_case)
     return foreign | {ordinal for ordinal, line in log.lines(own) if pattern.may_match(line)}

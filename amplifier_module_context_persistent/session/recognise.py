@@ -101,14 +101,13 @@ class Held:
 
         A message with the content of a hidden one is another one if it is newer than what hid that.
         """
-        if _has_id(self._log, message):
-            return True
         time = timestamp_of(message)
         return self.has_hidden(message) or bool(time and self._live.get(content_key(message)) == time)
 
     def has_hidden(self, message: Message) -> bool:
         """Whether the log holds a message that is not live and is no older than it, or was written at the same time."""
-        if _has_id(self._log, message):
+        brought = given_id(message)
+        if brought is not None and stored_under(self._log, brought) is not None:
             return True
         times, time = self._hidden_contents().get(content_key(message)), timestamp_of(message)
         if times is None or self.removal is None or not is_newer(time, self.removal.time):
@@ -130,13 +129,13 @@ class Held:
         return self._hidden
 
 
-def _has_id(log: Log, message: Message) -> bool:
-    """Whether the log holds a record with the id that a message brings along."""
-    brought = given_id(message)
-    if brought is None or (ordinal := log.index.find(brought)) is None:
-        return False
+def stored_under(log: Log, message_id: str) -> tuple[int, Message] | None:
+    """The message that a log holds under an id, live or hidden, and its ordinal."""
+    ordinal = log.index.find(message_id)
+    if ordinal is None:
+        return None
     (stored,) = log.read([ordinal])
-    return given_id(stored) == brought
+    return (ordinal, stored) if given_id(stored) == message_id else None  # or another id with the same hash
 
 
 def has_removals(index: Index) -> bool:

@@ -23,7 +23,7 @@ from functools import cached_property
 from typing import Any
 
 from ..messages.host_form import same_content
-from ..messages.message import CALL_BLOCKS, Message, blocks_of, call_id_of, result_id_of
+from ..messages.message import Message, given_calls, result_id_of
 from ..messages.metadata import REPAIR_SOURCE, given_id, instant_of, metadata_of, timestamp_of
 
 CLOSING_TEXT = "The tool calls before this were interrupted, and the turn ended here."
@@ -188,7 +188,7 @@ class _Aligner:
         call_id = result_id_of(message)
         if call_id is not None:
             return self._insert_result(message, call_id)
-        closes = message.get("role") == "assistant" and not call_ids(message)
+        closes = message.get("role") == "assistant" and not given_calls(message)
         if not closes or not self._after_result or self.at_end:
             return False
         self._after_result = False
@@ -235,7 +235,7 @@ class _Aligner:
         """Whether nothing but results stands between the end of the order and the call."""
         for item in reversed(self.found.order):
             message = self._live[item] if isinstance(item, int) else item
-            if call_id in call_ids(message):
+            if call_id in given_calls(message):
                 return isinstance(item, int)
             if result_id_of(message) is None and not (isinstance(item, dict) and message.get("role") == "assistant"):
                 return False
@@ -249,7 +249,7 @@ def arranged(live: Sequence[Message], found: Alignment) -> list[int | Message]:
     that the host finds nothing more to repair.
     """
     answered = {result_id_of(message) for message in found.inserted} | {result_id_of(live[at]) for at in found.moved}
-    groups = [set(call_ids(message)) for message in live]
+    groups = [set(given_calls(message)) for message in live]
     touched = {call_id for group in groups if group & answered for call_id in group}
     closings = {
         _identity(item): following
@@ -303,18 +303,10 @@ def is_person(message: Mapping[str, Any]) -> bool:
     return not any(isinstance(text, str) and text.strip().startswith(REMINDER_TAG) for text in texts)
 
 
-def call_ids(message: Message) -> list[str]:
-    """The ids of a message's calls, in any form."""
-    listed = message.get("tool_calls") if message.get("role") == "assistant" else ()
-    calls = [call for call in listed if isinstance(call, dict)] if isinstance(listed, list) else []
-    blocks = blocks_of(message, CALL_BLOCKS) if message.get("role") == "assistant" else []
-    return [call_id for call in [*calls, *blocks] if (call_id := call_id_of(call)) is not None]
-
-
 def open_calls(live: Sequence[Message]) -> set[str]:
     """The ids of calls without a result."""
     answered = {result_id_of(message) for message in live}
-    return {call_id for message in live for call_id in call_ids(message)} - answered
+    return {call_id for message in live for call_id in given_calls(message)} - answered
 
 
 def late_results(live: Sequence[Message]) -> dict[str, int]:
@@ -330,5 +322,5 @@ def late_results(live: Sequence[Message]) -> dict[str, int]:
             late[call_id] = position
         if is_person(message) or (message.get("role") == "assistant" and "tool_calls" not in message):
             parted = dict.fromkeys(parted, True)
-        parted.update(dict.fromkeys(call_ids(message), False))
+        parted.update(dict.fromkeys(given_calls(message), False))
     return late

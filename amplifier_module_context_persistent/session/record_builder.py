@@ -29,7 +29,7 @@ from ..view.wire import header_marks
 from ..window.message_source import Extras
 from .hidden_turns import hide_record
 from .memory_files import is_memory_file
-from .recognise import Taken, has_removals
+from .recognise import Taken, has_removals, stored_under
 
 logger = logging.getLogger(__name__)
 
@@ -295,12 +295,9 @@ def find_by_id(log: Log, message: Message, message_id: str) -> tuple[int | None,
 
     The ordinal is None if no live record has the id; the flag then says whether another record has it.
     """
-    ordinal = log.index.find(message_id)
-    if ordinal is None:
+    if (known := stored_under(log, message_id)) is None:
         return None, False
-    (stored,) = log.read([ordinal])
-    if given_id(stored) != message_id:  # another id with the same hash
-        return None, False
+    ordinal, stored = known
     if not log.index.is_live(ordinal):
         return None, True
     return ordinal, same_content(stored, message)

@@ -35,7 +35,7 @@ from ..messages.text import well_formed
 from ..tokens.meter import Meter, Reading, of_session
 from ..view.readers import bond_of
 from ..window.request import ViewResult, sizes
-from .host import Host, NotRetainedError, provider_facts
+from .host import Host, NotRetainedError, error_text, provider_facts
 from .memory_files import is_memory_file
 from .native import NativeCompaction
 from .recognise import control_records
@@ -318,8 +318,7 @@ class PendingRequests:
             event: `provider:error`, or a response with an error.
             certain: whether the event is about reasoning, whatever its text says.
         """
-        error = event.get("error")
-        said = " ".join(map(str, error.values())) if isinstance(error, Mapping) else str(error or "")
+        said = error_text(event)
         if self.reasoning_refused or not (certain or any(text in said for text in _REFUSALS)):
             return False
         self.reasoning_refused = of_session(event, self._session_id)

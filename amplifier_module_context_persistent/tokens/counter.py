@@ -43,18 +43,6 @@ _MAX_LEAVES: Final = 1_000_000
 _TEXT_KINDS: Final = frozenset(("text", "input_text", "output_text", "summary_text", "reasoning_text"))
 _CALL_KINDS: Final = frozenset(("tool_call", "tool_use", "function_call", "server_tool_use"))
 _RESULT_KINDS: Final = frozenset(("tool_result", "function_call_output"))
-_MEDIUM_KINDS: Final = {
-    "image": "image",
-    "image_url": "image",
-    "input_image": "image",
-    "document": "document",
-    "file": "document",
-    "input_file": "document",
-    "audio": "audio",
-    "input_audio": "audio",
-    "video": "video",
-}
-_SOURCE_KEYS: Final = ("source", "image_url", "input_audio", "audio", "file", "image", "video")
 
 ENCODINGS: Final = tuple(VOCABULARIES)
 """The encodings that `open_counter` knows by name."""
@@ -261,28 +249,21 @@ class _Blocks:
             call_id = next((value for value in ids if isinstance(value, str)), "")
             output = block["output"] if "output" in block else block.get("content")
             return CALL_TOKENS + self.counter.count_text(call_id) + self.count(output, depth)
-        if kind in _MEDIUM_KINDS:
-            return self._count_medium(block, _MEDIUM_KINDS[kind], depth)
+        if kind in media.MEDIUM_KINDS:
+            return self._count_medium(block, media.MEDIUM_KINDS[kind], depth)
         shown = {key: value for key, value in block.items() if key != "visibility"}
         return self.counter.count_text(_json_text(shown))
 
     def _count_medium(self, block: Mapping[str, object], family: str, depth: int) -> int:
-        source = next((block[key] for key in _SOURCE_KEYS if block.get(key) is not None), block)
-        source = source if isinstance(source, Mapping) else {"url": source}
+        source = media.source_of_medium(block)
         if source.get("type") in ("text", "content"):  # a document that is given as text or as blocks
             return self.count(source.get("data", source.get("content")), depth)
-        texts = (source.get(key) for key in ("data", "file_data", "url"))
-        data = next((text for text in texts if isinstance(text, str)), None)
-        if data is not None and data.startswith(("http://", "https://", "file:", "gs:", "s3:")):
-            data = None
-        return media.medium_tokens(family, _media_type(source, data), data)
-
-
-def _media_type(source: Mapping[str, object], data: str | None) -> str:
-    if data is not None and data.startswith("data:"):
-        return data[5:200].partition(";")[0].partition(",")[0]
-    values = (source.get(key) for key in ("media_type", "mime_type", "mimeType", "format"))
-    return next((value for value in values if isinstance(value, str)), "")
+        data = media.body_in(source)
+        if data is not None and data.startswith("data:"):
+            media_type = media.type_in_address(data)
+        else:
+            media_type = media.first_text(source, media.TYPE_KEYS) or ""
+        return media.medium_tokens(family, media_type, data)
 
 
 def _sealed_tokens(value: object) -> int:

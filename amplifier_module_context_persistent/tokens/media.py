@@ -24,7 +24,8 @@ import math
 import re
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 IMAGE_DEFAULT_TOKENS = 1600
 """What an image costs whose dimensions cannot be had: Anthropic's maximum."""
@@ -34,6 +35,24 @@ PDF_PAGE_TOKENS = 3100
 
 AUDIO_TOKENS_PER_S = 32
 """One second of audio, by the dearest of the published rules (Google's)."""
+
+MEDIUM_KINDS: Mapping[str, str] = {
+    "image": "image",
+    "image_url": "image",
+    "input_image": "image",
+    "document": "document",
+    "file": "document",
+    "input_file": "document",
+    "audio": "audio",
+    "input_audio": "audio",
+    "video": "video",
+}
+"""By a block's type, what it is."""
+
+BODY_KEYS = ("data", "file_data", "url")
+TYPE_KEYS = ("media_type", "mime_type", "mimeType", "format")
+_SOURCES = ("source", "image_url", "input_audio", "audio", "file", "image", "video")
+_ELSEWHERE = ("http://", "https://", "file:", "gs:", "s3:")
 
 _ANTHROPIC_EDGE_PX = 1568
 _ANTHROPIC_PX_PER_TOKEN = 750
@@ -58,6 +77,28 @@ _FILE_BYTES_PER_TOKEN = 1_000
 # The JPEG frame headers that carry dimensions: SOF0 to SOF15 without DHT (C4), JPG (C8) and DAC (CC).
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_BARE = frozenset(range(0xD0, 0xD8)) | {0x01}
+
+
+def source_of_medium(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of a medium's block that says where its body is: an object in it, or the block itself."""
+    source = next((block[key] for key in _SOURCES if block.get(key) is not None), block)
+    return source if isinstance(source, Mapping) else {"url": source}
+
+
+def body_in(source: Mapping[str, Any]) -> str | None:
+    """The base64 text or `data:` address of such a part; None for a medium that lies elsewhere."""
+    body = first_text(source, BODY_KEYS)
+    return None if body is None or body.startswith(_ELSEWHERE) else body
+
+
+def type_in_address(body: str) -> str:
+    """The media type that a `data:` address begins with."""
+    return body[5:200].partition(";")[0].partition(",")[0]
+
+
+def first_text(source: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
+    """The first text under some keys."""
+    return next((value for key in keys if isinstance(value := source.get(key), str)), None)
 
 
 def decode_head(data: str, limit_bytes: int) -> bytes:
@@ -122,21 +163,13 @@ def image_size(head: bytes) -> tuple[int, int] | None:
 def _webp_size(head: bytes) -> tuple[int, int]:
     kind = head[12:16]
     if kind == b"VP8X":
-        return (
-            1 + int.from_bytes(_slice(head, 24, 27), "little"),
-            1 + int.from_bytes(_slice(head, 27, 30), "little"),
-        )
+        low_width, high_width, low_height, high_height = struct.unpack_from("<HBHB", head, 24)
+        return 1 + (high_width << 16 | low_width), 1 + (high_height << 16 | low_height)
     if kind == b"VP8L":
         (bits,) = struct.unpack_from("<I", head, 21)
         return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
     width, height = struct.unpack_from("<HH", head, 26)
     return width & 0x3FFF, height & 0x3FFF
-
-
-def _slice(head: bytes, start: int, end: int) -> bytes:
-    if len(head) < end:
-        raise IndexError(end)
-    return head[start:end]
 
 
 def _jpeg_size(head: bytes) -> tuple[int, int]:

@@ -230,7 +230,6 @@ class Meter:
         self._handed = None
         learned = known.observe(handed.counted, actual, continues=handed.continues)
         self._known[key], self._lines[key], self._models[handed.provider] = learned, handed.line, model
-        cached = cached_tokens(usage)
         limit = self._limits.get(handed.provider)
         self._on_reading(
             Reading(
@@ -239,7 +238,7 @@ class Meter:
                 handed.counted,
                 handed.predicted,
                 actual,
-                cached,
+                reported(usage, "cache_read_tokens") or 0,
                 learned,
                 limit,
                 written=reported(usage, "cache_write_tokens") or 0,
@@ -353,11 +352,6 @@ def actual_tokens(usage: Mapping[str, Any]) -> int | None:
         return None
     actual = total + (written or 0)
     return actual + read if read is not None and read > total else actual
-
-
-def cached_tokens(usage: Mapping[str, Any]) -> int:
-    """How much of it the provider read from its prompt cache, as far as it says."""
-    return reported(usage, "cache_read_tokens") or 0
 
 
 def reported(usage: Mapping[str, Any], key: str) -> int | None:
