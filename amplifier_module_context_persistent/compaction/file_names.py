@@ -19,18 +19,18 @@ def files_text(changed: Sequence[str], read: Sequence[str]) -> str:
         read: paths of files that were read and not changed, the newest last.
     """
     by_end = _ends(changed)
-    told = [path for path in dict.fromkeys(changed) if path not in by_end]
-    named = _ends([*read, *told]) | set(told)
-    also = [path for path in dict.fromkeys(read) if path not in named and _ends([path]).isdisjoint(told)]
+    told = list(dict.fromkeys(by_end.get(path, path) for path in reversed(changed)))[::-1]
+    named = {*_ends([*read, *told]), *told}
+    also = [path for path in dict.fromkeys(read) if path not in named and _ends([path]).keys().isdisjoint(told)]
     directory = _shared_directory([*told[-MOST_FILES:], *also[-MOST_FILES:]])
     text = _sentence("changed", told, directory) + _sentence("read", also, directory)
     return text + _below(directory) if directory else text
 
 
-def _ends(paths: Sequence[str]) -> set[str]:
-    """What absolute paths may also be named by: their ends, but not a name alone, which may be that of another file."""
-    ends = (path[at + 1 :] for path in paths if _is_absolute(path) for at in _slashes(path, 0))
-    return {end for end in ends if "/" in end}
+def _ends(paths: Sequence[str]) -> dict[str, str]:
+    """By what they may also be named by, absolute paths: by an end, but no name alone, which may be another file's."""
+    ends = ((path[at + 1 :], path) for path in paths if _is_absolute(path) for at in _slashes(path, 0))
+    return {end: path for end, path in ends if "/" in end}
 
 
 def _shared_directory(paths: Sequence[str]) -> str:

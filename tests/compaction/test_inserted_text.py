@@ -241,6 +241,8 @@ def test_a_file_that_is_named_in_two_ways_is_told_once() -> None:
     assert files_text(["src/cart.py", path], []) == f" Files changed in them: {path}."
     assert files_text(["src/cart.py"], [path]) == " Files changed in them: src/cart.py."
     assert files_text([path], ["src/cart.py"]) == f" Files changed in them: {path}."
+    others = [f"{HOME}/{number}.py" for number in range(20)]
+    assert "src/cart.py" in files_text([path, *others, "src/cart.py"], [])  # it was changed last, by its other name
     assert files_text([path], ["cart.py"]) == f" Files changed in them: {path}. Files read in them: cart.py."
 
 
