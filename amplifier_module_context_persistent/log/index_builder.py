@@ -96,6 +96,8 @@ class IndexBuilder:
         """Whether the lines that come now continue a line that may be a copy: then they may be copies too."""
         self._was_copied = False
         """Whether they may have copies that stand before them."""
+        self._behind_strange_control = False
+        """Whether a control record that does not continue the chain stands before them, and no message yet."""
         self._standing = Standing()
         self._named: set[tuple[str, str]] = set()
         """The kind and the id of each plan and pin."""
@@ -166,6 +168,7 @@ class IndexBuilder:
         if isinstance(metadata, dict) and (metadata.get("pinned") is True or metadata.get("critical") is True):
             flags |= PINNED
         hashed = id_hash_of(message_id)
+        may_be_copied, self._behind_strange_control = self._behind_strange_control, False
         repeats = (doubtful or self.copying) and self._is_known(hashed)
         earlier = self.index.find_hashed(hashed) if repeats and self._was_copied and not doubtful else None
         if earlier is not None:  # it continues a line whose copy was left out
@@ -185,7 +188,7 @@ class IndexBuilder:
         if repeats:
             self.report("repeated", "a copy of another message, or one with its id; it is left out")
             return
-        if doubtful:
+        if doubtful or may_be_copied:
             self.doubtful[hashed] = ordinal, place
         if member is not None:
             self._resets.member(ordinal, member.reset_id, member.number, doubtful=doubtful)
@@ -213,6 +216,7 @@ class IndexBuilder:
         kind = name_of(value.get("_record"))
         self.index.control_counts[kind] += 1
         self._standing = standing
+        self._behind_strange_control = self._behind_strange_control or not standing.chained
         if (take := self._TAKE.get(kind)) is not None:
             take(self, value)
 

@@ -3,6 +3,8 @@
 from itertools import combinations
 from pathlib import Path
 
+import pytest
+
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record import encode_control
 from tests.support.logs import append, body, findings, keep, numbers, reset_bodies, sealed, stored_numbers, write_file
@@ -80,3 +82,11 @@ def test_any_line_may_stand_twice(tmp_path: Path) -> None:
                     assert findings(path)
                 count += 1
     print(f"copied lines: {count}")
+
+
+@pytest.mark.parametrize("kind", ["view", "plan", "pin", "usage", "unknown"])
+def test_some_lines_that_begin_with_a_control_record_may_stand_twice(kind: str) -> None:
+    """What continues the copy of a line may be a copy too, whatever that line is."""
+    lines = sealed([*map(body, range(3)), encode_control(kind, id="x"), *map(body, range(3, 8))])
+    for place in (0, 1, 2, 6, 7, 8, 9):
+        assert sorted(ids(scan([*lines[:place], *lines[3:6], *lines[place:]]))) == [*range(8)], place

@@ -131,6 +131,17 @@ def test_an_answer_is_known_by_the_request_before_it() -> None:
         assert known[1::2] == [nobody] * 4
 
 
+@pytest.mark.parametrize(
+    "more", [{}, {"provider": "p"}, {"provider": 'a "b"'}, {"provider": "p", "render": {"line": "x"}}]
+)
+def test_when_the_last_request_was_made_is_known(more: dict[str, Any]) -> None:
+    """From receipts that are parsed and others; one that does not say it changes nothing."""
+    first, last = (encode_control("view", id=name, **more, time=f"2026-{name}") for name in ("01", "02"))
+    silent = encode_control("view", id="03", **more)
+    for piece in (1, 100):
+        assert scan(sealed([first, body(0), last, silent]), piece=piece).index.viewed_at == "2026-02"
+
+
 def test_there_are_codes_for_so_many_names_and_none_for_more() -> None:
     """A log that names more providers than a byte can tell apart leaves the others unknown."""
     answer = {"role": "assistant", "content": "Yes."}
@@ -304,6 +315,26 @@ def test_records_whose_newline_was_altered_are_both_read(six: list[bytes], betwe
     assert found(scanner) == [("glued", 2, len(six[0]))]
     assert ids(scanner) == [0, 1, 2, 3, 4, 5]
     assert not any(flag & DAMAGED for flag in scanner.index.flags)
+
+
+def test_a_control_record_behind_nul_bytes_takes_effect() -> None:
+    """It continues the chain, as one in a line of its own does."""
+    lines = sealed([body(0), encode_control("usage", provider="p", model="m", factor=2), body(1)])
+    scanner = scan([lines[0], bytes(100) + lines[1], lines[2]])
+    assert scanner.index.usage["p", "m"]["factor"] == 2
+    assert list(scanner.index.flags) == list(scan(lines).index.flags)
+
+
+@pytest.mark.parametrize("lost", [b"no json\n", b'{"role":"us'], ids=["altered", "torn"])
+def test_a_control_record_behind_a_lost_line_takes_effect_once(lost: bytes) -> None:
+    """It was chained onto the line that is lost, so it is believed; a copy of an older one is not."""
+    old, new = (encode_control("plan", id=name) for name in ("old", "new"))
+    lines = sealed([body(0), old, body(1), new, body(2), body(3)])
+    for again in ([], [lost, lines[1]]):
+        scanner = scan(b"".join([*lines[:2], lost, *lines[3:5], *again, lines[5]]).splitlines(keepends=True))
+        assert scanner.index.plan is not None
+        assert scanner.index.plan["id"] == "new"
+        assert ids(scanner) == [0, 2, 3]
 
 
 def test_garbage_behind_a_record_does_not_condemn_the_next(six: list[bytes]) -> None:
