@@ -57,6 +57,13 @@ class Covered:
         start = max(0, end_offset - _TAIL_BYTES)
         return cls(stamp, end_offset, reader.file.read(start, end_offset - start))
 
+    def is_whole_of(self, path: str | Path) -> bool:
+        """Whether all of a log was taken in, and its file is as it was; the log need not be opened."""
+        try:
+            return self.end_offset == self.stamp.size_bytes and Stamp.of(os.lstat(path)) == self.stamp
+        except OSError:
+            return False  # whoever opens it says why
+
     def still_holds(self, reader: LogReader) -> bool:
         """Whether the bytes that were taken in are still those of a log; of a damaged one, if nothing changed.
 

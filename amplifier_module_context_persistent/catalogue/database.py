@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from time import monotonic
+from types import MappingProxyType
 
 try:
     import sqlite3
@@ -47,16 +48,29 @@ _OLD_NAMES = ("context-search.sqlite3", "context-search.sqlite3.*.part")
 _OLD_SUFFIXES = (".checkpoint", ".checkpoint-????????.part")
 """Files that earlier versions kept: beside the catalogue, and beside a log."""
 
+FIGURE_TABLES = MappingProxyType(
+    {
+        "turns": "turn INTEGER NOT NULL, first_position INTEGER NOT NULL, messages INTEGER NOT NULL,"
+        " tokens INTEGER NOT NULL, first_us INTEGER, last_us INTEGER, timed_position INTEGER, said_position INTEGER",
+        "shares": "role TEXT NOT NULL, messages INTEGER NOT NULL, tokens INTEGER NOT NULL",
+        "large": "position INTEGER NOT NULL, tokens INTEGER NOT NULL",
+        "calls": "turn INTEGER NOT NULL, position INTEGER, tool TEXT NOT NULL, called_us INTEGER,"
+        " result_position INTEGER, answered_us INTEGER, failed INTEGER NOT NULL, result_tokens INTEGER NOT NULL",
+        "requests": "turn INTEGER, provider TEXT NOT NULL, model TEXT NOT NULL, time_us INTEGER,"
+        " uncached_tokens INTEGER, cached_tokens INTEGER, written_tokens INTEGER, written_1h_tokens INTEGER NOT NULL,"
+        " output_tokens INTEGER, is_output_estimated INTEGER NOT NULL,"
+        " actual_tokens INTEGER, reported_cached_tokens INTEGER, error REAL, ratio REAL, overhead_tokens REAL",
+        "views": "tokens INTEGER NOT NULL, shared_tokens INTEGER NOT NULL, unbound INTEGER NOT NULL",
+        "plans": "number INTEGER NOT NULL, summary TEXT NOT NULL",
+    }
+)
+"""What a session adds up to: tables, each with its columns after the session; rows stand as they were put in."""
 _TABLES = (
     """CREATE TABLE sessions (
     id INTEGER PRIMARY KEY,
     path TEXT NOT NULL UNIQUE,
     tokenizer TEXT NOT NULL DEFAULT '',
-    live INTEGER NOT NULL DEFAULT 0,
-    live_crc32 INTEGER NOT NULL DEFAULT 0,
-    forked_from TEXT NOT NULL DEFAULT '',
-    is_copying INTEGER NOT NULL DEFAULT 0,
-    is_whole INTEGER NOT NULL DEFAULT 0,
+    is_fork INTEGER NOT NULL DEFAULT 0,
     glance TEXT NOT NULL DEFAULT '')""",
     """CREATE TABLE covered (
     session INTEGER NOT NULL, part TEXT NOT NULL,
@@ -64,50 +78,9 @@ _TABLES = (
     mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
     end_offset INTEGER NOT NULL, tail BLOB NOT NULL,
     PRIMARY KEY (session, part)) WITHOUT ROWID""",
-    """CREATE TABLE turns (
-    session INTEGER NOT NULL, turn INTEGER NOT NULL,
-    first_position INTEGER NOT NULL, messages INTEGER NOT NULL, tokens INTEGER NOT NULL,
-    has_person INTEGER NOT NULL,
-    first_us INTEGER, last_us INTEGER,
-    timed_position INTEGER, said_position INTEGER,
-    ordinals_crc32 INTEGER NOT NULL,
-    PRIMARY KEY (session, turn)) WITHOUT ROWID""",
-    """CREATE TABLE shares (
-    session INTEGER NOT NULL, turn INTEGER NOT NULL, role TEXT NOT NULL,
-    messages INTEGER NOT NULL, tokens INTEGER NOT NULL,
-    PRIMARY KEY (session, turn, role)) WITHOUT ROWID""",
-    """CREATE TABLE large (
-    session INTEGER NOT NULL, position INTEGER NOT NULL, turn INTEGER NOT NULL, tokens INTEGER NOT NULL,
-    PRIMARY KEY (session, turn, position)) WITHOUT ROWID""",
-    """CREATE TABLE calls (
-    id INTEGER PRIMARY KEY,
-    session INTEGER NOT NULL, turn INTEGER NOT NULL,
-    position INTEGER, call_id TEXT NOT NULL, tool TEXT NOT NULL, asks INTEGER NOT NULL,
-    called_us INTEGER,
-    result_position INTEGER, answered_us INTEGER, failed INTEGER NOT NULL DEFAULT 0,
-    result_tokens INTEGER NOT NULL DEFAULT 0)""",
+    *(f"CREATE TABLE {name} (session INTEGER NOT NULL, {columns})" for name, columns in FIGURE_TABLES.items()),
+    *(f"CREATE INDEX {name}_of_sessions ON {name} (session)" for name in FIGURE_TABLES if name != "calls"),
     "CREATE INDEX calls_of_turns ON calls (session, turn)",
-    "CREATE INDEX calls_without_result ON calls (session, call_id) WHERE result_position IS NULL",
-    """CREATE TABLE requests (
-    id INTEGER PRIMARY KEY,
-    session INTEGER NOT NULL, turn INTEGER,
-    provider TEXT NOT NULL, model TEXT NOT NULL, time_us INTEGER,
-    uncached_tokens INTEGER, cached_tokens INTEGER, written_tokens INTEGER, output_tokens INTEGER,
-    written_1h_tokens INTEGER NOT NULL DEFAULT 0,
-    is_output_estimated INTEGER NOT NULL DEFAULT 0,
-    is_answered INTEGER NOT NULL DEFAULT 0, answer_id TEXT,
-    actual_tokens INTEGER, reported_cached_tokens INTEGER, error REAL, ratio REAL, overhead_tokens REAL)""",
-    "CREATE INDEX requests_of_answers ON requests (session, answer_id)",
-    "CREATE INDEX requests_without_answer ON requests (session) WHERE is_answered = 0",
-    """CREATE TABLE views (
-    id INTEGER PRIMARY KEY,
-    session INTEGER NOT NULL, plan TEXT NOT NULL, head TEXT NOT NULL,
-    tokens INTEGER NOT NULL, shared_tokens INTEGER NOT NULL, can_continue INTEGER NOT NULL,
-    unbound INTEGER NOT NULL, made_us INTEGER)""",
-    "CREATE INDEX views_of_plans ON views (session, plan, head)",
-    """CREATE TABLE plans (
-    id INTEGER PRIMARY KEY,
-    session INTEGER NOT NULL, plan TEXT NOT NULL, summary TEXT NOT NULL)""",
     """CREATE TABLE snapshots (
     session INTEGER NOT NULL, chunk INTEGER NOT NULL, crc32 INTEGER NOT NULL, content BLOB NOT NULL,
     PRIMARY KEY (session, chunk, crc32))""",
@@ -123,9 +96,6 @@ _WORDS = (
     "(text, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1')",
 )
 _SCHEMA = (*_TABLES, *_WORDS)
-FIGURE_TABLES = ("turns", "shares", "large", "calls", "requests", "views", "plans")
-"""What a session adds up to."""
-
 
 _IS_OFF = ContextVar("is_off", default=False)
 

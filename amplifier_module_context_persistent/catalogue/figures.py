@@ -1,32 +1,34 @@
-"""What a session adds up to, asked of the catalogue after it was brought up to the log as it is.
+"""What a session adds up to, asked of the catalogue, or added up where that does not know the log as it is.
 
-A log that has no catalogue, is damaged, or whose catalogue cannot be used now is added up in one in memory, by the same
-code; so the answer is the same, only slower.
+What was added up is written to the catalogue, if that can be done; else it is added up again the next time, by the same
+code. So the answer is the same, only slower.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 from ..log.base import ReadableLog
-from ..log.index import Index
 from ..log.open import file_reader
-from ..log.read_back import NumberedLine
 from ..log.reader import LogReader
-from ..messages.message import Message
-from ..messages.normalize import tokens_of
 from ..tokens.counter import TokenCounter, open_counter
 from .covered import FIGURES, Covered, Stamp, can_be_named, cover, covered_of, is_same_file, name_of, session_id
-from .database import SQLITE_ERRORS, UNUSABLE, Catalogue, CatalogueError, catalogue_of, in_memory
-from .fill import MessagePass, RecordPass, cut, forget_figures
-from .requests import MetAnswers, is_repeated
+from .database import (
+    COMMAND_WAIT_S,
+    FIGURE_TABLES,
+    SQLITE_ERRORS,
+    UNUSABLE,
+    Catalogue,
+    CatalogueError,
+    catalogue_of,
+    in_memory,
+)
+from .fill import AddedUp, insert
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,10 +37,8 @@ logger = logging.getLogger(__name__)
 
 LEAST_LOG_BYTES = 64 << 10
 """A smaller log is added up in a moment: nothing is kept of it."""
-LINES_AT_ONCE, MESSAGES_AT_ONCE = 128, 128
-"""So many in one transaction; messages are read and counted before it."""
-_MOST_EXTRA_ROUNDS = 32
-"""Transactions beyond those that a log takes: others may write to its catalogue, too."""
+ROWS_AT_ONCE = 1_000
+"""So many in one transaction."""
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ def figures_of(
     reader: ReadableLog,
     counter: TokenCounter,
     *,
-    keeps: bool = True,
+    wait_s: float = COMMAND_WAIT_S,
     keeps_small: bool = False,
     or_any: bool = False,
 ) -> Iterator[Figures]:
@@ -82,7 +82,7 @@ def figures_of(
     Args:
         reader: the log.
         counter: counts tokens; figures by another one are made anew.
-        keeps: whether its catalogue may be used and written.
+        wait_s: how long to wait for others who use its catalogue.
         keeps_small: whether it is written of a small log, too: worth it where there are many.
         or_any: whether figures by another tokenizer will do, if they are kept already.
 
@@ -90,29 +90,37 @@ def figures_of(
         LogUnreadableError: the log's bytes changed while they were read.
         CatalogueError: Python has no SQLite.
     """
-    with ExitStack() as memory, ExitStack() as opened:
-        found, kept = None, None
-        least_bytes = 0 if keeps_small else LEAST_LOG_BYTES
-        if keeps and (file := file_reader(reader)) is not None and _is_worth(file, least_bytes):
+    file = file_reader(reader)
+    if file is not None and (file.size < (0 if keeps_small else LEAST_LOG_BYTES) or not can_be_named(file.path)):
+        file = None
+    with ExitStack() as opened:
+        found = None
+        if file is not None:
             try:
-                catalogue = Catalogue(catalogue_of(file.path))
-                kept = _kept_counter(catalogue, file) if or_any else None
-                found = _brought_up(catalogue, file, kept or counter, opened)
+                catalogue = Catalogue(catalogue_of(file.path), wait_s)
+                connection = opened.enter_context(catalogue.reading())
+                if or_any:
+                    counter = _counter_of(connection, file) or counter
+                if session := _session_that_is_up(connection, file, counter):
+                    found = Figures(connection, session, catalogue=catalogue)
             except UNUSABLE as error:
-                _close(opened)
-                logger.info("%s; figures are added up anew", error)
+                logger.info("%s; figures are added up", error)
 
-        def added_up(by: TokenCounter = counter) -> Figures:
-            connection = memory.enter_context(in_memory())
-            found = Figures(connection, session_id(connection, ""))
-            _fill_at_once(found, reader, by)
-            return found
+        def add_up() -> Figures:
+            _close(opened)
+            stamp = Stamp.of(file.file.status()) if file is not None else None
+            added = AddedUp.of(reader, counter)
+            if file is not None and stamp is not None:
+                _keep(Catalogue(catalogue_of(file.path), wait_s), file, stamp, counter, added)
+            connection = opened.enter_context(in_memory())
+            session = session_id(connection, "")
+            connection.execute("UPDATE sessions SET is_fork = ?", (added.is_fork,))
+            insert(connection, session, added.rows)
+            return Figures(connection, session)
 
-        if found is None:
-            found = added_up()
-        else:
-            found.add_up = partial(added_up, kept or counter)
-        yield found
+        if found is not None:
+            found.add_up = add_up
+        yield found or add_up()
         _close(opened)
 
 
@@ -122,147 +130,59 @@ def _close(opened: ExitStack) -> None:
         opened.close()
 
 
-def _is_worth(reader: LogReader, least_bytes: int) -> bool:
-    """Whether to keep the figures of a log: not where a line holds several records, since nothing goes on within it."""
-    is_plain = all(found.kind != "glued" for found in reader.index.damage)
-    return is_plain and reader.size >= least_bytes and can_be_named(reader.path)
-
-
-def _fill_at_once(found: Figures, reader: ReadableLog, counter: TokenCounter) -> None:
-    count, met = partial(tokens_of, counter=counter), MetAnswers()
-    records = RecordPass(found.connection, found.session, count, met.repeats)
-    for line in reader.records():
-        met.meet(line)
-        records.take(line)
-    records.finish()
-    messages = MessagePass(found.connection, found.session, count)
-    live = reader.index.live
-    for ordinal, message in zip(live, reader.read(live), strict=True):
-        messages.take(ordinal, message)
-    messages.finish()
-
-
-def _kept_counter(catalogue: Catalogue, reader: LogReader) -> TokenCounter | None:
+def _counter_of(connection: sqlite3.Connection, reader: LogReader) -> TokenCounter | None:
     """What counted the figures that are kept of a log; None where there are none, or it is not at hand."""
-    try:
-        with catalogue.reading() as connection:
-            query = "SELECT tokenizer FROM sessions WHERE path = ? AND tokenizer != ''"
-            row = connection.execute(query, (name_of(reader.path),)).fetchone()
-        return open_counter(row[0]) if row else None
-    except (CatalogueError, ValueError):
-        return None
+    row = connection.execute("SELECT tokenizer FROM sessions WHERE path = ?", (name_of(reader.path),)).fetchone()
+    with suppress(ValueError):
+        return open_counter(row[0]) if row and row[0] else None
+    return None
 
 
-def _brought_up(catalogue: Catalogue, reader: LogReader, counter: TokenCounter, opened: ExitStack) -> Figures | None:
-    """Bring a log's catalogue up to what the reader knows, and begin to read it; None if another one is faster.
-
-    Raises:
-        CatalogueError: it cannot be used.
-        LogUnreadableError: the log's bytes changed while they were read.
-    """
-    name, stamp = name_of(reader.path), Stamp.of(reader.file.status())
-    start, position = 0, 0
-    rounds = reader.scanner.line // LINES_AT_ONCE + len(reader.index.live) // MESSAGES_AT_ONCE + _MOST_EXTRA_ROUNDS
-    for _ in range(rounds):
-        with suppress(CatalogueError, OSError):  # none yet, one that is just being made, or one that is replaced below
-            connection = opened.enter_context(catalogue.reading())
-            if session := _is_up(connection, name, reader, counter):
-                return Figures(connection, session, catalogue=catalogue)
-            start, position = _reached(connection, name)
-        _close(opened)
-        batch = _Batch.read(reader, counter, start, position)
-        with catalogue.writing() as connection:
-            if not is_same_file(reader.path, stamp):
-                return None
-            _go_on(connection, name, reader, counter, stamp, batch)
-    raise CatalogueError(f"{catalogue.path}: it does not keep what is written")
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """What one transaction adds: lines, or where all of them are known, messages with their tokens."""
-
-    start: int
-    end: int
-    lines: list[NumberedLine]
-    position: int
-    messages: list[tuple[int, Message, int]]
-
-    @classmethod
-    def read(cls, reader: LogReader, counter: TokenCounter, start: int, position: int) -> _Batch:
-        """What follows an offset, and a position in the live history."""
-        from ..view import receipts  # noqa: F401 - reading one loads half of the package: not in a transaction
-
-        lines = list(islice(reader.whole_lines(start), LINES_AT_ONCE))
-        is_last = len(lines) < LINES_AT_ONCE
-        end = _end(reader) if is_last else lines[-1].offset + len(lines[-1].content) + 1
-        live = reader.index.live[position : position + MESSAGES_AT_ONCE] if is_last else ()
-        messages = [(at, one, tokens_of(one, counter)) for at, one in zip(live, reader.read(live), strict=True)]
-        return cls(start, end, lines, position, messages)
-
-
-def _reached(connection: sqlite3.Connection, name: str) -> tuple[int, int]:
-    """The offset and the position in the live history up to which a session is added up."""
-    known = covered_of(connection, name, FIGURES)
-    row = connection.execute("SELECT live FROM sessions WHERE path = ?", (name,)).fetchone()
-    return (known.end_offset, row[0]) if known is not None and row is not None else (0, 0)
-
-
-def _is_up(connection: sqlite3.Connection, name: str, reader: LogReader, counter: TokenCounter) -> int:
+def _session_that_is_up(connection: sqlite3.Connection, reader: LogReader, counter: TokenCounter) -> int:
     """The id of a session whose figures are those of the log as the reader knows it; 0 if they are not."""
+    name = name_of(reader.path)
     known = covered_of(connection, name, FIGURES)
     if known is None or known.end_offset != _end(reader) or not known.still_holds(reader):
         return 0
-    row = connection.execute("SELECT id, tokenizer, live, live_crc32 FROM sessions WHERE path = ?", (name,)).fetchone()
-    count = len(reader.index.live)
-    return row[0] if row[1:] == (counter.name, count, _live_crc32(reader.index, count)) else 0
+    row = connection.execute(
+        "SELECT id FROM sessions WHERE path = ? AND tokenizer = ?", (name, counter.name)
+    ).fetchone()
+    return row[0] if row else 0
 
 
-def _live_crc32(index: Index, count: int) -> int:
-    """By what it is seen that the first live messages are those that were added up."""
-    return crc32(memoryview(index.live)[:count])
+def _keep(catalogue: Catalogue, reader: LogReader, stamp: Stamp, counter: TokenCounter, added: AddedUp) -> None:
+    """Write what a log adds up to, some rows in each transaction; they count once all of them are there.
+
+    Nothing more is written where somebody else began to write it meanwhile, or where the log is another file now.
+    """
+    name, begun = name_of(reader.path), Covered(stamp, 0, os.urandom(16))
+    done = Covered.up_to(reader, _end(reader), stamp)
+    try:
+        for start in range(0, len(added.rows) + 1, ROWS_AT_ONCE):
+            stop = start + ROWS_AT_ONCE
+            with catalogue.writing() as connection:
+                if not is_same_file(reader.path, stamp):
+                    return
+                session = session_id(connection, name)
+                if not start:
+                    forget_figures(connection, session)
+                    cover(connection, session, FIGURES, begun)
+                elif covered_of(connection, name, FIGURES) != begun:
+                    return
+                insert(connection, session, added.rows[start:stop])
+                if stop > len(added.rows):
+                    told = (counter.name, added.is_fork, session)
+                    connection.execute("UPDATE sessions SET (tokenizer, is_fork) = (?, ?) WHERE id = ?", told)
+                    cover(connection, session, FIGURES, done)
+    except CatalogueError as error:
+        logger.info("%s; the figures are not kept", error)
 
 
-def _go_on(
-    connection: sqlite3.Connection,
-    name: str,
-    reader: LogReader,
-    counter: TokenCounter,
-    stamp: Stamp,
-    batch: _Batch,
-) -> None:
-    """Add up more of a log, in one transaction; nothing of a batch that does not follow what is known by now."""
-    index, session = reader.index, session_id(connection, name)
-    known = covered_of(connection, name, FIGURES)
-    ((tokenizer, live, live_crc32),) = connection.execute(
-        "SELECT tokenizer, live, live_crc32 FROM sessions WHERE id = ?", (session,)
-    )
-    if known is None or tokenizer != counter.name or known.end_offset > _end(reader) or not known.still_holds(reader):
-        forget_figures(connection, session)
-        known = None
-    elif live > len(index.live) or live_crc32 != _live_crc32(index, live):
-        cut(connection, session, index.live)
-    end = known.end_offset if known else 0
-    if batch.start == end:
-        at, count = [0], partial(tokens_of, counter=counter)
-        records = RecordPass(connection, session, count, lambda message_id: is_repeated(index, message_id, at[0]))
-        for line in batch.lines:
-            at[0] = line.offset
-            records.take(line.content)
-        records.finish()
-        end = batch.end
-    tokens = {id(message): size for _, message, size in batch.messages}
-    messages = MessagePass(connection, session, lambda message: tokens[id(message)])
-    if end == _end(reader) and batch.position == messages.position:
-        for ordinal, message, _ in batch.messages:
-            messages.take(ordinal, message)
-        messages.finish()
-    is_whole = end == _end(reader) and messages.position == len(index.live) and stamp.size_bytes == reader.size
-    connection.execute(
-        "UPDATE sessions SET (tokenizer, live, live_crc32, is_whole) = (?, ?, ?, ?) WHERE id = ?",
-        (counter.name, messages.position, _live_crc32(index, messages.position), is_whole, session),
-    )
-    cover(connection, session, FIGURES, Covered.up_to(reader, end, stamp))
+def forget_figures(connection: sqlite3.Connection, session: int) -> None:
+    """Forget what a session adds up to."""
+    for table in FIGURE_TABLES:
+        connection.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
+    connection.execute("UPDATE sessions SET tokenizer = '' WHERE id = ?", (session,))
 
 
 def _end(reader: LogReader) -> int:

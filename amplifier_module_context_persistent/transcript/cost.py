@@ -6,12 +6,12 @@ message's own usage counts too. A request whose model has no price is counted an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..catalogue.figures import Figures
-from ..catalogue.requests import MetAnswers, Request, RequestFinder
+from ..catalogue.fill import RecordPass
 from ..log.base import ReadableLog
 from ..log.record import Message
 from ..messages.metadata import given_id
@@ -89,7 +89,7 @@ def cost_of(figures: Figures, prices: PriceList) -> Cost:
     columns, group = sums_by_model(prices)
     rows = figures.rows(
         f"SELECT sum(is_output_estimated), {columns}"
-        f" FROM requests WHERE session = ? AND uncached_tokens IS NOT NULL GROUP BY {group} ORDER BY min(id)"
+        f" FROM requests WHERE session = ? AND uncached_tokens IS NOT NULL GROUP BY {group} ORDER BY min(rowid)"
     )
     for estimated, model, *sums in rows:
         bill = bill_of(prices, model, *sums)
@@ -144,14 +144,11 @@ class Bills:
     def __init__(self, log: ReadableLog, prices: PriceList, count: Callable[[Message], int]) -> None:
         self._prices = prices
         self._by_id: dict[str, RequestBill] = {}
-        index = log.index
-        is_plain = not index.control_counts.get("usage") and not index.generation  # each message speaks for itself
-        for request in () if is_plain else find_requests(log.records(), count):
-            if not request.message_id:
-                continue
-            billed = self._billed(request.usage, request.output_tokens)
-            known = self._by_id.get(request.message_id)
-            self._by_id[request.message_id] = billed if known is None else _added(known, billed)
+        for request in RecordPass(count).run(log).requests:
+            if request.answer_id and request.usage is not None:
+                billed = self._billed(request.usage, request.output_tokens or 0)
+                known = self._by_id.get(request.answer_id)
+                self._by_id[request.answer_id] = billed if known is None else _added(known, billed)
 
     def of(self, message: Message) -> RequestBill:
         """What was billed for a message; `NOTHING` if nobody says."""
@@ -165,20 +162,6 @@ class Bills:
         read = usage.uncached, usage.cached, usage.written, usage.written_1h
         cost = price.cost(*read, output_tokens) if price is not None else -1.0
         return RequestBill(usage.input_tokens, usage.cached, output_tokens, usage.model, round(cost, 6))
-
-
-def find_requests(lines: Iterable[bytes], count: Callable[[Message], int]) -> Iterator[Request]:
-    """Find the requests of a whole log that a message answered, in its order.
-
-    Args:
-        lines: all records' lines.
-        count: as `RequestFinder` takes it.
-    """
-    met = MetAnswers()
-    finder = RequestFinder(count, met.repeats)
-    for line in lines:
-        met.meet(line)
-        yield from finder.take_line(line)
 
 
 def _added(one: RequestBill, other: RequestBill) -> RequestBill:

@@ -67,12 +67,9 @@ class ProjectSearch:
         """Whether a session's log, as it is now, holds nothing that matches; it need not be opened."""
         name = name_of(session.path)
         known = self._covered.get(name)
-        if known is None or self._found is None or name in self._found or known.end_offset != known.stamp.size_bytes:
+        if known is None or self._found is None or name in self._found:
             return False
-        try:
-            return Stamp.of(os.lstat(session.path)) == known.stamp
-        except OSError:
-            return False  # whoever opens it says why
+        return known.is_whole_of(session.path)
 
     def positions(self, session: SessionFile, reader: LogReader) -> list[int] | None:
         """The positions of live messages that may match, in a log that was just opened; None means all.

@@ -74,7 +74,7 @@ SELECT name AS session, project, turn, {_time("time_us")} AS time, provider, mod
        cost_of(model, uncached_tokens, cached_tokens, written_tokens, written_1h_tokens, output_tokens) AS cost
 FROM main.requests JOIN main.logs USING (session) WHERE uncached_tokens IS NOT NULL""",
         "compactions_v1": """
-SELECT name AS session, project, plans.id - session * 1099511627776 + 1 AS number,
+SELECT name AS session, project, number,
        json_extract(summary, '$.strategy') AS strategy, json_extract(summary, '$.step') AS step,
        json_extract(summary, '$.tokens_before') AS tokens_before,
        json_extract(summary, '$.tokens_after') AS tokens_after,

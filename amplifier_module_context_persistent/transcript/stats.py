@@ -137,15 +137,13 @@ def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_t
         LogUnreadableError: its bytes changed while they were read.
     """
     described = reader.describe()
-    roles = found.rows(
-        "SELECT role, sum(messages), sum(tokens) FROM shares WHERE session = ? GROUP BY role ORDER BY min(turn), role"
-    )
+    roles = found.rows("SELECT role, messages, tokens FROM shares WHERE session = ? ORDER BY rowid")
     tools = found.rows(
         "SELECT tool, count(position), count(result_position), sum(failed), sum(result_tokens),"
         " total(max(0, answered_us - called_us)) / 1e6 FROM calls WHERE session = ? GROUP BY tool ORDER BY tool"
     )
     turns = found.rows("SELECT messages, tokens FROM turns WHERE session = ? ORDER BY turn") if with_turns else []
-    plans = found.rows("SELECT summary FROM plans WHERE session = ? ORDER BY id")
+    plans = found.rows("SELECT summary FROM plans WHERE session = ? ORDER BY number")
     (views,) = found.rows(
         "SELECT count(*), total(tokens), total(shared_tokens), total(shared_tokens = 0), total(unbound > 0)"
         " FROM views WHERE session = ?"
@@ -176,7 +174,7 @@ def total_share(found: Figures) -> Share:
 SLOWEST = 5
 _SLOWEST = """
 SELECT position + 1, turn, tool, (answered_us - called_us) / 1e6 AS took FROM calls
-WHERE session = ? AND position IS NOT NULL AND took > 0 ORDER BY took DESC, position, id LIMIT ?
+WHERE session = ? AND position IS NOT NULL AND took > 0 ORDER BY took DESC, position, rowid LIMIT ?
 """
 
 
@@ -208,8 +206,9 @@ def _usage(found: Figures) -> UsageReports:
         usage.error_median = (_at(errors, (count - 1) // 2) + _at(errors, count // 2)) / 2
         usage.error_95 = _at(errors, min(count - 1, int(0.95 * count)))
     learned = found.rows(
-        "SELECT provider, model, ratio, overhead_tokens FROM requests WHERE id IN"
-        " (SELECT max(id) FROM requests WHERE session = ? AND error IS NOT NULL GROUP BY provider, model) ORDER BY id"
+        "SELECT provider, model, ratio, overhead_tokens FROM requests WHERE rowid IN"
+        " (SELECT max(rowid) FROM requests WHERE session = ? AND error IS NOT NULL GROUP BY provider, model)"
+        " ORDER BY rowid"
     )
     usage.models = {
         f"{provider or '?'} {model or '?'}": {"ratio": ratio, "overhead_tokens": overhead}
@@ -317,7 +316,7 @@ def read_lines(transcript: Transcript, found: Figures, costs: Mapping[int, float
 
 _TURNS = """
 SELECT timed_position, said_position, turns.turn, first_position, messages, tokens, last_us - first_us,
-       count(calls.position), total(failed), total(calls.id IS NOT NULL AND result_position IS NULL)
+       count(calls.position), total(failed), total(calls.rowid IS NOT NULL AND result_position IS NULL)
 FROM (SELECT * FROM turns WHERE session = ? ORDER BY {0} LIMIT ?) AS turns
 LEFT JOIN calls ON calls.session = turns.session AND calls.turn = turns.turn
 GROUP BY turns.turn ORDER BY {0}

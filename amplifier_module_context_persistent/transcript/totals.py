@@ -9,16 +9,16 @@ it is now is not opened; the others are brought up first, or added up here. So a
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..catalogue.covered import FIGURES, Stamp, covered_by_path, name_of
+from ..catalogue.covered import FIGURES, covered_by_path, name_of
 from ..catalogue.database import NAME, Catalogue, CatalogueError, catalogue_of, in_memory
 from ..catalogue.figures import Figures, figures_of
+from ..catalogue.fill import insert
 from ..errors import LogError
 from ..log.filesystem import FileSystem
 from ..tokens.counter import TokenCounter
@@ -117,7 +117,7 @@ def slowest_calls(found: GatheredFigures, since_s: float | None = None, most: in
         "SELECT name, project, turn, position + 1, tool, (answered_us - called_us) / 1e6 AS took"
         " FROM calls JOIN logs USING (session)"
         " WHERE position IS NOT NULL AND took > 0 AND (? IS NULL OR called_us >= ?)"
-        " ORDER BY took DESC, session, position, calls.id LIMIT ?",
+        " ORDER BY took DESC, session, position, calls.rowid LIMIT ?",
         (*_since(since_s), most),
     )
     return [Slow(*row) for row in rows]
@@ -181,7 +181,6 @@ _LOGS = """CREATE TABLE logs (
     session INTEGER PRIMARY KEY, name TEXT NOT NULL, project TEXT NOT NULL, path TEXT NOT NULL,
     is_fork INTEGER NOT NULL, root TEXT)"""
 """`root` is the id of the session whose sub-agent it is, or of one whose sub-agent's; its own where it is none."""
-_ROWS = 1 << 40  # numbers of a session's rows
 
 Watch = Callable[[Sequence[str]], AbstractContextManager[FileSystem]]
 """Gives the system calls with which logs are read, and shows meanwhile how far that is."""
@@ -238,18 +237,15 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
         connection.execute("BEGIN")
         found = GatheredFigures(connection)
         left = dict(enumerate(sessions, 1))
-        places = {catalogue_of(one.path) for one in left.values() if isinstance(one.path, Path)}
-        for place in sorted(places):
+        for place in sorted({catalogue_of(one.path) for one in left.values() if isinstance(one.path, Path)}):
             left = _take_known(found, place, left, counter)
-        blocked = {place for place in places if not _is_writable(place, left.values())}
         with watch([str(one.path) for one in left.values()]) as files:
             for number, one in left.items():
                 is_shared = isinstance(one.path, Path) and catalogue_of(one.path).name == NAME
-                may_keep = isinstance(one.path, Path) and catalogue_of(one.path) not in blocked
                 try:
                     with (
                         Transcript(one.path, files=files) as transcript,
-                        figures_of(transcript.reader, counter, keeps=may_keep, keeps_small=is_shared) as kept,
+                        figures_of(transcript.reader, counter, wait_s=0, keeps_small=is_shared) as kept,
                     ):
                         _copy(kept, found, number, one)
                 except (LogError, OSError, ValueError) as error:
@@ -269,14 +265,14 @@ def _take_known(
     try:
         with Catalogue(place).reading() as connection:
             covered = covered_by_path(connection, FIGURES)
-            rows = connection.execute("SELECT path, id FROM sessions WHERE is_whole AND tokenizer = ?", (counter.name,))
-            whole = dict(rows.fetchall())
+            rows = connection.execute("SELECT path, id FROM sessions WHERE tokenizer = ?", (counter.name,))
+            counted = dict(rows.fetchall())
             for number, one in sessions.items():
                 if not isinstance(one.path, Path) or catalogue_of(one.path) != place:
                     continue
                 name = name_of(one.path)
-                if name in whole and name in covered and _stamp_of(one.path) == covered[name].stamp:
-                    _copy(Figures(connection, whole[name]), found, number, one)
+                if name in counted and name in covered and covered[name].is_whole_of(one.path):
+                    _copy(Figures(connection, counted[name]), found, number, one)
                     del left[number]
     except CatalogueError:
         for number in sessions:
@@ -285,38 +281,14 @@ def _take_known(
     return left
 
 
-def _stamp_of(path: Path) -> Stamp | None:
-    try:
-        return Stamp.of(os.lstat(path))
-    except OSError:
-        return None
-
-
-def _is_writable(place: Path, sessions: Iterable[SessionFile]) -> bool:
-    """Whether what is missing in a catalogue can be added now: it is waited for once, not for each session."""
-    if not any(isinstance(one.path, Path) and catalogue_of(one.path) == place for one in sessions):
-        return True
-    try:
-        with Catalogue(place).writing():
-            return True
-    except CatalogueError:
-        return False
-
-
 def _copy(source: Figures, found: GatheredFigures, number: int, one: SessionFile) -> None:
     target = found.connection
-    ((forked_from,),) = source.rows("SELECT forked_from FROM sessions WHERE id = ?")
+    ((is_fork,),) = source.rows("SELECT is_fork FROM sessions WHERE id = ?")
     named = (text.encode("utf-8", "replace").decode() for text in (one.id, one.project, str(one.path)))
-    target.execute("INSERT INTO logs VALUES (?, ?, ?, ?, ?, NULL)", (number, *named, bool(forked_from)))
+    target.execute("INSERT INTO logs VALUES (?, ?, ?, ?, ?, NULL)", (number, *named, is_fork))
     for table in _COPIED:
-        columns = [column for _, column, *_ in target.execute(f"PRAGMA table_info({table})")]
-        rows = source.rows(f"SELECT * FROM {table} WHERE session = ? ORDER BY 1")
-        marks = ", ".join("?" * len(columns))
-        if columns[0] == "id":
-            copied = ((number * _ROWS + rank, number, *row[2:]) for rank, row in enumerate(rows))
-        else:
-            copied = ((number, *row[1:]) for row in rows)
-        target.executemany(f"INSERT INTO {table} VALUES ({marks})", copied)
+        rows = source.rows(f"SELECT * FROM {table} WHERE session = ? ORDER BY rowid")
+        insert(target, number, ((table, row[1:]) for row in rows))
 
 
 def _forget(connection: sqlite3.Connection, number: int) -> None:

@@ -6,7 +6,7 @@ import os
 import random
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.catalogue import figures
-from amplifier_module_context_persistent.catalogue.database import Catalogue, CatalogueError, catalogue_of
+from amplifier_module_context_persistent.catalogue import figures, fill
+from amplifier_module_context_persistent.catalogue.database import (
+    Catalogue,
+    CatalogueError,
+    catalogue_of,
+    switched_off,
+)
 from amplifier_module_context_persistent.catalogue.figures import Figures, figures_of
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
@@ -24,7 +29,7 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.tokens.prices import PriceList
 from amplifier_module_context_persistent.transcript.cost import cost_of, costs_by_turn
 from amplifier_module_context_persistent.transcript.stats import course_of, largest_turns, statistics_of
-from tests.support.busy_logs import lines, message_body, steps
+from tests.support.busy_logs import lines, steps
 from tests.support.logs import STAMP, sealed, write_file
 
 COUNTER = EstimateCounter()
@@ -33,25 +38,16 @@ ANY_LOG = settings(deadline=None, suppress_health_check=[HealthCheck.function_sc
 
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small logs are kept too, and a few records and messages at a time."""
+    """Small logs are kept too, and a few rows at a time."""
     monkeypatch.setattr(figures, "LEAST_LOG_BYTES", 0)
-    monkeypatch.setattr(figures, "LINES_AT_ONCE", 20)
-    monkeypatch.setattr(figures, "MESSAGES_AT_ONCE", 7)
+    monkeypatch.setattr(figures, "ROWS_AT_ONCE", 7)
 
 
-class Unknown:
-    """A log of which is only known what every log can do."""
-
-    def __init__(self, reader: LogReader) -> None:
-        self.index, self.read, self.records, self.describe = reader.index, reader.read, reader.records, reader.describe
-
-
-def all_figures(path: str, *, keeps: bool = True, counter: EstimateCounter = COUNTER, plain: bool = False) -> Any:
+def all_figures(path: str, *, keeps: bool = True, counter: EstimateCounter = COUNTER) -> Any:
     """All that `stats` prints."""
     with closing(LogReader(path)) as reader:
         reader.follow()
-        log = Unknown(reader) if plain else reader
-        with figures_of(log, counter, keeps=keeps) as found:
+        with nullcontext() if keeps else switched_off(), figures_of(reader, counter) as found:
             prices = PriceList()
             costs = costs_by_turn(found, prices)
             told = statistics_of(reader, found, tokenizer=counter.name).to_json()
@@ -93,14 +89,6 @@ def test_kept_figures_are_those_of_the_log(tmp_path: Path, seed: int, count: int
     Catalogue(catalogue_of(path)).remove()
 
 
-@ANY_LOG
-@given(seed=st.integers(0, 1 << 30), count=st.integers(1, 40))
-def test_a_log_that_is_read_from_its_beginning_gives_the_same(tmp_path: Path, seed: int, count: int) -> None:
-    path = str(tmp_path / f"{seed}.jsonl")
-    some_log(path, seed, count)
-    assert all_figures(path, plain=True) == all_figures(path, keeps=False)
-
-
 def test_what_is_kept_is_not_counted_again(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     some_log(path)
     expected = all_figures(path)
@@ -108,7 +96,7 @@ def test_what_is_kept_is_not_counted_again(path: str, monkeypatch: pytest.Monkey
     def refuse(*_: object, **__: object) -> int:
         raise AssertionError("counted again")
 
-    monkeypatch.setattr(figures, "tokens_of", refuse)
+    monkeypatch.setattr(fill, "tokens_of", refuse)
     assert all_figures(path) == expected
     with pytest.raises(AssertionError, match="counted again"):
         all_figures(path, keeps=False)
@@ -164,54 +152,44 @@ def test_a_catalogue_that_is_cut_while_it_is_asked_is_done_without(path: str) ->
         assert found.connection is not kept
 
 
-def steps_to_catch_up(path: str, turns: int, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How many tens of SQLite's instructions bringing a log's catalogue up to one more turn takes."""
-    said = {"role": "user", "content": "hello"}
-    bodies = [encode_message(said, message_id=f"m{number}", timestamp=STAMP) for number in range(turns + 1)]
-    content = sealed(bodies)
-    write_file(path, b"".join(content[:-1]))
-    all_figures(path)
-    write_file(path, b"".join(content))
-    steps, writing = [0], Catalogue.writing
-
-    def note() -> None:
-        steps[0] += 1
+def test_who_comes_between_is_not_mixed_with(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two that write the figures of a log, the one that began last writes all of them, and no row twice."""
+    some_log(path)
+    expected, writing, met = all_figures(path, keeps=False), Catalogue.writing, [0]
 
     @contextmanager
-    def counted(self: Catalogue) -> Iterator[sqlite3.Connection]:
+    def met_by_another(self: Catalogue) -> Iterator[sqlite3.Connection]:
+        met[0] += 1
+        if met[0] == 3:
+            assert all_figures(path) == expected
         with writing(self) as connection:
-            connection.set_progress_handler(note, 10)
             yield connection
 
     with monkeypatch.context() as patch:
-        patch.setattr(Catalogue, "writing", counted)
-        with opened(path):
-            return steps[0]
+        patch.setattr(Catalogue, "writing", met_by_another)
+        assert all_figures(path) == expected
+    monkeypatch.setattr(fill, "tokens_of", None)
+    assert all_figures(path) == expected
 
 
-def test_catching_up_costs_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And not what is there: the queries of a turn read that turn."""
-    few, many = (steps_to_catch_up(str(tmp_path / f"{turns}"), turns, monkeypatch) for turns in (50, 2_000))
-    assert few > 0
-    assert many < 3 * few
+def test_what_is_half_written_does_not_count(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a kill."""
+    some_log(path)
+    expected, writing, left = all_figures(path, keeps=False), Catalogue.writing, [4]
 
+    @contextmanager
+    def ends(self: Catalogue) -> Iterator[sqlite3.Connection]:
+        left[0] -= 1
+        if not left[0]:
+            raise CatalogueError("no more")
+        with writing(self) as connection:
+            yield connection
 
-def test_a_rewind_costs_what_it_cuts(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Turns before its end stay as they are."""
-    rng = random.Random(3)
-    content, _ = lines([message_body(number, rng) for number in range(100)], 0, rng, 0.0)
-    write_file(path, content)
-    all_figures(path)
-    counted: list[object] = []
-    tokens_of = figures.tokens_of
-    monkeypatch.setattr(figures, "tokens_of", lambda *given, **how: counted.append(given) or tokens_of(*given, **how))
-    with closing(LogReader(path)) as reader:
-        reader.follow()
-        reader.index.replace_live(list(reader.index.live)[:-3])
-        with figures_of(reader, COUNTER) as found:
-            ((kept,),) = found.rows("SELECT sum(messages) FROM turns WHERE session = ?")
-    assert kept == 97
-    assert 0 < len(counted) < 20
+    with monkeypatch.context() as patch:
+        patch.setattr(Catalogue, "writing", ends)
+        assert all_figures(path) == expected
+    assert not left[0]
+    assert all_figures(path) == expected
 
 
 def edited(path: str) -> None:
@@ -241,7 +219,7 @@ def test_a_log_that_is_another_one_is_added_up_anew(path: str, change: Callable[
 
 
 def test_who_takes_any_tokenizer_gets_the_figures_that_are_kept(path: str) -> None:
-    """Of a log that has grown since, too; nothing is counted anew for that."""
+    """One that has grown since is added up by the tokenizer that counted it."""
     some_log(path, seed=3, count=10)
     kept = all_figures(path)[0]["total"]
     with opened(path, EstimateCounter("other"), or_any=True) as found:
@@ -253,7 +231,7 @@ def test_what_is_in_use_is_done_without(path: str, monkeypatch: pytest.MonkeyPat
     """By another process, for too long."""
     some_log(path)
     expected = all_figures(path, keeps=False)
-    monkeypatch.setattr(figures, "Catalogue", lambda place: Catalogue(place, wait_s=0.0))
+    monkeypatch.setattr(figures, "Catalogue", lambda place, _: Catalogue(place, wait_s=0.0))
     with Catalogue(catalogue_of(path)).writing():
         assert all_figures(path) == expected
     assert all_figures(path) == expected
@@ -283,8 +261,8 @@ def test_requests_have_the_time_of_their_answers(path: str) -> None:
     ]
     write_file(path, b"".join(sealed(bodies)))
     for keeps in (True, True, False):
-        with opened(path, keeps=keeps) as found:
+        with nullcontext() if keeps else switched_off(), opened(path) as found:
             times = found.rows(
-                "SELECT datetime(time_us / 1e6, 'unixepoch') FROM requests WHERE session = ? ORDER BY id"
+                "SELECT datetime(time_us / 1e6, 'unixepoch') FROM requests WHERE session = ? ORDER BY rowid"
             )
         assert [time for (time,) in times] == ["2026-01-05 09:00:00", "2026-01-05 09:00:07", "2026-01-05 09:01:00"]

@@ -10,6 +10,7 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.figures import figures_of
+from amplifier_module_context_persistent.catalogue.fill import RecordPass
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.tokens.prices import (
     DEFAULT_PRICES,
@@ -17,7 +18,7 @@ from amplifier_module_context_persistent.tokens.prices import (
     PriceList,
     PricesError,
 )
-from amplifier_module_context_persistent.transcript.cost import Bills, Cost, cost_of, costs_by_turn, find_requests
+from amplifier_module_context_persistent.transcript.cost import Bills, Cost, cost_of, costs_by_turn
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.fork import fork_session
 
@@ -96,8 +97,8 @@ def test_an_imported_messages_own_usage_counts_once(tmp_path: Path) -> None:
     record = {"_record": "usage", "model": MODEL, "actual_tokens": 50, "cached_tokens": 0}
     lines = [record, message("a", metadata=own), message("a", metadata=own), message("b"), record, message("c")]
     with Transcript(write(tmp_path / "log.jsonl", lines)) as transcript:
-        found = list(find_requests(transcript.reader.records(), lambda _: 3))
-    assert [(one.message_id, one.usage.input_tokens, one.output_tokens) for one in found] == [
+        requests = RecordPass(lambda _: 3).run(transcript.reader).requests
+    assert [(one.answer_id, one.usage.input_tokens, one.output_tokens) for one in requests if one.usage] == [
         ("a", 10, 2),
         ("c", 50, 3),
     ]

@@ -120,7 +120,7 @@ def test_a_catalogue_in_use_is_waited_for_once(home: Path, monkeypatch: pytest.M
             held.execute("BEGIN EXCLUSIVE")
         monkeypatch.setattr(sqlite3, "connect", connect)
         assert all_told() == expected
-    assert len(waits) <= 6
+    assert sum(wait > 0 for wait in waits) <= len(places)
 
 
 def test_a_directory_that_cannot_be_written_changes_no_answer(home: Path) -> None:
@@ -134,15 +134,13 @@ def test_a_directory_that_cannot_be_written_changes_no_answer(home: Path) -> Non
     assert all_told() == expected
 
 
-@pytest.mark.parametrize("is_known", [False, True])
 def test_a_catalogue_that_is_cut_while_it_is_copied_changes_no_answer(
-    home: Path, monkeypatch: pytest.MonkeyPatch, is_known: bool
+    home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SQLite may take tables that are gone for empty ones; the logs are added up anew, without them."""
     BusyHome(home, 4).grow()
     expected = all_told(keeps=False)
-    if is_known:
-        assert all_told() == expected
+    assert all_told() == expected
     copied, cuts = gathered_module._copy, 0
 
     def copy(source: Figures, *rest: Any) -> None:
