@@ -29,44 +29,44 @@ WIDE: dict[str, Any] = {"durability": "write", "tokenizer": "estimate", "max_tok
 def test_no_request_of_generated_sessions_is_refused() -> None:
     """Whatever changes: nothing refused, nothing invalid, nothing dropped, and nothing lost that is still valid."""
     totals, faults = Counter[str](), list[str]()
-    for seed in range(1, 17):
+    for seed in range(1, 6):
         outcome = play(seed)
         totals += outcome.counts
         faults += [f"seed {seed}: {fault}" for fault in outcome.faults]
     assert not faults, "\n".join(faults[:20])
     assert totals["requests with blocks"] > totals["requests"] / 3
-    assert totals["continued"] > 150
+    assert totals["continued"] > 45
 
 
 def test_views_with_all_reasoning_are_refused() -> None:
     """Where nothing is left out, the provider refuses requests and drops reasoning, and the checker finds the same."""
     totals, faulty = Counter[str](), 0
-    for seed in range(8, 20):
+    for seed in range(8, 13):
         outcome = play(seed, everything=True)
         totals += outcome.counts
         faulty += bool(outcome.counts["refused"] and outcome.counts["invalid"])
-    assert faulty >= 6
-    assert totals["refused"] > 30
-    assert totals["invalid"] > 60
-    assert totals["dropped"] > 10
+    assert faulty >= 3
+    assert totals["refused"] > 10
+    assert totals["invalid"] > 20
+    assert totals["dropped"] > 3
 
 
 def test_views_without_reasoning_lose_it() -> None:
     """A rule that leaves all reasoning out would be found: what continues a request lacks the answer's reasoning."""
     totals = Counter[str]()
-    for seed in range(1, 5):
+    for seed in range(1, 3):
         totals += play(seed, bare=True).counts
     assert totals["requests with blocks"] < totals["requests"] / 10
-    assert totals["lost"] > 50
+    assert totals["lost"] > 25
 
 
 def test_a_killed_session_is_never_refused() -> None:
     """Killed in the middle of turns and resumed, each time with everything that changes in between."""
-    command = [sys.executable, "-m", "tests.support.reasoning_kills", "--kills", "6", "--seed", "1"]
+    command = [sys.executable, "-m", "tests.support.reasoning_kills", "--kills", "3", "--seed", "1"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     counts = {name: int(number) for name, number in re.findall(r"([a-z ]+?) ([\d]+),", done.stdout)}
-    assert counts["kills"] == 6
+    assert counts["kills"] == 3
     assert counts[" requests with blocks"] > 0
 
 
@@ -242,13 +242,13 @@ async def test_each_message_is_hashed_once(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(bound, "sent_hash", count)
     await session.start(resumed=False)
     seen = 0
-    for _ in range(45):
+    for _ in range(24):
         await session.turns(1)
         of_each.append(hashed - seen)
         seen = hashed
     requests = len(session.service.exchanges)
     messages = len(await session.processes[-1].context.get_messages())
-    assert messages > 200
+    assert messages > 100
     assert hashed <= 2 * messages + 4 * requests  # answers with and without their reasoning; the head of each view
-    assert sum(of_each[30:]) < 1.7 * sum(of_each[:15])
+    assert sum(of_each[16:]) < 1.7 * sum(of_each[:8])
     await session.end()

@@ -196,7 +196,7 @@ async def test_the_commands(session: Hiding) -> None:
     assert "in progress" in run("hide", session.path, "5", code=2).output
 
 
-@examples(30)
+@examples(12)
 @given(stories, policies, pauses, st.lists(st.tuples(st.integers(1, 12), st.booleans()), max_size=6))
 def test_views_with_hidden_turns_are_valid(
     history: list[Message], policy: Message, sizes: list[int], hides: list[tuple[int, bool]]

@@ -195,7 +195,7 @@ async def test_pins_that_no_longer_fit_are_an_error_until_one_is_let_go(session:
     assert await session.shows(range(1, 4))
 
 
-@examples(30)
+@examples(12)
 @given(stories, policies, pauses, st.lists(st.tuples(st.integers(0, 60), st.booleans()), max_size=6))
 def test_views_with_pins_are_valid(
     history: list[Message], policy: Message, sizes: list[int], pins: list[tuple[int, bool]]

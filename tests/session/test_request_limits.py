@@ -20,15 +20,15 @@ from tests.support.real_sessions import Host
 from tests.support.recorded_sessions import Recorded, controls
 
 CALL = {"id": "c", "tool": "look", "arguments": {}}
-LIMIT = 200_000
-"""A hundredth of the default; images are as much smaller."""
+LIMIT = 100_000
+"""A two-hundredth of the default; images are as much smaller."""
 
 
 def size_of(view: list[Message]) -> int:
     return len(json.dumps(view).encode())
 
 
-async def play(session: Recorded, count: int = 60, **image: int) -> list[list[Message]]:
+async def play(session: Recorded, count: int = 30, **image: int) -> list[list[Message]]:
     """One turn of many screenshots; the views of its requests."""
     await session.add(user("Look at all pages."))
     for number in range(count):
@@ -50,8 +50,8 @@ async def test_a_turn_of_screenshots_keeps_the_limit_of_bytes(tmp_path: Path) ->
         assert max(map(size_of, views)) <= LIMIT
         assert 1 <= breaks(views) <= 10
         last = images_in(views[-1])
-        assert 5 <= len(last) < 60
-        assert last[-1] == screenshot(58, size_bytes=9_000)["source"]["data"]
+        assert 2 <= len(last) < 30
+        assert last[-1] == screenshot(28, size_bytes=9_000)["source"]["data"]
         before = await session.view()
         await session.restart()
         assert await session.view() == before
@@ -64,7 +64,7 @@ async def test_what_was_left_out_is_recalled_byte_for_byte(tmp_path: Path) -> No
         view = (await play(session))[-1]
         shown = images_in(view)
         tool, recalled = RecallTool(session.manager), 0
-        for number in range(59):
+        for number in range(29):
             image = screenshot(number, size_bytes=9_000)
             if image["source"]["data"] in shown:
                 continue
@@ -77,7 +77,7 @@ async def test_what_was_left_out_is_recalled_byte_for_byte(tmp_path: Path) -> No
             answer: ToolResult = await tool.execute({"reference": reference})
             assert answer.content[1].model_dump(exclude_none=True) == image
             recalled += 1
-        assert recalled == 59 - len(shown)
+        assert recalled == 29 - len(shown)
 
 
 async def test_the_number_of_images_is_kept_too(tmp_path: Path) -> None:

@@ -294,7 +294,7 @@ async def test_a_smaller_budget_of_its_own_asks_for_no_summary() -> None:
 ANSWERS = st.sampled_from(["", "short", "word " * 60, "word " * 5_000, None])
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     histories.messages(), st.sampled_from(STRATEGIES), st.integers(60, 3_000), st.lists(ANSWERS, min_size=1, max_size=5)
 )

@@ -12,7 +12,7 @@ from amplifier_module_context_persistent.session.record_builder import Timestamp
 from tests.support.logs import append_bodies
 from tests.support.messages import Message
 
-COUNT = 6_000
+COUNT = 2_000
 
 
 def said(number: int, timestamp: str, **metadata: Any) -> Message:
