@@ -30,8 +30,9 @@ from tests.support.windows import Desk
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background; what tests start would ignore it, too
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A busy machine is no fault, and a run is the same for everybody; HYPOTHESIS_EXPLORE=1 looks for new examples.
-settings.register_profile("project", deadline=None, derandomize="HYPOTHESIS_EXPLORE" not in os.environ)
+# A busy machine is no fault, and a run is the same for everybody; HYPOTHESIS_EXPLORE=1 looks for new and more examples.
+EXPLORES = "HYPOTHESIS_EXPLORE" in os.environ
+settings.register_profile("project", deadline=None, derandomize=not EXPLORES, max_examples=200 if EXPLORES else 40)
 settings.load_profile("project")
 
 ROOMY = 4 << 30

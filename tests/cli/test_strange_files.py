@@ -66,7 +66,7 @@ def test_a_file_that_is_no_session_is_refused(tmp_path: Path, command: str, kind
     assert kind not in STRANGE or path.read_bytes() == STRANGE[kind]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     content=st.lists(
         st.binary(max_size=40)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.tokens.counter import (
@@ -183,14 +183,12 @@ class TestCountMessage:
         assert count_message({"role": "tool", "content": {"\ud800": 2**70, "loop": loop}}, ESTIMATE) > 0
 
     @given(st.data())
-    @settings(max_examples=100, deadline=None)
     def test_no_message_makes_it_raise(self, data: st.DataObject) -> None:
         """Whatever JSON holds may stand anywhere in a message."""
         message = data.draw(st.dictionaries(_KEYS, _JSON, max_size=6))
         assert count_message(message, ESTIMATE) >= MESSAGE_TOKENS
 
     @given(st.data())
-    @settings(max_examples=100, deadline=None)
     def test_no_block_makes_it_raise(self, data: st.DataObject) -> None:
         """Whatever JSON holds may stand anywhere in a block of any kind."""
         blocks = data.draw(st.lists(_BLOCKS, max_size=4))

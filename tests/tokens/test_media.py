@@ -6,7 +6,7 @@ import base64
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.tokens import media
@@ -76,7 +76,6 @@ def test_a_header_that_is_cut_off_tells_nothing(kind: str) -> None:
 
 
 @given(st.binary(max_size=80), st.sampled_from([b"", *(raw[:12] for raw in IMAGES.values())]))
-@settings(max_examples=100, deadline=None)
 def test_no_bytes_make_it_raise(tail: bytes, head: bytes) -> None:
     """Damaged headers have unknown dimensions, and a price."""
     raw = head + tail
@@ -88,7 +87,6 @@ def test_no_bytes_make_it_raise(tail: bytes, head: bytes) -> None:
 
 
 @given(st.text(max_size=60), st.sampled_from(["", "data:", "data:image/png;base64,"]))
-@settings(max_examples=100, deadline=None)
 def test_no_text_makes_it_raise(data: str, prefix: str) -> None:
     """What is not base64 at all has a price too."""
     for family in ("image", "document", "audio", "video"):

@@ -219,7 +219,7 @@ async def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
         exported(tmp_path / "log", "html")
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(any_histories(), st.sampled_from(FORMATS))
 async def test_any_history_can_be_exported(
     tmp_path_factory: pytest.TempPathFactory, history: list[Message], into: str

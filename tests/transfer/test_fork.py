@@ -203,7 +203,7 @@ async def test_damage_elsewhere_does_not_hinder(tmp_path: Path) -> None:
     assert verify_log(made.path).is_sound
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
 @given(any_histories(), st.integers(0, 30))
 async def test_any_history_can_be_forked(
     tmp_path_factory: pytest.TempPathFactory, history: list[Message], place: int

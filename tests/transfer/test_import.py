@@ -58,7 +58,7 @@ async def test_json_lines_come_back_equal(tmp_path: Path) -> None:
     assert_sound(report.path)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example([{"role": "user", "content": "for now", "metadata": {"ephemeral": True}}])
 @given(any_histories())
 async def test_any_history_comes_back_equal(tmp_path_factory: pytest.TempPathFactory, history: list[Message]) -> None:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -191,7 +191,6 @@ def inert(markdown: str) -> list[Token]:
     return [token for token in tokens if token.level == 0]
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(["user", "assistant", "system", "tool"]), TEXTS, TEXTS), min_size=1, max_size=3)
 )

@@ -19,7 +19,6 @@ from amplifier_module_context_persistent import InMemoryContextManager, to_anthr
 from tests.support.checker import anthropic_violations, openai_violations
 from tests.support.histories import messages as any_histories
 from tests.support.messages import Message, user
-from tests.support.view_properties import examples
 
 PDF = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQK"}
 DOCUMENTS: dict[str, Message] = {
@@ -164,7 +163,6 @@ BLOCKS = st.sampled_from(
 )
 
 
-@examples(150)
 @given(
     any_histories().map(list),
     st.integers(0, 8),

@@ -166,7 +166,6 @@ def test_nothing_is_half_imported(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "made") == ["log_x.jsonl"]
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.integers(-1, 12), max_size=12), st.integers(0, 2**12))
 def test_any_parents_make_sessions(parents: list[int], speaks: int) -> None:
     """Circles, strangers, itself: each entry is live or in one branch, and what a branch has in common is in order."""
@@ -183,7 +182,7 @@ def test_any_parents_make_sessions(parents: list[int], speaks: int) -> None:
     assert not parents or -1 in roots
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.randoms(use_true_random=False), st.sampled_from([SAYS, CODEX, PI]), st.integers(1, 30))
 async def test_any_damage_has_an_account(
     tmp_path_factory: pytest.TempPathFactory, chance: random.Random, entry: dict[str, Any], flips: int
