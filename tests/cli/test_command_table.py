@@ -66,10 +66,8 @@ def run(*arguments: Any) -> str:
 @pytest.mark.parametrize(
     "code",
     [
-        "import amplifier_module_context_persistent",
         "from amplifier_module_context_persistent import ConfigError, mount",
         run("--help"),
-        run("--version"),
     ],
 )
 def test_who_asks_for_little_imports_little(code: str) -> None:
@@ -87,7 +85,7 @@ def test_the_package_imports_nothing_at_all() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-@pytest.mark.parametrize("name", ["list", "show", "tail", "stats", "verify", "views", "fork"])
+@pytest.mark.parametrize("name", ["list", "show", "stats", "verify", "fork"])
 def test_commands_that_read_import_nothing_of_the_host(tmp_path, name: str) -> None:
     """Neither the host's packages, nor an event loop, nor a vocabulary, nor what renders Markdown.
 
@@ -120,10 +118,8 @@ sys.exit(main())
 @pytest.mark.parametrize(
     ("module", "arguments"),
     [
-        ("click", ["--help"]),
         ("amplifier_module_context_persistent.cli.main", ["--help"]),
         ("amplifier_module_context_persistent.cli.show", ["show", "log.jsonl"]),
-        ("rich.console", ["show", "log.jsonl"]),
         ("amplifier_module_context_persistent.transcript.transcript", ["show", "--help"]),
     ],
 )

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,7 +15,7 @@ from amplifier_module_context_persistent.cli.compare import columns, scale, svg
 from tests.support.commands import run, shows, without_colours
 from tests.support.replays import BUDGET, MESSAGES, plain
 from tests.support.sessions_of_a_home import TERMINAL
-from tests.support.terminals import COMMAND, HOSTILE, Terminal, posix
+from tests.support.terminals import HOSTILE, Terminal, posix
 
 ESTIMATE = ("--tokenizer", "estimate")
 
@@ -156,16 +154,6 @@ def test_a_damaged_log_is_played_as_far_as_it_can_be_read(path: Path) -> None:
     path.write_bytes(b"".join(lines) + b'{"role":"us')
     done = compare(path, "--budget", str(BUDGET))
     assert f"{len(MESSAGES):,} messages" in done.output
-
-
-def test_a_pipe_gets_plain_text(path: Path) -> None:
-    """Nothing is written to the error stream, also where the output knows ASCII only."""
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"}
-    command = [COMMAND, "compare", path, *ESTIMATE, "--budget", str(BUDGET)]
-    done = subprocess.run(command, env=environment, capture_output=True, timeout=120)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.isascii()
-    assert b"\x1b" not in done.stdout
 
 
 @posix

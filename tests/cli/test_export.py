@@ -3,8 +3,6 @@
 import json
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -95,21 +93,6 @@ def test_lines_that_cannot_be_read_are_told(log: Path) -> None:
     done = run("export", log, code=1)
     assert done.stdout == whole.stdout
     assert "5 lines of the log cannot be read" in done.stderr
-
-
-def test_a_reader_that_goes_away_is_no_error(log: Path, tmp_path: Path) -> None:
-    """Quietly, as other commands of a pipe."""
-    script = "from amplifier_module_context_persistent.cli import main; main()"
-    big = tmp_path / "big"
-    big.write_bytes(b'{"role":"user","content":"%s"}\n' % (b"x" * 10_000) * 200)
-    process = subprocess.Popen(
-        [sys.executable, "-c", script, "export", str(big)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    process.stdout.read(10)
-    process.stdout.close()
-    assert process.stderr.read() == b""
-    process.stderr.close()
-    process.wait()
 
 
 def test_an_import_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ COMMANDS: dict[str, Callable[[Path], list[object]]] = {
 WITHOUT_CONTENT = {"compare", "purge", "repair", "verify"}
 UNKNOWN_TOOL = "show --tool"  # names a tool that no message calls, which is said, with exit code 2
 NAMES = {"hostile name": "missing\x1b[31m\udcff", "long name": "x" * 5_000, "NUL": "a\0b"}
-HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b31m\u202e\ud800[bold]\r\n\x00\x85\u2028&#27;"
+HOSTILE = "é• \x1b]0;title\x07\x1b[2J\x9b31m\u202e\ud800[bold]\r\n\x00\x85\u2028&#27;"
 
 
 @pytest.fixture
@@ -58,9 +59,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "store" / "context-messages.jsonl"
 
 
-def check(name: str, path: Path, codes: set[int], env: dict[str, str] = TERMINAL) -> str:
+def check(name: str, path: Path, codes: set[int], env: dict[str, str] = TERMINAL, charset: str = "utf-8") -> str:
     """Run a command: it ends in one of these ways, and nothing raw is printed; what was."""
-    done = run(*COMMANDS[name](path), env=env, code=None)
+    done = run(*COMMANDS[name](path), env=env, code=None, charset=charset)
     assert done.exit_code in codes, done.output
     assert is_harmless(done.output)
     return done.output
@@ -93,15 +94,14 @@ def test_what_is_no_file_is_refused(path: Path, name: str, kind: str) -> None:
     "content",
     [
         b"",
-        b"\n",
         b"\n\n\n",
         bytes(5_000),
         random.Random(1).randbytes(5_000),
         b"[1, 2]\n" * 3,
         b'{"role":"user"}\n{"role":"assistant","content":null}\n{"role":"tool"}\n',
         b'{"role":"user","content":' + b"[" * 5_000 + b"]" * 5_000 + b"}\n",
-        b'{"role":"user","content":"' + b"x" * 3_000_000 + b'"}\n',
-        b'{"role":"user","content":"' + b"\\u001b[2J" * 30_000 + b'"}\n',
+        b'{"role":"user","content":"' + b"x" * 400_000 + b'"}\n',
+        b'{"role":"user","content":"' + b"\\u001b[2J" * 5_000 + b'"}\n',
         b'{"role":"user","content":{"a":[1,null]},"metadata":[],"tool_calls":{},"name":7,"timestamp":{}}\n',
         b'{"role":"assistant","tool_calls":[1,{"id":[]},{"id":"c","tool":{},"arguments":[[]]}],"content":[7,[],{}]}\n',
         b'{"role":"tool","tool_call_id":{"a":1},"name":["x"],"content":[{"type":"image","source":{"data":"x"}}]}\n',
@@ -116,7 +116,7 @@ def test_any_file_can_be_looked_at(path: Path, name: str, content: bytes) -> Non
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_hostile_fields_never_reach_the_terminal_raw(path: Path, name: str) -> None:
-    """Roles, names, ids, times, arguments, thinking, sources, unknown blocks: all of them are shown as text."""
+    """Roles, names, ids, times, arguments, thinking, sources, unknown blocks: all are text, in ASCII too."""
     metadata = {"source": HOSTILE, "timestamp": HOSTILE}
     call = {"id": HOSTILE, "tool": HOSTILE, "arguments": {HOSTILE: HOSTILE, "x": [HOSTILE]}}
     messages = [
@@ -127,10 +127,13 @@ def test_hostile_fields_never_reach_the_terminal_raw(path: Path, name: str) -> N
         {"role": "assistant", "content": [{"type": "tool_use", "name": HOSTILE, "id": HOSTILE, "input": HOSTILE}]},
     ]
     bodies = [encode_message(one, message_id=HOSTILE + str(n), timestamp="t") for n, one in enumerate(messages)]
-    controls = [encode_control(HOSTILE, id=HOSTILE), encode_control("view", id=HOSTILE, hash=HOSTILE, provider=HOSTILE)]
+    controls = [
+        encode_control(HOSTILE, id=HOSTILE),
+        encode_control("view", id=HOSTILE, hash="\x1b[2J[bold]", provider=HOSTILE),
+    ]
     path.write_bytes(b"".join(sealed([*bodies, *controls])))
-    for env in (TERMINAL, PLAIN):
-        output = check(name, path, {0, 1, 2} if name == UNKNOWN_TOOL else {0, 1}, env)
+    for env, charset in product((TERMINAL, PLAIN), ("utf-8", "ascii")):
+        output = check(name, path, {0, 1, 2} if name == UNKNOWN_TOOL else {0, 1}, env, charset)
         assert ("[bold]" in output) == (name not in WITHOUT_CONTENT)
 
 

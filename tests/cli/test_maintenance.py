@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -24,8 +22,6 @@ from tests.support.logs import (
     write_file,
 )
 from tests.support.terminals import Terminal, posix
-
-COMMAND = Path(sys.executable).with_name("context-persistent")
 
 
 @pytest.fixture
@@ -146,14 +142,12 @@ def test_text_for_a_pipe_is_plain_and_no_line_is_broken(log: str) -> None:
     """No escape sequences, and each finding, its advice and each path on one line, however damaged the log is."""
     lines = content_of(log).splitlines(keepends=True)
     write_file(log, b"".join([*lines[:2], b"no json\n", b'{"a":1}\n', b"\0" * 900 + b"\n", b"\n", *lines[3:], b"torn"]))
-    done = subprocess.run([COMMAND, "verify", log], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (1, "")
-    assert "\x1b" not in done.stdout
+    done = run("verify", log, env={}, code=1)
+    assert "\x1b" not in done.output
     assert "    run repair, or let the next append do the same: it is saved aside, then cut\n" in done.stdout
     os.rename(log, long := "a-long-name-" * 10 + "log.jsonl")
     for arguments in (["repair", long, "--dry-run"], ["purge", long, "--cleared", "--dry-run"]):
-        done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=60)
-        assert "\x1b" not in done.stdout
+        done = run(*arguments, env={})
         assert any(line.startswith(long) for line in done.stdout.splitlines())
 
 
@@ -163,14 +157,7 @@ def test_a_file_name_is_shown_as_plain_text(path: str) -> None:
     for name in names:
         append(FileLog(name), 0)
     for arguments in (["verify", *names], *(["purge", "--everything", "--dry-run", name] for name in names[1:3])):
-        done = subprocess.run(
-            [COMMAND, *arguments],
-            capture_output=True,
-            timeout=60,
-            env={**os.environ, "PYTHONIOENCODING": "ascii", "TERM": "dumb"},
-        )
-        assert (done.returncode, done.stderr) == (0, b""), done.stderr
-        assert b"\x1b" not in done.stdout
+        assert run(*arguments, charset="ascii").stdout_bytes.isascii()
     assert "a?[31mb?.jsonl: sound" in run("verify", "a\x1b[31mb\n.jsonl").stdout
     assert "[bold]x[/bold].jsonl: sound" in run("verify", "[bold]x[/bold].jsonl").stdout
 

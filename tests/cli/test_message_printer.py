@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import re
-import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +16,7 @@ from amplifier_module_context_persistent.cli.message_printer import MessagePrint
 from amplifier_module_context_persistent.transcript.transcript import Placed
 from tests.support import histories
 from tests.support.commands import PLAIN, is_harmless, shows
-from tests.support.sessions_of_a_home import COMMAND, TERMINAL, write
+from tests.support.sessions_of_a_home import TERMINAL
 
 PIECES = (
     *(
@@ -155,15 +152,6 @@ def test_what_markdown_would_hide_is_rendered_as_text(text: str, seen: str) -> N
     assert "bold" in rendered
     assert "**" not in rendered
     assert seen in rendered
-
-
-def test_a_terminal_that_knows_ascii_only(tmp_path: Path) -> None:
-    """What it lacks is escaped, of Markdown's own signs too."""
-    path = write(tmp_path / "log.jsonl", [said("- é\n- b\n\n> quote")])
-    environment = {**os.environ, **TERMINAL, "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run([COMMAND, "show", path], env=environment, capture_output=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert b"\\xe9" in done.stdout
 
 
 def test_lines_stay_lines() -> None:

@@ -233,19 +233,6 @@ def test_the_outline_takes_no_filter(troubled: Path) -> None:
     run("show", troubled, "--outline", "--errors", code=2)
 
 
-@pytest.mark.parametrize("columns", ["80", "120"])
-@posix
-def test_the_outline_fits_a_terminal(troubled: Path, columns: str) -> None:
-    """A long first line is cut and marked in a terminal; in a pipe more of it is shown."""
-    path = write(troubled.parent / "long.jsonl", [{"role": "user", "content": "word " * 100}])
-    terminal = Terminal("show", str(path), "--outline", COLUMNS=columns, PAGER="", NO_COLOR="1")
-    assert terminal.end() == 0
-    rows = terminal.shown.splitlines()
-    assert all(len(row) <= int(columns) for row in rows)
-    assert rows[1].rstrip().endswith("...")
-    assert "word " * 39 + "wo..." in run("show", path, "--outline").output
-
-
 @pytest.mark.parametrize(
     "command",
     [["show"], ["show", "--json"], ["export"], ["export", "-o", "new"], ["report", "-o", "new"]],

@@ -24,12 +24,18 @@ def is_harmless(output: str) -> bool:
     return all(character.isprintable() or character == "\n" for character in left)
 
 
-def run(*arguments: Any, code: int | None = 0, env: Mapping[str, str] = PLAIN, answer: str | None = None) -> Result:
+def run(
+    *arguments: Any,
+    code: int | None = 0,
+    env: Mapping[str, str] = PLAIN,
+    answer: str | None = None,
+    charset: str = "utf-8",
+) -> Result:
     """Run a command: it ends with this exit code, or with any where that is None; never with a traceback.
 
-    Nothing that a terminal acts on reaches a pipe.
+    Nothing that a terminal acts on reaches a pipe. `charset` is what the output is written in.
     """
-    done = CliRunner().invoke(main, [str(argument) for argument in arguments], env=dict(env), input=answer)
+    done = CliRunner(charset).invoke(main, [str(argument) for argument in arguments], env=dict(env), input=answer)
     assert isinstance(done.exception, SystemExit | None), done.exception
     assert code in (done.exit_code, None), done.output
     assert env is not PLAIN or "\x1b" not in done.output
