@@ -1,5 +1,6 @@
 """The commands on sessions in a database: the same output as on a file, by the same names, without a password."""
 
+import asyncio
 import json
 import os
 from contextlib import closing
@@ -28,11 +29,8 @@ from tests.support.sessions_of_a_home import log_of
 SECRET = "hunter" + "2"
 
 
-@pytest.fixture
-async def both(storage: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A session with views and plans of this project, on disk and in a database."""
-    (home / "work").mkdir()
-    monkeypatch.chdir(home / "work")
+async def record(storage: str) -> None:
+    """Record a session with views and plans, on disk and in a database."""
     session = Recorded(log_of("s1-long-enough"))
     messages = list(generate_session(5, 60))
     for start in range(0, len(messages), 20):
@@ -40,15 +38,35 @@ async def both(storage: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> str
         await session.view()
     await session.manager.close()
     run("copy", "s1", storage)
+
+
+@pytest.fixture
+async def both(storage: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Such a session of this project, for tests that change it."""
+    (home / "work").mkdir()
+    monkeypatch.chdir(home / "work")
+    await record(storage)
     return storage
 
 
-def assert_same(storage: str, *arguments: str) -> None:
-    """A command prints the same and ends in the same way for a file and for its copy in a database."""
-    here, there = run(*arguments, code=None), run(*arguments, "--storage", storage, code=None)
-    location = location_of(storage, log_name("s1-long-enough", "."))
-    assert there.output.replace(without_password(location), str(log_of("s1-long-enough"))) == here.output
-    assert (there.exit_code, bool(there.output)) == (here.exit_code, True)
+@pytest.fixture(scope="module")
+def recorded(server: TestServer, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A home with such a session, and the database; for tests that only read."""
+    home, storage = tmp_path_factory.mktemp("recorded"), server.new_location()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        patch.chdir(home)
+        asyncio.run(record(storage))
+    return home, storage
+
+
+@pytest.fixture
+def unchanged(recorded: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> str:
+    """The database of that session, whose home is this test's."""
+    home, storage = recorded
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+    return storage
 
 
 @pytest.mark.parametrize(
@@ -71,12 +89,15 @@ def assert_same(storage: str, *arguments: str) -> None:
     ],
     ids=" ".join,
 )
-def test_a_command_says_the_same(both: str, arguments: list[str]) -> None:
-    """By id, prefix, or --last."""
-    assert_same(both, *arguments)
+def test_a_command_says_the_same(unchanged: str, arguments: list[str]) -> None:
+    """By id, prefix, or --last, for a file and for its copy in a database."""
+    here, there = run(*arguments, code=None), run(*arguments, "--storage", unchanged, code=None)
+    location = location_of(unchanged, log_name("s1-long-enough", "."))
+    assert there.output.replace(without_password(location), str(log_of("s1-long-enough"))) == here.output
+    assert (there.exit_code, bool(there.output)) == (here.exit_code, True)
 
 
-def test_policies_are_compared(both: str) -> None:
+def test_policies_are_compared(unchanged: str) -> None:
     """With the same numbers, apart from times."""
 
     def measured(*arguments: str) -> list[dict[str, Any]]:
@@ -84,7 +105,7 @@ def test_policies_are_compared(both: str) -> None:
         rows = next(value for value in compared.values() if isinstance(value, list))
         return [{key: row[key] for key in row if not key.endswith("_ms") and key != "session"} for row in rows]
 
-    assert measured("--storage", both) == measured()
+    assert measured("--storage", unchanged) == measured()
 
 
 def test_sessions_are_listed(both: str) -> None:
@@ -110,12 +131,12 @@ def test_the_environment_names_the_database(both: str) -> None:
     run("show", path, env=env)
 
 
-def test_a_location_is_a_name(both: str) -> None:
+def test_a_location_is_a_name(unchanged: str) -> None:
     """Wherever a session is asked for."""
-    location = location_of(both, log_name("s1-long-enough", "."))
+    location = location_of(unchanged, log_name("s1-long-enough", "."))
     run("verify", location)
     assert run("show", location).output == run("show", "s1").output
-    assert "after #" in run("show", both, code=2).output
+    assert "after #" in run("show", unchanged, code=2).output
 
 
 def with_password(storage: str) -> str:

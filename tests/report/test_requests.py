@@ -19,18 +19,25 @@ LETTERS = {"k": "kept", "e": "elided", "d": "dropped", "s": "summarised"}
 
 
 @pytest.fixture(scope="module")
-def content(tmp_path_factory):
+def recorded(tmp_path_factory):
+    """A session that is recorded once, and what its requests saw."""
     path = tmp_path_factory.mktemp("recorded") / "log.jsonl"
-    asyncio.run(record(path, generate_session(7, 200, mean_bytes=0), max_tokens=14_000))
-    return path.read_bytes()
+    asyncio.run(record(path, generate_session(7, 90, mean_bytes=0), max_tokens=6_000))
+    with open_transcript(path) as transcript:
+        return path.read_bytes(), list(requests(transcript))
 
 
 @pytest.fixture
-def log(content, tmp_path):
-    """A log of its own for each test, of a session that is recorded once."""
+def log(recorded, tmp_path):
+    """A log of its own for each test."""
     path = tmp_path / "log.jsonl"
-    path.write_bytes(content)
+    path.write_bytes(recorded[0])
     return path
+
+
+@pytest.fixture
+def seen(recorded):
+    return recorded[1]
 
 
 def page_of(log, **options):
@@ -48,14 +55,12 @@ def fates(page, request):
 
 
 @pytest.mark.parametrize("most", [3, 1_000])
-async def test_marks_are_those_of_the_views(log, monkeypatch, most):
+async def test_marks_are_those_of_the_views(log, seen, monkeypatch, most):
     """Of every request, also of those that were not made again for the page."""
     monkeypatch.setattr(report_requests, "SOME_VIEWS", most)
     _, page = page_of(log)
     columns = page.head["requests"]["columns"]
-    with open_transcript(log) as transcript:
-        seen = list(requests(transcript))
-    assert len(seen) == len(columns["number"]) > 50
+    assert len(seen) == len(columns["number"]) > 25
     assert len(page.head["requests"]["compactions"]) > 5
     for number, one in enumerate(seen):
         assert columns["place"][number] == one.place
@@ -65,51 +70,49 @@ async def test_marks_are_those_of_the_views(log, monkeypatch, most):
     assert (columns["proved"].count("-") > 0) == (most == 3)
 
 
-async def test_cut_texts_are_those_of_the_views(log):
+async def test_cut_texts_are_those_of_the_views(log, seen):
     """An original and its cut give, letter by letter, what the view said; what the view put in stands in its place."""
     _, page = page_of(log, views="all")
     told = page.head["requests"]
     compared = 0
-    with open_transcript(log) as transcript:
-        for number, one in enumerate(requests(transcript)):
-            epoch = told["columns"]["epoch"][number]
-            shown = {given_id(message): message for message in one.view}
-            for place, mark in one.marks.shown.items():
-                if mark != "elided":
-                    continue
-                cut = next(
-                    told["epochs"][at]["cuts"][str(place)]
-                    for at in range(epoch, -1, -1)
-                    if str(place) in told["epochs"][at]["cuts"]
-                )
-                texts = []
-                for part, change in zip(page.bodies[place], cut, strict=True):
-                    if change is None:
-                        texts.append(part[-1])
-                    elif change:
-                        head, tail, between = change
-                        texts.append(part[-1][:head] + between + (part[-1][-tail:] if tail else ""))
-                view = [part.text for part in parts_of(shown[page.head["history"]["ids"][place]]) if part.text]
-                assert texts == view
-                compared += 1
-            put_in = [
-                text
-                for message in one.view
-                if given_id(message) not in page.head["history"]["ids"]
-                for text in ["\n".join(part.text for part in parts_of(message))]
-            ]
-            assert [told["texts"][text] for _, _, text in told["epochs"][epoch]["inserted"]] == put_in
-    assert compared > 100
+    for number, one in enumerate(seen):
+        epoch = told["columns"]["epoch"][number]
+        shown = {given_id(message): message for message in one.view}
+        for place, mark in one.marks.shown.items():
+            if mark != "elided":
+                continue
+            cut = next(
+                told["epochs"][at]["cuts"][str(place)]
+                for at in range(epoch, -1, -1)
+                if str(place) in told["epochs"][at]["cuts"]
+            )
+            texts = []
+            for part, change in zip(page.bodies[place], cut, strict=True):
+                if change is None:
+                    texts.append(part[-1])
+                elif change:
+                    head, tail, between = change
+                    texts.append(part[-1][:head] + between + (part[-1][-tail:] if tail else ""))
+            view = [part.text for part in parts_of(shown[page.head["history"]["ids"][place]]) if part.text]
+            assert texts == view
+            compared += 1
+        put_in = [
+            text
+            for message in one.view
+            if given_id(message) not in page.head["history"]["ids"]
+            for text in ["\n".join(part.text for part in parts_of(message))]
+        ]
+        assert [told["texts"][text] for _, _, text in told["epochs"][epoch]["inserted"]] == put_in
+    assert compared > 30
 
 
-async def test_compactions_have_their_numbers(log):
+async def test_compactions_have_their_numbers(log, seen):
     """Tokens as the plan has them, in the order of the requests, and what was newly taken of what was shown before."""
     _, page = page_of(log)
     compactions = page.head["requests"]["compactions"]
     assert all(one["tokens_before"] > one["tokens_after"] > 0 for one in compactions)
     assert all(one["request"] < other["request"] for one, other in pairwise(compactions))
-    with open_transcript(log) as transcript:
-        taken = {one.number: one.compaction for one in requests(transcript) if one.compaction}
+    taken = {one.number: one.compaction for one in seen if one.compaction}
     assert len(taken) > 5
     for one in compactions:
         newly = taken.get(one["request"])
@@ -147,16 +150,16 @@ async def test_a_history_that_was_cleared_is_told_apart(tmp_path):
     assert [LETTERS[letter] for letter in fates(page, -1)] == [last.marks.of(place) for place in range(last.place)]
 
 
-async def test_only_requests_about_the_turns_that_are_shown(log):
+async def test_only_requests_about_the_turns_that_are_shown(log, seen):
     """Their places are those on the page; runs begin with its first message."""
     with open_transcript(log) as transcript:
         turn = transcript.turns()[1]
         report(transcript, log.with_suffix(".html"), turns=[turn], views="all")
-        seen = {one.number: one for one in requests(transcript)}
     page = read_page(log.with_suffix(".html"))
     columns = page.head["requests"]["columns"]
     for request, number in enumerate(columns["number"]):
-        whole = [seen[number].marks.of(place) for place in range(seen[number].place)]
+        (one,) = [one for one in seen if one.number == number]
+        whole = [one.marks.of(place) for place in range(one.place)]
         assert [LETTERS[letter] for letter in fates(page, request)] == whole[turn.start : turn.stop]
 
 
