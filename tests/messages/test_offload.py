@@ -206,13 +206,13 @@ async def test_views_go_on_whatever_is_configured_later(session: Offloading) -> 
 async def test_compaction_shortens_them_further(tmp_path: Path, boundary: str) -> None:
     """Views over many plans and restarts are valid, in their budget, and proved; and no plan shows more than before."""
     session = Offloading(tmp_path / "log.jsonl", max_tokens=4_000, truncate_boundary=boundary, truncate_chars=300)
-    for number in range(60):
+    for number in range(40):
         await session.add(user(f"read {number}"))
         await session.read(f"c{number}", TEXT[: 5_000 + 1_700 * (number % 7)])
         view = await session.view()
         assert_valid(view, history=await session.manager.get_messages(), budget_tokens=4_000, count=count)
         assert all(count(message) <= 210 for message in view if message["role"] == "tool")
-        if number % 25 == 20:
+        if number % 12 == 10:
             await session.restart()
     await session.prove()
     assert session.path.read_text(encoding="utf-8").count('"_record":"plan"') > 2

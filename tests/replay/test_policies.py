@@ -53,7 +53,7 @@ def test_every_policy_makes_valid_views_of_a_generated_session(name):
 
 def test_recalls_that_are_expected_show_what_others_show():
     """In any case of letters, also where quotes are written with escapes, and of messages that came in between."""
-    session = PlayedSession.of("g", generate_session(5, 120, mean_bytes=0), count)
+    session = PlayedSession.of("g", generate_session(5, 60, mean_bytes=0), count)
     words = {word.strip(".,:;()`'\"") for message in session.messages for word in str(message["content"]).split()}
     terms = [*sorted(word for word in words if len(word) > 5)[::7], "No_such_name", 'a"quoted"name', "größe_x"]
 
@@ -64,7 +64,7 @@ def test_recalls_that_are_expected_show_what_others_show():
         answers = []
         for number, message in enumerate(session.messages):
             await policy.add(message)
-            if number % 40 == 39:
+            if number % 20 == 19:
                 answers.append([await policy.recalls(term, "") for term in terms])
         await policy.close()
         return answers

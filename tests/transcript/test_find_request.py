@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import closing
 from pathlib import Path
 
@@ -23,24 +24,34 @@ async def record(path: Path) -> Recorded:
     """Plans, plans of smaller budgets, two head texts, something ephemeral."""
     recorded = Recorded(path)
     await recorded.head("one head")
-    await recorded.play(60)
+    await recorded.play(40)
     await recorded.view(budget=2_000)
     await recorded.add(user("aside", ephemeral=True))
     await recorded.restart()
     await recorded.head("another head")
     await recorded.view()
-    await recorded.play(60, seed=4)
+    await recorded.play(40, seed=4)
     await recorded.view(budget=2_000)
     return recorded
 
 
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    async def recorded() -> bytes:
+        session = await record(tmp_path_factory.mktemp("recorded") / "log.jsonl")
+        await session.manager.close()
+        assert controls(session.path, "plan")
+        assert controls(session.path, "side_plan")
+        return session.path.read_bytes()
+
+    return asyncio.run(recorded())
+
+
 @pytest.fixture
-async def path(tmp_path: Path) -> Path:
-    recorded = await record(tmp_path / "log.jsonl")
-    await recorded.manager.close()
-    assert controls(recorded.path, "plan")
-    assert controls(recorded.path, "side_plan")
-    return recorded.path
+def path(content: bytes, tmp_path: Path) -> Path:
+    """A log of its own for each test, of a session that is recorded once."""
+    (tmp_path / "log.jsonl").write_bytes(content)
+    return tmp_path / "log.jsonl"
 
 
 def without(path: Path, kind: str) -> None:

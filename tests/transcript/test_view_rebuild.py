@@ -29,17 +29,17 @@ from tests.support.recorded_sessions import Recorded, assert_proved, controls, m
 async def test_views_over_compactions_and_restarts_are_proved(recorded: Recorded) -> None:
     """Every view of a session that compacts and is resumed is given back by its receipt."""
     for seed in (3, 4, 5):
-        await recorded.play(60, seed)
+        await recorded.play(36, seed)
         await recorded.restart()
     assert len(controls(recorded.path, "plan")) >= 3
-    assert len(recorded.views) > 60
+    assert len(recorded.views) > 40
     assert_proved(recorded.path, recorded.views)
 
 
 @pytest.mark.parametrize("replace", [False, True], ids=["clear", "set_messages"])
 async def test_a_view_before_a_reset_is_proved(recorded: Recorded, replace: bool) -> None:
     """What a reset hides is still in the log, and so is the plan that it voided."""
-    await recorded.play(60)
+    await recorded.play(36)
     kept = (await recorded.manager.get_messages())[4:9]
     if replace:
         await recorded.manager.set_messages(kept)
