@@ -74,7 +74,7 @@ class Counted(Sequence[dict[str, Any]]):
         return Held(self._messages[position])
 
 
-@pytest.mark.parametrize("policy", ["none", "truncate", "stateless"])
+@pytest.mark.parametrize("policy", ["sliding", "truncate"])
 def test_few_are_held(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three times the messages of a session do not make more of them be held at once than a view has."""
     monkeypatch.setattr(player, "_AT_ONCE", 32)
