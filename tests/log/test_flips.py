@@ -1,8 +1,10 @@
-"""Every bit of every line of logs with resets, flipped by itself, against what a plain list says is live.
+"""Bits of every byte of logs with resets, flipped one by one, against what a plain list says is live.
 
 A flip may cost the message in its line, or both messages beside a newline that it makes or removes. Nothing else
 leaves the live history or changes its place there, nothing that a reset hid comes back, and the damage is reported.
 """
+
+from bisect import bisect
 
 import pytest
 
@@ -10,6 +12,7 @@ from amplifier_module_context_persistent.log.index import UNCHAINED
 from amplifier_module_context_persistent.log.record import encode_control
 from tests.support.logs import body, keep, reset_bodies, sealed
 from tests.support.scans import live_offsets, scan
+from tests.support.sweeps import bits_of
 
 LOGS: dict[str, tuple[list[bytes], list[int]]] = {
     "a run and new messages": (
@@ -37,6 +40,20 @@ LOGS: dict[str, tuple[list[bytes], list[int]]] = {
             body(20),
         ],
         [10, 12, 11, 20],
+    ),
+    "a set_messages, a clear and a rewind": (
+        [
+            *map(body, range(6)),
+            *reset_bodies("r", body(10), keep(2, 3), body(11), keep(5, 5), upto="id-5"),
+            body(20),
+            *reset_bodies("c", upto="id-20"),
+            body(30),
+            body(31),
+            *reset_bodies("w", keep(30, 30), upto="id-31"),
+            encode_control("header", version=2),
+            body(32),
+        ],
+        [30, 32],
     ),
     "a plan, a pin and receipts": (
         [
@@ -66,25 +83,24 @@ def test_no_flipped_bit_changes_more_than_its_own_message(name: str) -> None:
     content = b"".join(lines)
     sound = scan([content]).index
     assert live_offsets(scan([content])) == expected
-    for at, line in enumerate(lines):
-        for bit in range(8 * len(line)):
-            place = starts[at] + bit // 8
+    for place in range(len(content) - 1):  # without its last newline the last line is a torn tail, and no damage
+        at = bisect(starts, place) - 1
+        at_newline = place == starts[at + 1] - 1
+        own = {starts[at], starts[at + 1]} if at_newline else {starts[at]}
+        for bit in bits_of(place):
             flipped = bytearray(content)
-            flipped[place] ^= 1 << bit % 8
-            if place == len(content) - 1:
-                continue  # a torn tail, and no damage
+            flipped[place] ^= 1 << bit
             scanner = scan([bytes(flipped)])
-            own = {starts[at], starts[at + 1]} if place == starts[at + 1] - 1 else {starts[at]}
             live = [one for one in live_offsets(scanner) if not starts[at] <= one < starts[at + 1]]
-            assert [one for one in live if one not in own] == [one for one in expected if one not in own], (at, bit)
-            assert scanner.index.damage, (at, bit)
+            assert [one for one in live if one not in own] == [one for one in expected if one not in own], (place, bit)
+            assert scanner.index.damage, (place, bit)
             assert not scanner.index.unknown_version
             count += 1
-            if place == starts[at + 1] - 1:
+            if at_newline:
                 continue  # both records in the line are sound
-            if line.startswith(b'{"_record":"plan"') and sound.plan and b'"id":"q"' in line:
+            if lines[at].startswith(b'{"_record":"plan"') and sound.plan and b'"id":"q"' in lines[at]:
                 assert scanner.index.plan is None
-            if line.startswith(b'{"_record":"pin"') and b'"id":"y"' in line:
+            if lines[at].startswith(b'{"_record":"pin"') and b'"id":"y"' in lines[at]:
                 assert scanner.index.pins == sound.pins - {sound.live[1]}
     print(f"bits flipped in logs with resets: {count}")
     assert sum(bool(flag & UNCHAINED) for flag in sound.flags) == 0

@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ def opened(path: str, files: FakeFiles | None = None, **options: int) -> LogRead
     return reader
 
 
+@cache
 def lines(count: int) -> list[bytes]:
     return sealed([body(number) for number in range(count)])
 
