@@ -28,6 +28,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
@@ -37,12 +38,17 @@ from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.transfer.copy_log import copy_log
 from benchmarks.append import MESSAGE, STAMP
 from benchmarks.measure import Comparison, compare_async, report
-from benchmarks.resume import resident_bytes
 from benchmarks.sessions import write_session
 from tests.support.postgres import CuttingProxy, TestServer, running_server
 
 TASKS, PROCESSES = 16, 4
 _EACH = 200  # appends of each process
+
+
+def resident_bytes() -> int:
+    """The process's resident memory (Linux)."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def open_session(storage: str, session_id: str, **options: Any) -> PersistentContextManager:

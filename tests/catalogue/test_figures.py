@@ -33,7 +33,7 @@ from tests.support.busy_logs import lines, steps
 from tests.support.logs import STAMP, sealed, write_file
 
 COUNTER = EstimateCounter()
-ANY_LOG = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ANY_LOG = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(autouse=True)

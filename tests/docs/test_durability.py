@@ -56,7 +56,6 @@ MORE_PROOFS = (
     "support/small_scope.py",
     "support/snapshot_faults.py",
     "support/soak.py",
-    "support/sqlite_log.py",
     "support/view_checker.py",
     "support/view_properties.py",
     "support/writer.py",

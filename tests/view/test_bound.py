@@ -5,7 +5,7 @@ from hashlib import blake2b
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.view.arrangement import Arrangement, Presentation, arrange
@@ -207,6 +207,7 @@ def test_what_cannot_be_hashed_ends_what_is_known() -> None:
     assert (made, views.bound) == (arranged, "")
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["", "anthropic", "ollama"]), st.integers(0, 1)), max_size=8)
 )
