@@ -12,18 +12,14 @@ from .promises import Bounds, Stage
 LEAST_MARKERS = 600  # tokens that the markers of gaps may come to; in small views a quarter of the target at most
 
 
-def markers_room(draft: Draft) -> int:
-    """What the markers of gaps may come to."""
-    return max(int(SHARE * draft.target_tokens), min(LEAST_MARKERS, draft.target_tokens // 4))
-
-
 def merge_gaps(draft: Draft, bounds: Bounds) -> None:
     """Where the markers of gaps would take too much, leave out what stands between two gaps.
 
     The smallest stretches that no person wrote go first, then people's messages with their answers, the oldest first.
     """
     stretches = _between_gaps(draft)
-    excess = draft.gap_tokens * (len(stretches) + 1) - markers_room(draft)
+    room = max(int(SHARE * draft.target_tokens), min(LEAST_MARKERS, draft.target_tokens // 4))
+    excess = draft.gap_tokens * (len(stretches) + 1) - room
     said = {p for p in draft.view.said if p not in draft.fixed and not draft.view.groups[p].head.calls}
     ranked = []
     for between in stretches if excess > 0 else ():

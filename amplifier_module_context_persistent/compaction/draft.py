@@ -6,65 +6,68 @@ else that a plan asks of a view never changes (`groups`).
 
 from __future__ import annotations
 
-from collections.abc import Set
-from dataclasses import dataclass, field
+from dataclasses import replace
 from itertools import compress
 
-from ..config import Config
 from ..messages.elide import Cut
-from ..view.arrangement import Count, Fetch
 from ..view.entry import Entry
 from ..view.render import shorten
 from .groups import Groups
 from .pasted_lines import cut_with_lines
+from .plan_request import PlanRequest
 
 MARKER_TOKENS = 20  # about what says in a cut text how the rest is had; a cut that saves less is not worth it
 GAP_TOKENS = 11  # about what the marker of a gap comes to
+CHARS_A_TOKEN = 3  # about, in the lines that mark gaps
+OTHER_MESSAGES = "other messages"
 
 
-@dataclass(slots=True)
 class Draft:
-    """A view in the making; everything is kept at first."""
+    """A view in the making; everything is kept at first, and cut as it was so far.
 
-    view: Groups
-    config: Config
-    count: Count
-    fetch: Fetch
-    fixed_tokens: int
-    """What is counted in the total and cannot be compacted."""
-    target_tokens: int
-    cuts: dict[str, Cut]
-    cut_tokens: dict[str, int]
-    """By message id, what cut messages come to with their thinking."""
-    silent: Set[str]
-    """The ids of messages whose thinking the view will not show."""
-    gap_tokens: int = 0
-    """What the marker of a gap comes to; 0 where gaps are not marked."""
-    gap_before: list[bool] = field(default_factory=list)
-    """By group, whether messages before it were left out already."""
-    kept: list[bool] = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)
-    """The tokens of each group, cut as it is."""
-    total_tokens: int = 0
-    total_messages: int = 0
-    fixed: frozenset[int] = frozenset()
-    """The groups that nothing may leave out."""
-    _estimated: dict[str, tuple[int, Entry, Cut | None, int]] = field(default_factory=dict)
-    """By id, messages whose tokens are estimated: position, message, and the cut and the tokens that it had before."""
+    Args:
+        request: what the plan is made from.
+    """
 
-    def __post_init__(self) -> None:
-        view, number = self.view, len(self.view)
-        self.kept, self.sizes = [True] * number, list(view.tokens)
-        self.gap_before = self.gap_before or [False] * number
-        self.fixed = frozenset(view.untouchable(preserve_system=self.config.preserve_system))
+    def __init__(self, request: PlanRequest) -> None:
+        self.request, self.config = request, request.config
+        self.view = view = Groups.of(request.entries, request.count)
+        self.target_tokens = int(request.budget_tokens * request.config.target_usage)
+        self.fixed_tokens = request.fixed_tokens
+        """What is counted in the total and cannot be compacted."""
+        self.silent = request.previous.silent | request.unbound
+        """The ids of messages whose thinking the view will not show."""
+        self.gap_tokens = GAP_TOKENS if request.config.compaction_notice_enabled else 0
+        """What the marker of a gap comes to; 0 where gaps are not marked."""
+        known = {gap.before for gap in request.previous.gaps or ()}
+        self.gap_before = [group.head.id in known for group in view.groups]
+        """By group, whether messages before it were left out already."""
+        self.kept = [True] * len(view)
+        self.fixed = frozenset(view.untouchable(preserve_system=request.config.preserve_system))
+        """The groups that nothing may leave out."""
+        self.cuts: dict[str, Cut] = {}
+        self.cut_tokens: dict[str, int] = {}
+        """By message id, what cut messages come to with their thinking."""
+        self.sizes = list(view.tokens)
+        """The tokens of each group, cut as it is."""
         for position, members in enumerate(view.members):
             for entry in members:
-                if entry.offload is not None and entry.id not in self.cuts:
-                    self.cuts[entry.id], self.cut_tokens[entry.id] = entry.offload, entry.tokens
+                self._cut_as_before(entry)
                 if entry.id in self.cuts or entry.id in self.silent:
                     self.sizes[position] += self.tokens_of(entry) - entry.tokens
-        self.total_messages = sum(view.messages)
+        self.total_messages = sum(1 + len(group.results) for group in view.groups)
         self.total_tokens = self.fixed_tokens + sum(self.sizes) + self.gap_tokens * sum(self.gap_before)
+        self._estimated: dict[str, tuple[int, Entry, Cut | None, int]] = {}
+        """By id, messages whose tokens are estimated: position, message, and the cut and the tokens before that."""
+
+    def _cut_as_before(self, entry: Entry) -> None:
+        """Cut a message as the plan before did, without the line that marks a gap; else as it was offloaded."""
+        cut = self.request.previous.cuts.get(entry.id, entry.offload)
+        if cut is None or (cut.then and not cut.shortens and entry.offload is None):
+            return
+        line_tokens = len(cut.then) // CHARS_A_TOKEN
+        self.cuts[entry.id] = replace(cut, then="") if cut.then else cut
+        self.cut_tokens[entry.id] = self.request.cut_tokens.get(entry.id, entry.tokens) - line_tokens
 
     def fits(self, goal_tokens: int) -> bool:
         """Whether the view comes to no more than a goal."""
@@ -78,7 +81,7 @@ class Draft:
 
     def tokens_of(self, entry: Entry) -> int:
         """What a message comes to, cut as it is."""
-        tokens = self._with_thinking(entry)
+        tokens = self.cut_tokens.get(entry.id, entry.tokens)
         return tokens - entry.thinking_tokens if entry.id in self.silent else tokens
 
     def chars_of(self, entry: Entry) -> int:
@@ -98,33 +101,32 @@ class Draft:
 
         A group between two gaps frees its marker as well, as they become one.
         """
-        return self.sizes[position] + self.gap_tokens * (self._gaps_beside(position) - 1)
+        kept, after = self.kept, position + 1
+        gap_before = self.gap_before[position] or (position > 0 and not kept[position - 1])
+        gap_after = after < len(kept) and (self.gap_before[after] or not kept[after])
+        return self.sizes[position] + self.gap_tokens * (gap_before + gap_after - 1)
 
     def drop(self, position: int) -> None:
         """Leave a group out."""
         self.total_tokens -= self.freed_by_leaving_out(position)
-        self.total_messages -= self.view.messages[position]
+        self.total_messages -= 1 + len(self.view.groups[position].results)
         self.kept[position] = False
 
     def restore(self, position: int) -> None:
         """Take a group in again."""
         self.kept[position] = True
-        self.total_messages += self.view.messages[position]
+        self.total_messages += 1 + len(self.view.groups[position].results)
         self.total_tokens += self.freed_by_leaving_out(position)
-
-    def _gaps_beside(self, position: int) -> int:
-        kept, after = self.kept, position + 1
-        before = self.gap_before[position] or (position > 0 and not kept[position - 1])
-        return before + (after < len(kept) and (self.gap_before[after] or not kept[after]))
 
     def cut(self, position: int, entry: Entry, cut: Cut) -> None:
         """Show a message of a group by a cut, whatever it saves or costs."""
-        (message,) = self.fetch([entry])
-        self._set_cut(position, entry, cut, self.count(shorten(entry, message, cut, self.config.truncate_boundary)))
+        (message,) = self.request.fetch([entry])
+        after = self.request.count(shorten(entry, message, cut, self.config.truncate_boundary))
+        self._set_cut(position, entry, cut, after)
 
     def cut_about(self, position: int, entry: Entry, cut: Cut, saved: int) -> None:
         """Shorten a message of a group by about so many tokens; `settle` counts it exactly."""
-        tokens = self._with_thinking(entry)
+        tokens = self.cut_tokens.get(entry.id, entry.tokens)
         self._estimated.setdefault(entry.id, (position, entry, self.cuts.get(entry.id), tokens))
         self._set_cut(position, entry, cut, tokens - saved)
 
@@ -132,12 +134,12 @@ class Draft:
         """Count exactly what was estimated; a cut that saves too little is taken back."""
         estimated = list(self._estimated.values())
         self._estimated.clear()
-        messages = self.fetch([entry for _, entry, _, _ in estimated])
+        messages = self.request.fetch([entry for _, entry, _, _ in estimated])
         for (position, entry, known, before), message in zip(estimated, messages, strict=True):
             cut = self.cuts[entry.id]
             if entry.human:
                 cut = cut_with_lines(message, cut.head_chars + cut.tail_chars)
-            after = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
+            after = self.request.count(shorten(entry, message, cut, self.config.truncate_boundary))
             if before - after >= least_saved:
                 self._set_cut(position, entry, cut, after)
             else:
@@ -148,14 +150,37 @@ class Draft:
         members, cuts = self.view.members[position], self.cuts
         return [name for entry in members for name in entry.terms.shown(cuts.get(entry.id))]
 
-    def _with_thinking(self, entry: Entry) -> int:
-        return self.cut_tokens.get(entry.id, entry.tokens) if entry.id in self.cuts else entry.tokens
-
     def _set_cut(self, position: int, entry: Entry, cut: Cut | None, tokens: int) -> None:
-        freed = self._with_thinking(entry) - tokens
+        freed = self.cut_tokens.get(entry.id, entry.tokens) - tokens
         self.sizes[position] -= freed
         self.total_tokens -= freed * self.kept[position]
         if cut is None:
-            del self.cuts[entry.id]
+            del self.cuts[entry.id], self.cut_tokens[entry.id]
         else:
             self.cuts[entry.id], self.cut_tokens[entry.id] = cut, tokens
+
+
+def floor(draft: Draft) -> dict[str, int]:
+    """What a draft holds, in tokens by name, for errors and events: what cannot be compacted, and the rest."""
+    names = {"system messages": 0, "pins": 0, "last human message": 0, "newest messages": 0}
+    for position in sorted(draft.fixed):
+        group = draft.view.groups[position]
+        kinds = (
+            ("pins", group.pinned),
+            ("system messages", group.head.instructs),
+            ("last human message", position == draft.view.turn),
+        )
+        names[next((name for name, holds in kinds if holds), "newest messages")] += draft.sizes[position]
+    rest = sum(compress(draft.sizes, draft.kept)) - sum(names.values())
+    return {"system prompt, tools and overhead": draft.fixed_tokens, **names, OTHER_MESSAGES: rest}
+
+
+def pinned(draft: Draft) -> list[tuple[str, int]]:
+    """The pinned messages of a draft, each with the tokens of the tool group that it holds."""
+    found = []
+    for position in draft.left():
+        group = draft.view.groups[position]
+        if group.pinned:
+            pins = (entry.id for entry in draft.view.members[position] if entry.pinned and entry.id)
+            found.append((next(pins, group.head.id) or "a message in no log", draft.sizes[position]))
+    return found

@@ -45,25 +45,21 @@ class Forms:
     """
 
     def __init__(self, draft: Draft, bounds: Bounds) -> None:
-        self._draft, self._bounds = draft, bounds
+        self._draft, self.bounds = draft, bounds
         chars = draft.config.truncate_chars
         lengths = (chars * 5 // 2, chars, chars // 4 if chars // 4 >= LEAST_SHOWN_CHARS else 0, 0)
         self._lengths = [word_cut_for(length) for length in dict.fromkeys(lengths)]
         self._known: dict[int, list[tuple[Entry, list[Form]]]] = {}
         self._tried: defaultdict[str, set[Cut]] = defaultdict(set)
 
-    def holds(self, position: int) -> bool:
-        """Whether a group is left out only when nothing else is left."""
-        return self._bounds.leave[position] >= Stage.HELD
-
     def offered(self, stage: Stage) -> list[int]:
         """The groups that may offer forms at a stage."""
-        bounds = self._bounds
+        bounds = self.bounds
         return [p for p in self._draft.left() if bounds.leave[p] <= stage or bounds.cut[p] <= stage]
 
     def of(self, position: int, stage: Stage) -> list[Form]:
         """The forms of a group at a stage, the one without the group first."""
-        draft, bounds = self._draft, self._bounds
+        draft, bounds = self._draft, self.bounds
         if stage in SHORTENING:
             return list(self._smaller(position, stage)) if bounds.cut[position] <= stage else []
         found = []
@@ -80,7 +76,7 @@ class Forms:
 
     def with_lines(self, position: int, only: set[str], needed: frozenset[str]) -> Iterator[Form]:
         """A group's results cut to the lines that have terms which nothing else shows, or to those of needed ones."""
-        draft, bounds = self._draft, self._bounds
+        draft, bounds = self._draft, self.bounds
         if bounds.cut[position] > Stage.FREE or position in bounds.to or not only:
             return
         for entry in draft.view.members[position][1:]:
@@ -114,15 +110,13 @@ class Forms:
 
     def _cuts(self, position: int) -> list[tuple[Entry, list[Form]]]:
         """A group's messages that may be cut, each with its cuts, whatever was cut so far."""
-        found = self._known.get(position)
-        if found is None:
-            to, members = self._bounds.to.get(position), self._draft.view.members[position]
+        if position not in self._known:
+            to, members = self.bounds.to.get(position), self._draft.view.members[position]
             texts: Iterable[Entry] = members if len(members) == 1 and to is not None else members[1:]
             longer = [cut for cut in self._lengths if to is None or cut.head_chars > to.head_chars]
             lengths = [*longer, *([to] if to else ())]
-            found = [(entry, list(_cuts_of(entry, lengths))) for entry in texts if entry.id]
-            self._known[position] = found
-        return found
+            self._known[position] = [(entry, list(_cuts_of(entry, lengths))) for entry in texts if entry.id]
+        return self._known[position]
 
     def _smaller(self, position: int, stage: Stage) -> Iterator[Form]:
         """A quarter less of each text that may be cut at one of the last stages."""

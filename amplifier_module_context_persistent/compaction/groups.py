@@ -21,8 +21,6 @@ class Groups:
     """The messages of each, head first."""
     tokens: list[int]
     """What each comes to whole, with stand-ins for missing results."""
-    messages: list[int]
-    """How many messages a view has of each."""
     people: list[int]
     """The positions of people's messages."""
     said: list[int]
@@ -48,7 +46,6 @@ class Groups:
             groups,
             members,
             tokens,
-            messages=[1 + len(group.results) for group in groups],
             people=people,
             said=said,
             calling=[position for position, group in enumerate(groups) if group.results],

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..messages.message import call_arguments_of, given_calls
+from ..messages.message import Message, call_arguments_of, given_calls
 from ..messages.outcome import ANSWERED, FAILED, answers_with_1, outcome_of
 from ..messages.tool_kinds import RUN, command_of
-from ..view.entry import Entry
 from .draft import Draft
 
 MOST_KNOWN = 40  # that a plan keeps of commands, of files, and of what was done in a gap
@@ -38,19 +37,18 @@ def tried_in_vain(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
         if not draft.kept[position] and result.outcome == FAILED and succeeded.get(asks, -1) < position
     ]
     found = list(known)
-    for (_, number, result), message in zip(in_vain, draft.fetch([head for head, _, _ in in_vain]), strict=True):
+    fetch = draft.request.fetch
+    for (_, number, result), message in zip(in_vain, fetch([head for head, _, _ in in_vain]), strict=True):
         calls = list(given_calls(message).values())
         command = command_of(call_arguments_of(calls[number])) if number < len(calls) else ""
-        if command.strip() and not _answered(draft, command, result):
+        if command.strip() and not (answers_with_1(command) and _answered(*fetch([result]))):
             found.append(_short(command))
     return tuple(reversed(dict.fromkeys(reversed(found))))[-MOST_KNOWN:]
 
 
-def _answered(draft: Draft, command: str, result: Entry) -> bool:
-    """Whether a command only found nothing, or a difference: its exit code is no error."""
-    return answers_with_1(command) and all(
-        outcome_of(message, asks=True) == ANSWERED for message in draft.fetch([result])
-    )
+def _answered(result: Message) -> bool:
+    """Whether exit code 1 only told that nothing was found, or a difference."""
+    return outcome_of(result, asks=True) == ANSWERED
 
 
 def _short(command: str) -> str:

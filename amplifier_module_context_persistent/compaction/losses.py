@@ -6,9 +6,10 @@ the older group, so that a plan can be made again (I4). To add one, derive from 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
-from itertools import chain
+from itertools import accumulate, chain, takewhile
 from operator import itemgetter
 
 from ..messages.outcome import FAILED, REJECTED
@@ -100,7 +101,7 @@ class Least(Loss):
     first part of what the plan before kept, as long as nothing there was touched: the provider has that in its cache.
     """
 
-    def __init__(self, draft: Draft, forms: Forms, stage: Stage, sealed: int = 0) -> None:
+    def __init__(self, draft: Draft, forms: Forms, stage: Stage) -> None:
         super().__init__(draft, forms, stage)
         offered, kept = forms.offered(stage), draft.left()
         shown = {position: set(draft.shown_terms(position)) for position in kept}
@@ -108,7 +109,8 @@ class Least(Loss):
         self.shown = {position: shown[position] for position in offered}
         view = draft.view
         self.needed = frozenset().union(*[view.groups[position].head.terms.used for position in view.calling])
-        self.sealed = sealed
+        self.sealed = _sealed(draft) if stage == Stage.FREE else 0
+        """How many of the first groups are left alone as long as that can be."""
         self._known: dict[int, tuple[tuple[int, int, int], tuple[float, Form] | None]] = {}
 
     def best(self, position: int) -> tuple[float, Form] | None:
@@ -153,3 +155,11 @@ class Least(Loss):
         fell = range(self.sealed if position < self.sealed else 0)
         self.sealed = 0 if fell else self.sealed
         return fell
+
+
+def _sealed(draft: Draft) -> int:
+    """How many of the first groups the provider has in its cache: a share of what the plan before kept."""
+    kept = set(draft.request.previous.keep)
+    known = list(takewhile(kept.__contains__, (group.head.id for group in draft.view.groups)))
+    sums = list(accumulate(draft.sizes[: len(known)]))
+    return bisect_right(sums, SEALED_SHARE * sums[-1]) if sums else 0

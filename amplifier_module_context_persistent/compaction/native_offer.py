@@ -155,7 +155,7 @@ def _still_holds(entry: Entry) -> bool:
 
 
 def plan_with(
-    item: NativeItem, before: Plan | None, kept: Sequence[Entry], cut_tokens: Mapping[str, int], plan: Plan
+    item: NativeItem, before: Plan, kept: Sequence[Entry], cut_tokens: Mapping[str, int], plan: Plan
 ) -> tuple[Plan, dict[str, int]]:
     """The plan that shows an item, with what stays shown as the plan before it showed it.
 
@@ -168,9 +168,7 @@ def plan_with(
     """
     ids = [entry.id for entry in kept if entry.id]
     named = frozenset(ids)
-    plan = replace(plan, keep=tuple(ids), strategy=NATIVE, native=item, step=before.step if before else 0)
-    if before is None:
-        return plan, {}
+    plan = replace(plan, keep=tuple(ids), strategy=NATIVE, native=item, step=before.step)
     first = next((entry.id for entry in kept if entry.late or not entry.instructs), "")
     cuts = {key: cut for key, cut in before.cuts.items() if key in named}
     gaps = before.gaps and tuple(gap for gap in before.gaps if gap.before in named and gap.before != first)

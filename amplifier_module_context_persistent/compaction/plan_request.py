@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ..config import NATIVE, SUMMARIZE, Config
-from ..messages.elide import WHOLE, Cut
 from ..view.arrangement import Arrangement, Count, Fetch
 from ..view.entry import Entry
-from ..view.plan import Plan
+from ..view.plan import NO_PLAN, Plan
 from ..view.readers import NOBODY, Reader
 from ..view.wire import TAKES_ALL, WireRules
-from .draft import GAP_TOKENS, Draft
-from .groups import Groups
-from .summary_span import Summary
 
 FALLBACK = "truncate"  # where there is no summary
-CHARS_A_TOKEN = 3  # about, in the lines that mark gaps
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A text that replaces the messages with these ordinals, as long as the history's `basis` is the same."""
+
+    text: str
+    ordinals: frozenset[int]
+    basis: Hashable
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class PlanRequest:
     """Parses the messages of entries."""
     plan_id: str
     """The id of the new plan."""
-    previous: Plan | None = None
+    previous: Plan = NO_PLAN
     """The plan that was followed so far; its cuts stay."""
     cut_tokens: Mapping[str, int] = field(default_factory=dict)
     """By message id, what its cut messages come to."""
@@ -65,55 +68,11 @@ class PlanRequest:
     @property
     def summary_so_far(self) -> str:
         """The text of the summary that the view shows; empty where there is none."""
-        if self.summary is not None:
-            return self.summary.text
-        return self.previous.summary if self.previous is not None else ""
-
-    @property
-    def silent(self) -> frozenset[str]:
-        """The messages whose thinking plans so far leave out."""
-        return self.previous.silent if self.previous is not None else frozenset()
+        return self.summary.text if self.summary is not None else self.previous.summary
 
     @property
     def strategy(self) -> str:
         """The strategy of the plan: `summarize` only where there is a summary; `native` makes its own plans."""
         strategy = self.config.compaction_strategy
-        if strategy == NATIVE:
-            return FALLBACK
-        return FALLBACK if strategy == SUMMARIZE and self.summary is None else strategy
-
-    def draft(self) -> Draft:
-        """A draft that begins with all entries, cut as they were so far."""
-        view = Groups.of(self.entries, self.count)
-        offloaded = {entry.id for members in view.members for entry in members if entry.offload is not None}
-        cuts, cut_tokens = self._unmarked(offloaded)
-        gaps = self.previous.gaps if self.previous is not None and self.previous.gaps else ()
-        known = {gap.before for gap in gaps}
-        return Draft(
-            view,
-            self.config,
-            self.count,
-            self.fetch,
-            fixed_tokens=self.fixed_tokens,
-            target_tokens=int(self.budget_tokens * self.config.target_usage),
-            cuts=cuts,
-            cut_tokens=cut_tokens,
-            silent=self.silent | self.unbound,
-            gap_tokens=GAP_TOKENS if self.config.compaction_notice_enabled else 0,
-            gap_before=[group.head.id in known for group in view.groups],
-        )
-
-    def _unmarked(self, offloaded: AbstractSet[str]) -> tuple[dict[str, Cut], dict[str, int]]:
-        """The cuts so far without the lines that mark gaps, and about what the messages come to then."""
-        cuts, tokens = dict(self.previous.cuts if self.previous else {}), dict(self.cut_tokens)
-        marked = [(message_id, cut) for message_id, cut in cuts.items() if cut.then]
-        for message_id, cut in marked:
-            plain = replace(cut, then="")
-            if plain == WHOLE and message_id not in offloaded:
-                del cuts[message_id]
-                tokens.pop(message_id, None)
-            else:
-                cuts[message_id] = plain
-                if message_id in tokens:
-                    tokens[message_id] -= min(tokens[message_id], len(cut.then) // CHARS_A_TOKEN)
-        return cuts, tokens
+        needs_provider = strategy == NATIVE or (strategy == SUMMARIZE and self.summary is None)
+        return FALLBACK if needs_provider else strategy

@@ -8,9 +8,9 @@ by what loses least.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from ..messages.elide import LEAST_SHOWN_CHARS, Cut, word_cut_for
@@ -37,6 +37,18 @@ class Stage(IntEnum):
     LAST = 6
     """Anything is shortened, the largest first."""
     NEVER = 7
+
+
+STEPS = {
+    Stage.FREE: 3,
+    Stage.TEXTS: 4,
+    Stage.RECENT: 5,
+    Stage.SHORTEN: 5,
+    Stage.PEOPLE: 5,
+    Stage.HELD: 5,
+    Stage.LAST: 6,
+}
+"""By stage, the number that a plan's record has for it."""
 
 
 class Hold(NamedTuple):
@@ -66,23 +78,17 @@ class Bounds:
     leave: Sequence[Stage]
     cut: Sequence[Stage]
     to: Mapping[int, Cut]
-    names: Mapping[int, Sequence[str]] = field(default_factory=dict)
-    """By group, the names of the promises that hold it."""
 
     @classmethod
     def of(cls, draft: Draft, promises: Iterable[Promise]) -> Bounds:
         """What some promises say of a draft."""
         number = len(draft.view)
         leave, cut, to = [Stage.FREE] * number, [Stage.FREE] * number, dict[int, Cut]()
-        names: dict[int, list[str]] = {}
-        for promise in promises:
-            for hold in promise.holds(draft):
-                position = hold.position
-                leave[position], cut[position] = max(leave[position], hold.leave), max(cut[position], hold.cut)
-                names.setdefault(position, []).append(promise.name)
-                if hold.to is not None:
-                    to[position] = hold.to
-        return cls(leave, cut, to, names)
+        for position, leave_from, cut_from, only in chain.from_iterable(one.holds(draft) for one in promises):
+            leave[position], cut[position] = max(leave[position], leave_from), max(cut[position], cut_from)
+            if only is not None:
+                to[position] = only
+        return cls(leave, cut, to)
 
 
 WORDS_SHARE = 0.45  # of the target, for people's messages with their answers, and for last words
@@ -177,15 +183,15 @@ def list_of_what_to_do(draft: Draft) -> Iterator[Hold]:
 def last_words(draft: Draft) -> Iterator[Hold]:
     """The last words of finished turns, shortened to a paragraph, and their end where it asks something."""
     positions = [p for p in draft.view.answers.values() if draft.kept[p] and p not in draft.fixed]
-    sizes = {position: _answer_tokens(draft, position) for position in positions}
+    cuts = [_answer_cut(draft.view.groups[position].head) for position in positions]
+    sizes = [_answer_tokens(draft, position, cut) for position, cut in zip(positions, cuts, strict=True)]
     spare = draft.target_tokens - draft.total_tokens + sum([draft.sizes[p] for p in positions])
-    excess = sum(sizes.values()) - max(spare, int(WORDS_SHARE * draft.target_tokens))
-    for number, position in enumerate(positions):
-        head = draft.view.groups[position].head
+    excess = sum(sizes) - max(spare, int(WORDS_SHARE * draft.target_tokens))
+    for number, (position, cut) in enumerate(zip(positions, cuts, strict=True)):
         if excess > 0 and number % 2 == 0 and position != positions[-1]:  # of two in succession one is held
-            excess -= sizes[position]
-        elif _is_long(head) and draft.chars_of(head) > sum(_answer_chars(head)):
-            yield Hold(position, Stage.HELD, Stage.FREE, _brief(*_answer_chars(head)))
+            excess -= sizes[number]
+        elif draft.chars_of(draft.view.groups[position].head) > cut.head_chars + cut.tail_chars:
+            yield Hold(position, Stage.HELD, Stage.FREE, cut)
         else:
             yield Hold(position, Stage.HELD, Stage.LAST)
 
@@ -194,22 +200,18 @@ def _brief(head_chars: int, tail_chars: int) -> Cut:
     return Cut(head_chars, tail_chars, whole_words=True, brief=True, whole_characters=True)
 
 
-def _answer_chars(head: Entry) -> tuple[int, int]:
-    """How many characters last words keep of their head, and of their end where it asks something."""
-    return ANSWER_CHARS, ANSWER_END_CHARS if head.asks else 0
+def _answer_cut(head: Entry) -> Cut:
+    """What last words keep: their head, and their end where it asks something."""
+    return _brief(ANSWER_CHARS, ANSWER_END_CHARS if head.asks else 0)
 
 
-def _is_long(head: Entry) -> bool:
-    """Whether last words are so much longer than their cut that it is worth it."""
-    return sum(head.terms.text_chars) > sum(_answer_chars(head))
-
-
-def _answer_tokens(draft: Draft, position: int) -> int:
+def _answer_tokens(draft: Draft, position: int, cut: Cut) -> int:
     """What last words come to, cut; those that are cut already stay so."""
     head = draft.view.groups[position].head
-    if head.id in draft.cuts or not _is_long(head):
+    chars, shown = sum(head.terms.text_chars), cut.head_chars + cut.tail_chars
+    if head.id in draft.cuts or chars <= shown:
         return draft.sizes[position]
-    return head.tokens * sum(_answer_chars(head)) // sum(head.terms.text_chars) + MARKER_TOKENS
+    return head.tokens * shown // chars + MARKER_TOKENS
 
 
 def interrupted_turns(draft: Draft) -> Iterator[Hold]:
@@ -225,19 +227,18 @@ def interrupted_turns(draft: Draft) -> Iterator[Hold]:
     for start, end in pairwise(view.people):
         if view.groups[start].head.ordinal + 1 == view.groups[end].head.ordinal:  # nobody spoke between them
             continue
+        is_alone = view.answers.get(start) not in answered
         said = [p for p in range(start + 1, end) if view.speaks(p)]
-        if alone and said and view.answers.get(start) not in answered:
+        if alone and is_alone and said:
             chosen.append(min((_least_tokens(view.members[position]), -position) for position in said))
-            alone = False
-        else:
-            alone = view.answers.get(start) not in answered
+            is_alone = False
+        alone = is_alone
     room = int(INTERRUPTED_SHARE * draft.target_tokens)
     for cost, position in reversed(chosen):
         room -= cost
         if room < 0:
             return
-        cut = _brief(0, 0) if view.groups[-position].results else None
-        yield Hold(-position, Stage.HELD, to=cut)
+        yield Hold(-position, Stage.HELD, to=_brief(0, 0) if view.groups[-position].results else None)
 
 
 def _least_tokens(members: Sequence[Entry]) -> int:

@@ -13,9 +13,8 @@ from ..messages.message import Message
 from ..messages.terms import terms_of
 from ..view.entry import Entry, classify
 from .draft import Draft
-from .groups import Groups
 from .inserted_text import MOST_NAMES
-from .promises import Bounds
+from .plan_request import PlanRequest
 from .strategies import STRATEGIES
 
 
@@ -31,24 +30,14 @@ def why(view: Sequence[Message], asked: Sequence[Message], config: Config, budge
     shown = [classify(number, message, _count) for number, message in enumerate(view)]
     wanted = [classify(number, message, _count) for number, message in enumerate(asked)]
     names = {name for entry in wanted for name in entry.terms.names}
-    draft = Draft(
-        Groups.of(shown, _count),
-        config,
-        _count,
-        lambda _: [],
-        fixed_tokens=0,
-        target_tokens=int(budget_tokens * config.target_usage),
-        cuts={},
-        cut_tokens={},
-        silent=frozenset(),
-    )
+    draft = Draft(PlanRequest(shown, config, budget_tokens, 0, _count, fetch=lambda _: [], plan_id=""))
     ids = {entry.id for entry in wanted} - {""}
     position = next((at for at, some in enumerate(draft.view.members) if any(e.id in ids for e in some)), None)
     if position is None:
         return [_why_gone(names, shown)]
     promises = STRATEGIES[config.compaction_strategy].promises
-    holding = set(Bounds.of(draft, promises).names.get(position, ()))
-    said = [f"Shown: {promise.name}. {promise.says}" for promise in promises if promise.name in holding]
+    holding = [one for one in promises if any(hold.position == position for hold in one.holds(draft))]
+    said = [f"Shown: {promise.name}. {promise.says}" for promise in holding]
     others = {name for at in draft.left() if at != position for name in draft.shown_terms(at)}
     only = sorted(set(draft.shown_terms(position)) - others)
     if only:

@@ -14,7 +14,6 @@ import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import chain
 from typing import Any, NamedTuple
 
 from ..config import Config
@@ -119,13 +118,12 @@ def read_told(published: Any) -> dict[str, int]:
         limit: value
         for limit, names in _TOLD.items()
         for name in names
-        if isinstance(value := _said(published, name), int)
-        and not isinstance(value, bool)
-        and value >= (limit == "request_bytes")
+        if type(value := _said(published, name)) is int and value >= (limit == "request_bytes")
     }
 
 
 def _said(published: Any, name: str) -> Any:
+    """What a provider publishes under a name; None where it publishes nothing."""
     if isinstance(published, Mapping):
         return published.get(name)
     defaults = getattr(published, "defaults", None)
@@ -161,20 +159,13 @@ def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int)
     gone = [one for one in shown if not limits.takes(one.medium)]
     rest = view_bytes(items) + fixed_bytes - sum(one.medium.chars for one in shown)
     rest = min(rest, limits.request_bytes // 2)  # more text than that is for a plan
-    goal, turn = limits.halved(rest), turn_start(items)
+    turn, halved = turn_start(items), limits.halved(rest)
     newer = [one for one in left[:-1] if one.position >= turn or one.entry.pinned or one.entry.protected]
     older = [one for one in left[:-1] if one not in newer]
-    classes = (older, newer, left[-1:])
-    for number, some in enumerate(classes):
-        others = list(chain.from_iterable(classes[number + 1 :]))
-        if limits.hold([*some, *others], rest):
-            break
-        fits = (at for at in range(len(some)) if goal.hold([*some[at:], *others], rest))
-        if (kept_from := next(fits, None)) is not None:
-            gone += some[:kept_from]
-            break
-        gone += some
-    return _by_message(gone)
+    going = [*older, *newer, *left[-1:]]
+    whole_classes = (0, len(older), len(older) + len(newer), len(going))
+    fits = (at for at in range(len(going) + 1) if (limits if at in whole_classes else halved).hold(going[at:], rest))
+    return _by_message([*gone, *going[: next(fits, len(going))]])
 
 
 def all_media(items: Sequence[Item], *, spared: int) -> dict[int, frozenset[int]]:
@@ -225,45 +216,37 @@ def budget_tokens(
     Raises:
         ValueError: an explicit budget that is no number of tokens.
     """
+    capped = "max_tokens" in config.configured
     if explicit_tokens is not None:
-        if not isinstance(explicit_tokens, int) or isinstance(explicit_tokens, bool) or explicit_tokens < 0:
+        if type(explicit_tokens) is not int or explicit_tokens < 0:
             raise ValueError(f"token_budget is {explicit_tokens!r}; it must be a number of tokens, 0 or more")
         budget = explicit_tokens
     else:
-        budget = _window_budget(config, window) if window else 0
-        if budget <= 0:
-            budget = config.max_tokens
-        if "max_tokens" not in config.configured and budget > step_tokens - SAFETY_MARGIN_TOKENS > 0:
+        budget = (_window_budget(config, window) if window else 0) or config.max_tokens
+        if not capped and budget > step_tokens - SAFETY_MARGIN_TOKENS > 0:
             budget = int(step_tokens) - SAFETY_MARGIN_TOKENS
-    return min(budget, config.max_tokens) if "max_tokens" in config.configured else budget
-
-
-def room_besides(budget: int, window: ModelLimits | None) -> int:
-    """How many tokens the provider's window holds besides a budget, for an answer; 0 if the window is unknown."""
-    return max(0, window.context_tokens - budget) if window is not None else 0
+    return min(budget, config.max_tokens) if capped else budget
 
 
 def _window_budget(config: Config, window: ModelLimits) -> int:
+    """What a window holds besides an answer and the margin; 0 where that is nothing."""
     reserve = min(int(window.max_output_tokens * config.output_reserve_fraction), window.context_tokens // 2)
     budget = window.context_tokens - reserve - SAFETY_MARGIN_TOKENS
     if budget <= 0:
         logger.warning("the provider's window of %d tokens leaves no room; it is ignored", window.context_tokens)
-    return budget
+    return max(0, budget)
 
 
 def read_window(published: Any) -> ModelLimits | None:
     """Read a window from what a provider publishes (attributes or keys); nonsense is ignored with a warning."""
-    context = _number(published, "context_window")
-    if context is None:
-        return None
-    return ModelLimits(context, _number(published, "max_output_tokens") or 0)
+    context, most_output = (_number(published, name) for name in ("context_window", "max_output_tokens"))
+    return ModelLimits(context, most_output) if context else None
 
 
-def _number(published: Any, name: str) -> int | None:
-    value = published.get(name) if isinstance(published, Mapping) else getattr(published, name, None)
-    if value is None or value == 0:  # unknown
-        return None
-    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-        logger.warning("the provider publishes %s as %r, which is ignored", name, value)
-        return None
-    return value
+def _number(published: Any, name: str) -> int:
+    """A number of tokens that a provider publishes; 0 where it does not."""
+    value = _said(published, name) or 0
+    if type(value) is int and value >= 0:
+        return value
+    logger.warning("the provider publishes %s as %r, which is ignored", name, value)
+    return 0

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Set
+from functools import cache, partial
 from typing import NamedTuple
 
 from ..messages.elide import Cut
@@ -27,76 +28,66 @@ _NUMBER = re.compile(r"^\s*\d+\s?[\t→|:]")
 class FileUse(NamedTuple):
     """A call of a group that reads or changes a file, and its result."""
 
+    kind: str
+    path: str
     position: int
     call: int
-    path: str
     result: Entry
 
 
-def _file_uses(draft: Draft) -> Iterator[tuple[str, FileUse]]:
-    """The calls that read or change files, had a result and were not refused, by kind; of all groups, kept or not."""
+def _file_uses(draft: Draft) -> Iterator[FileUse]:
+    """The calls that read or change files, had a result and were not refused; of all groups, kept or not."""
     for position in draft.view.calling:
         group = draft.view.groups[position]
         for number, (use, result) in enumerate(zip(group.head.uses, group.results, strict=False)):
             if use.kind in (READ, CHANGE) and result is not None and result.outcome == ANSWERED:
-                yield from ((use.kind, FileUse(position, number, path, result)) for path in use.paths)
+                yield from (FileUse(use.kind, path, position, number, result) for path in use.paths)
 
 
-def replace_stale_reads(draft: Draft, before: Mapping[str, Cut]) -> dict[str, str]:
+def replace_stale_reads(draft: Draft) -> dict[str, str]:
     """Replace the results that show what a change replaced which the view leaves out.
-
-    Args:
-        draft: the view in the making.
-        before: the cuts of the plan that was followed so far.
 
     Returns:
         By the id of a result, the line to put after it where such a change only put lines in around what it shows.
     """
-    replaced: dict[tuple[int, int], Replaced] = {}
     older: defaultdict[str, list[str]] = defaultdict(list)
-    kept, uses = draft.kept, list(_file_uses(draft))
+    kept, before, uses = draft.kept, draft.request.previous.cuts, list(_file_uses(draft))
     changes: defaultdict[str, list[FileUse]] = defaultdict(list)
-    for kind, use in uses:
-        if kind == CHANGE:
+    for use in uses:
+        if use.kind == CHANGE:
             changes[file_name(use.path)].append(use)
-    for read in [use for kind, use in uses if kind == READ]:
+    replaced = cache(partial(_replaced, draft))
+    for read in [use for use in uses if use.kind == READ and kept[use.position] and use.result.id]:
         result, path = read.result, read.path
-        if not kept[read.position] or not result.id:
-            continue
         line = f"[{path} changed since; read it again]"
         said_before = result.id in before and line in before[result.id].then
-        later = [change for change in changes.get(file_name(path), ()) if change.position > read.position]
+        later = [change for change in changes[file_name(path)] if change.position > read.position]
         later = [change for change in later if same_file(change.path, path)]
         hidden = [change for change in later if not kept[change.position]]
-        shown = set(_shown_lines(draft, result)) if hidden or said_before else None
+        shown = set(_shown_lines(draft, result)) if hidden or said_before else set[str]()
         if not shown:
             continue
+        what = [(change.position, replaced(change.position, change.call)) for change in hidden]
         text = "\n".join(shown)
-        what = [(change, _replaced(draft, change, replaced)) for change in hidden]
-        stale = [change for change, lines in what if _takes_away(lines, shown, text)]
+        stale = [position for position, lines in what if _takes_away(lines, shown, text)]
         if stale and (read.position in draft.fixed or draft.view.groups[read.position].pinned):
-            for change in stale:
-                if not kept[change.position]:
-                    draft.restore(change.position)
+            for position in stale:
+                if not kept[position]:
+                    draft.restore(position)
         elif stale:
-            note = f"[out of date: {path} changed since by {_edits(len(later))}; read it again]"
+            edits = "1 edit" if len(later) == 1 else f"{len(later)} edits"
+            note = f"[out of date: {path} changed since by {edits}; read it again]"
             draft.cut(read.position, result, Cut(0, 0, instead=note))
         elif said_before or any(_puts_in(lines, shown) for _, lines in what):
             older[result.id].append(line)
     return {key: "\n".join(dict.fromkeys(lines)) for key, lines in older.items()}
 
 
-def _edits(count: int) -> str:
-    return "1 edit" if count == 1 else f"{count} edits"
-
-
 def _takes_away(replaced: Replaced, shown: Set[str], text: str) -> bool:
     """Whether a change takes lines away that are shown, or a part of one."""
-    if replaced.unknown:
-        return True
     if replaced.new is not None:
         return not shown <= replaced.new
-    return any(line in text for line in replaced.gone if len(line) >= LEAST_CHARS)
+    return replaced.unknown or any(line in text for line in replaced.gone if len(line) >= LEAST_CHARS)
 
 
 def _puts_in(replaced: Replaced, shown: Set[str]) -> bool:
@@ -108,23 +99,20 @@ def _puts_in(replaced: Replaced, shown: Set[str]) -> bool:
 
 
 def _shown_lines(draft: Draft, result: Entry) -> Iterator[str]:
+    """The lines of a result that the view shows and that say something."""
     cut = draft.cuts.get(result.id)
     if cut is not None and (cut.instead or (cut.head_chars + cut.tail_chars == 0 and not cut.lines)):
         return
-    (message,) = draft.fetch([result])
+    (message,) = draft.request.fetch([result])
     message = shorten(result, message, cut, draft.config.truncate_boundary)
-    for text in texts_of(message):
-        for line in text.split("\n"):
-            line = _NUMBER.sub("", line).strip()
-            if len(line) >= LEAST_CHARS and not line.startswith("[…"):
-                yield line
+    for line in "\n".join(texts_of(message)).split("\n"):
+        line = _NUMBER.sub("", line).strip()
+        if len(line) >= LEAST_CHARS and not line.startswith("[…"):
+            yield line
 
 
-def _replaced(draft: Draft, change: FileUse, known: dict[tuple[int, int], Replaced]) -> Replaced:
-    key = change.position, change.call
-    if key not in known:
-        (message,) = draft.fetch([draft.view.groups[change.position].head])
-        calls = list(given_calls(message).values())
-        arguments = call_arguments_of(calls[change.call]) if change.call < len(calls) else {}
-        known[key] = replaced_by(arguments)
-    return known[key]
+def _replaced(draft: Draft, position: int, call: int) -> Replaced:
+    """What a call replaces."""
+    (message,) = draft.request.fetch([draft.view.groups[position].head])
+    calls = list(given_calls(message).values())
+    return replaced_by(call_arguments_of(calls[call]) if call < len(calls) else {})

@@ -6,18 +6,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from ..messages.message import Message
-from ..view.plan import SUMMARY_TAGS
 from .draft import Draft
+from .plan_request import Summary
 from .promises import recent_start
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """A text that replaces the messages with these ordinals, as long as the history's `basis` is the same."""
-
-    text: str
-    ordinals: frozenset[int]
-    basis: Hashable
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +41,3 @@ def drop_span(draft: Draft, summary: Summary) -> None:
         group = draft.view.groups[position]
         if position not in draft.fixed and all(entry.ordinal in summary.ordinals for entry in group.entries()):
             draft.drop(position)
-
-
-def summary_text(text: str) -> str:
-    """A summary as a view shows it."""
-    return text.join(SUMMARY_TAGS)

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..compaction.summary_span import Span, Summary
+from ..compaction.plan_request import Summary
+from ..compaction.summary_span import Span
 from ..errors import SummaryError
 from ..messages.message import Message
 from ..tokens.meter import Meter

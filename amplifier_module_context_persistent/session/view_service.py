@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..compaction.native_offer import NativeTurn
-from ..compaction.request_limits import MARGIN_BYTES, budget_tokens, limits_of, room_besides
-from ..compaction.summary_span import Summary
+from ..compaction.plan_request import Summary
+from ..compaction.request_limits import MARGIN_BYTES, budget_tokens, limits_of
 from ..config import Config
 from ..errors import FloorError, LogError, RetentionError
 from ..log.base import Log
@@ -187,7 +187,7 @@ class ViewService:
             given_tokens=given,
             fixed_tokens=self._tools[1] + sum(count_message(message, self._counter) for message in head),
             fixed_bytes=MARGIN_BYTES + len(ask.tools_json) + len((ask.head_text or "").encode(errors="replace")),
-            spare_tokens=room_besides(given, facts.window),
+            spare_tokens=max(0, facts.window.context_tokens - given) if facts.window is not None else 0,
             limits=limits_of(family_of(facts.name, facts.model), self._config, facts.told),
             provider_name=facts.name,
             model=facts.model,

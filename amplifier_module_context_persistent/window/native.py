@@ -12,7 +12,7 @@ from ..log.index import USER
 from ..messages.message import Message
 from ..view.arrangement import Arrangement
 from ..view.bound import BoundViews
-from ..view.plan import Plan
+from ..view.plan import NO_PLAN, Plan
 from .plan_state import KeptEntries, PlanState, mark
 from .request import ViewRequest
 
@@ -113,5 +113,5 @@ def item_plan(
         target_tokens=int(request.budget_tokens * config.target_usage),
         tokens_before=request.fixed_tokens + before.tokens,
     )
-    plan, cut_tokens = plan_with(ready.item, state.plan, kept, state.cut_tokens, plan)
+    plan, cut_tokens = plan_with(ready.item, state.plan or NO_PLAN, kept, state.cut_tokens, plan)
     return Compaction(plan, before, cut_tokens, ordinals)

@@ -6,11 +6,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..compaction.floor import OTHER_MESSAGES
+from ..compaction.draft import OTHER_MESSAGES
 from ..compaction.native_offer import NativeTurn, Offer
+from ..compaction.plan_request import Summary
 from ..compaction.planner import Compaction
 from ..compaction.request_limits import RequestLimits
-from ..compaction.summary_span import Span, Summary
+from ..compaction.summary_span import Span
 from ..errors import SummaryError
 from ..messages.message import Message
 from ..view.arrangement import Item

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from ..compaction.draft import Draft
 from ..compaction.plan_request import PlanRequest
-from ..compaction.summary_span import Span, older_ordinals, summary_text
+from ..compaction.summary_span import Span, older_ordinals
 from ..errors import SummaryError
 from ..messages.message import Message
 from ..messages.text import full_text, well_formed
 from ..view.arrangement import Arrangement, Count, inserted_message
+from ..view.plan import SUMMARY_TAGS
 from ..view.render import render
 from .request import ViewRequest
 
@@ -52,7 +54,7 @@ def span_of(
         It; or why there can be none.
     """
     config, count, fetch, plan = planned.config, planned.count, planned.fetch, planned.previous
-    if not (ordinals := older_ordinals(planned.draft())):
+    if not (ordinals := older_ordinals(Draft(planned))):
         return SummaryError("there is nothing to sum up")
     asks = instruction(config.summary_prompt or PROMPT)
     room = request.budget_tokens - config.summary_max_tokens
@@ -61,8 +63,8 @@ def span_of(
         view = render(arrangement, fetch, head=request.head, boundary=config.truncate_boundary)
         return Span(ordinals, basis, [*view, asks], with_tools=True, tokens=tokens)
     messages = list(fetch([entry for entry in planned.entries if entry.ordinal in ordinals]))
-    if plan is not None and plan.summary:
-        messages.insert(0, inserted_message("user", summary_text(plan.summary)))
+    if plan.summary:
+        messages.insert(0, inserted_message("user", plan.summary.join(SUMMARY_TAGS)))
     flat = flattened_to(messages, config.summary_prompt or PROMPT, room, count)
     if flat is None:
         return SummaryError("there is no room to ask for it")

@@ -453,7 +453,7 @@ class Window:
             count=self._source.count,
             fetch=lambda wanted: self._source.fetch(log, wanted),
             plan_id=plan_id,
-            previous=state.plan,
+            previous=state.plan or NO_PLAN,
             cut_tokens=state.cut_tokens,
             left_out=state.left_out,
             positions=self._kept.positions(log, state),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -121,7 +122,9 @@ def test_what_the_provider_has_in_its_cache_goes_last() -> None:
     """The sealed beginning stays while something after it costs less than four times as much."""
     made = drafted(named(["nothing of note here at all today\n" * 20] * 8), 1_200)
     forms = Forms(made, Bounds.of(made, PROMISES))
-    choose(made, forms, Least(made, forms, Stage.FREE, sealed=5), 1_200)
+    loss = Least(made, forms, Stage.FREE)
+    loss.sealed = 5
+    choose(made, forms, loss, 1_200)
     assert made.fits(1_200)
     assert made.left()[:5] == [0, 1, 2, 3, 4]
     assert not made.cuts.keys() & {"m2", "m4", "m6", "m8"}
@@ -130,14 +133,13 @@ def test_what_the_provider_has_in_its_cache_goes_last() -> None:
 def test_only_messages_that_are_cut_are_read() -> None:
     """What the choice has to know stands with the entries, so planning reads no message that it does not shorten."""
     made = draft("u:10 t:5 t:900 t:5 a:100 t:900 t:5 a:1", 1_000, protected_tool_results=0)
-    fetch, read = made.fetch, list[str]()
+    fetch, read = made.request.fetch, list[str]()
 
     def reading(wanted: Any) -> Any:
         read.extend(entry.id for entry in wanted)
         return fetch(wanted)
 
-    made.fetch = reading
-    choice(made)
+    made = choice(Draft(replace(made.request, fetch=reading)))
     assert made.fits(1_000)
     assert set(read) == set(made.cuts) == {"m2", "m5"}
 

@@ -10,56 +10,32 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.file_names import MOST_FILES, files_text
-from amplifier_module_context_persistent.compaction.inserted_text import (
-    Gone,
-    Inserted,
-    OpenGap,
-    find_gaps,
-    what_is_gone,
-    write_inserted,
-)
-from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
+from amplifier_module_context_persistent.compaction.inserted_text import find_gaps, what_is_gone, write_inserted
 from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.view.plan import Gap, Plan
 from tests.support.commands import shows
-from tests.support.drafts import history, request_of
+from tests.support.drafts import draft_of, history, request_of
 from tests.support.messages import Message
 from tests.support.view_properties import examples
 
 TARGET = 4_000
 FILES = tuple(f"src/package/module_{number}.py" for number in range(6))
 GAPS = tuple(Gap(f"m{n}", "", 12, "", (("Read a.py", 2), ("bash", 3)), f"m{n}") for n in range(5))
-GONE = Gone(GAPS, changed=FILES, in_vain=("make all",))
+GONE = Plan("p1", "m4", (), gaps=GAPS, changed=FILES, in_vain=("make all",), dropped=60, step=3)
 
 
 def written(
-    cuts: Sequence[Cut] = (),
-    *,
-    gone: Gone = GONE,
-    inserts: bool = True,
-    target: int = TARGET,
-    room: int = 1_000,
-    dropped: int = 60,
-    step: int = 3,
-    request: PlanRequest | None = None,
-    **config: Any,
-) -> Inserted:
+    cuts: Sequence[Cut] = (), *, gone: Plan = GONE, inserts: bool = True, target: int = TARGET, **given: Any
+) -> Plan:
     """What is inserted in a view of five gaps with these cuts."""
-    return write_inserted(
-        request or request_of(history("u:9 t:9 u:9"), 2 * target, **config),
-        gone,
-        cuts,
-        target_tokens=target,
-        room_tokens=room,
-        dropped=dropped,
-        step=step,
-        inserts=inserts,
-    )
+    made = draft_of(history("u:9 t:9 u:9"), target, **given)
+    gone = replace(gone, cuts={f"c{number}": cut for number, cut in enumerate(cuts)})
+    return write_inserted(made, gone, {}, inserts=inserts)[0]
 
 
-def markers(found: Inserted) -> list[str]:
-    return [gap.text for gap in found.gaps]
+def markers(found: Plan) -> list[str]:
+    return [gap.text for gap in found.gaps or ()]
 
 
 def reading(paths: Sequence[str]) -> list[Message]:
@@ -73,36 +49,35 @@ def reading(paths: Sequence[str]) -> list[Message]:
     return [{**message, "metadata": {"message_id": f"m{number}"}} for number, message in enumerate(messages)]
 
 
-def without(messages: Sequence[Message], dropped: Sequence[int], **given: Any) -> tuple[Gone, Inserted]:
+def without(messages: Sequence[Message], dropped: Sequence[int], **given: Any) -> Plan:
     """What is told of a view without the groups at these positions."""
-    request = request_of(messages, 20_000, **given)
-    made = request.draft()
+    made = draft_of(messages, 10_000, **given)
     for position in dropped:
         made.drop(position)
-    gone = what_is_gone(made, request, {})
-    return gone, written(gone=gone, request=request)
+    gone = what_is_gone(made, replace(GONE, gaps=(), changed=(), in_vain=()))
+    return write_inserted(made, gone, {}, inserts=True)[0]
 
 
 def test_a_marker_says_how_many_what_they_did_and_how_to_have_them_back() -> None:
     """Files by their last name, what was done most first, and a reference only where there is the tool for it."""
     work = reading(["src/a.py", "lib/b.py", "src/a.py"])
     said = "[6 messages left out: read_file a.py x2, read_file b.py"
-    gone, found = without(work, [1, 2, 3])
+    found = without(work, [1, 2, 3])
     assert markers(found) == [f"{said}; recall m1]"]
-    assert gone.read == ("lib/b.py", "src/a.py")
-    assert markers(without(work, [1, 2, 3], recall=False)[1]) == [f"{said}]"]
+    assert found.read == ("lib/b.py", "src/a.py")
+    assert markers(without(work, [1, 2, 3], recall=False)) == [f"{said}]"]
 
 
 def test_a_marker_ends_the_result_before_it_or_is_a_message() -> None:
     """After a result it is its last line; after a person's word it is a message before the next kept one."""
     work = reading(["a.py", "b.py", "c.py"])
-    assert [(gap.before, gap.after) for gap in without(work, [2])[0].gaps] == [("m5", "m2")]
-    assert [(gap.before, gap.after) for gap in without(work, [1, 2])[0].gaps] == [("m5", "")]
+    assert [(gap.before, gap.after) for gap in without(work, [2]).gaps or ()] == [("m5", "m2")]
+    assert [(gap.before, gap.after) for gap in without(work, [1, 2]).gaps or ()] == [("m5", "")]
 
 
 def test_where_markers_take_too_much_names_go_first() -> None:
     """Those of the oldest gaps; how many messages are missing is said of each gap whatever it costs."""
-    wide, narrow = markers(written()), markers(written(room=80))
+    wide, narrow = markers(written()), markers(written(gone=replace(GONE, dropped=0), target=1_000))
     assert wide == [f"[12 messages left out: Read a.py x2, bash x3; recall m{n}]" for n in range(5)]
     assert narrow[0] == "[12 messages left out]"
     assert narrow[-1].startswith("[12 messages left out: Read a.py")
@@ -115,9 +90,9 @@ def test_an_unchanged_gap_keeps_its_text() -> None:
     old = Gap("m5", "m2", 2, "[2 messages left out, as was said before]", (("read_file b.py", 1),), "m3")
     previous = Plan("p0", "m6", tuple(f"m{number}" for number in (0, 1, 2, 5, 6)), gaps=(old,))
     entries = [entry for entry in request_of(work, 100).entries if entry.id not in ("m3", "m4")]
-    (same,) = without(work, [], entries=entries, previous=previous)[1].gaps
+    (same,) = without(work, [], entries=entries, previous=previous).gaps or ()
     assert same is old
-    (grown,) = without(work, [2], entries=entries, previous=previous)[1].gaps
+    (grown,) = without(work, [2], entries=entries, previous=previous).gaps or ()
     assert grown.text == "[4 messages left out: read_file b.py, read_file c.py; recall m3]"
 
 
@@ -125,17 +100,16 @@ def test_a_gap_right_after_the_newest_persons_message_has_no_marker() -> None:
     """A message of its own would begin a new turn there; it counts, and the notice stands before that turn."""
     work = [*reading(["a.py", "b.py"])[:-1], {"role": "assistant", "content": "done"}]
     work[-1]["metadata"] = {"message_id": "m5"}
-    gone, found = without(work, [1])
-    assert [(gap.messages, gap.text) for gap in found.gaps] == [(2, "")]
-    assert gone.unmarkable == {"m3"}
-    assert found.before == "m0"
+    found = without(work, [1])
+    assert [(gap.messages, gap.text) for gap in found.gaps or ()] == [(2, "")]
+    assert found.notice_before == "m0"
     assert "60 earlier messages" in found.notice
 
 
 def test_all_is_said_where_there_is_room() -> None:
     """What is missing, what was done in it, and which files, as a system reminder at the last gap."""
     found = written()
-    assert found.before == "m4"
+    assert found.notice_before == "m4"
     assert found.notice.startswith(f"{markers(found)[-1]}\n<system-reminder>\n60 earlier messages are left out")
     assert found.notice.endswith("</system-reminder>")
     shows(found.notice, "in 5 places", "Commands that failed in them: make all.")
@@ -154,15 +128,14 @@ def test_brief_cuts_leave_more_room() -> None:
     """What says less is charged less, and a text that is shown whole costs nothing."""
     assert FILES[0] in written([Cut(270, 0, brief=True)] * 8).notice
     assert FILES[0] not in written([Cut(270, 0)] * 8).notice
-    assert written([Cut((1 << 31) - 1, 0)] * 50) == written([])
+    assert written([Cut((1 << 31) - 1, 0)] * 50).notice == written([]).notice
 
 
 def test_what_is_not_wanted_is_not_said() -> None:
     """Neither markers, nor notice, nor summary."""
     previous = Plan("p0", "m0", (), notice="<summary>\nso far\n</summary>")
-    request = replace(request_of(history("u:9 t:9 u:9"), 2 * TARGET), previous=previous)
-    assert written(request=request).notice.startswith("<summary>\nso far\n</summary>\n\n[12 messages")
-    nothing = written(request=request, inserts=False)
+    assert written(previous=previous).notice.startswith("<summary>\nso far\n</summary>\n\n[12 messages")
+    nothing = written(previous=previous, inserts=False)
     assert markers(nothing) == [""] * 5
     assert nothing.notice == ""
 
@@ -180,7 +153,7 @@ def test_without_recall_it_names_no_tool() -> None:
         ({"compaction_notice_enabled": False}, False),
         ({"compaction_notice_min_level": 4}, False),
         ({"compaction_notice_min_level": 3}, True),
-        ({"dropped": 0}, False),
+        ({"gone": replace(GONE, dropped=0)}, False),
     ],
 )
 def test_where_the_notice_says_nothing(given: dict[str, Any], expected: bool) -> None:
@@ -268,35 +241,31 @@ def test_every_name_stands_for_a_file_and_no_file_is_told_twice(changed: list[st
         assert any(path == changed[-1] or path.endswith(f"/{changed[-1]}") for path in told)
 
 
-def drafted(messages: Sequence[Message], dropped: Sequence[int], **request: object) -> tuple[Draft, PlanRequest]:
+def drafted(messages: Sequence[Message], dropped: Sequence[int], **given: Any) -> Draft:
     """A draft that leaves out the groups at these positions."""
-    asked = request_of(messages, 10_000, **request)
-    made = asked.draft()
+    made = draft_of(messages, 5_000, **given)
     for position in dropped:
         made.drop(position)
-    return made, asked
+    return made
 
 
-def gaps(messages: Sequence[Message], dropped: Sequence[int], **request: object) -> list[tuple[int, int | None, int]]:
-    """The gaps of such a draft: the groups around them, and how many messages."""
-    made, asked = drafted(messages, dropped, **request)
-    found = find_gaps(made.view, made.kept, asked)
-    return [(gap.before, gap.after, gap.messages) for gap in found]
+def gaps(messages: Sequence[Message], dropped: Sequence[int], **given: Any) -> list[tuple[int, int]]:
+    """The gaps of such a draft: the group after each, and how many messages."""
+    return found_in(drafted(messages, dropped, **given))
 
 
-def test_a_gap_counts_messages_and_names_the_groups_around_it() -> None:
+def found_in(made: Draft) -> list[tuple[int, int]]:
+    places = {group.head.id: position for position, group in enumerate(made.view.groups)}
+    return [(places[gap.before], gap.messages) for gap in find_gaps(made)]
+
+
+def test_a_gap_counts_messages() -> None:
     """Calls count with their results; the first gap may have nothing before it, and none comes after the last group."""
     talk = history("u:9 t:9 t:9 u:9 t:9 u:9")
     assert gaps(talk, []) == []
-    assert gaps(talk, [1, 2, 4]) == [(3, 0, 4), (5, 3, 2)]
-    assert gaps(talk, [0, 1]) == [(2, None, 3)]
+    assert gaps(talk, [1, 2, 4]) == [(3, 4), (5, 2)]
+    assert gaps(talk, [0, 1]) == [(2, 3)]
     assert gaps(talk, [4, 5]) == []
-
-
-def test_what_the_gap_left_out_is_known_by_position() -> None:
-    """A later plan describes it by them."""
-    made, request = drafted(history("u:9 t:9 t:9 u:9"), [1, 2])
-    assert find_gaps(made.view, made.kept, request) == [OpenGap(3, 0, 4, [1, 2], [])]
 
 
 def test_results_that_came_late_are_no_gap() -> None:
@@ -304,18 +273,18 @@ def test_results_that_came_late_are_no_gap() -> None:
     talk = history("u:9 t:9 t:9 u:9 a:9")
     late = [talk[0], talk[1], talk[3], talk[4], talk[5], talk[2], talk[6]]
     assert gaps(late, []) == []
-    assert gaps(late, [2]) == [(3, 1, 2)]
+    assert gaps(late, [2]) == [(3, 2)]
 
 
 def test_results_that_came_after_a_person_spoke_are_missing_where_they_came() -> None:
     """Where their call is left out, by a later plan too: a host may queue what a person says while tools run."""
     talk = history("u:9 t:9 u:9 a:9 u:9 a:9")
     late = [*talk[:2], talk[3], talk[2], *talk[4:]]
-    assert gaps(late, [1]) == [(2, 0, 1), (3, 2, 1)]
+    assert gaps(late, [1]) == [(2, 1), (3, 1)]
     entries = request_of(late, 100).entries
     keep = tuple(entry.id for entry in entries)
     before = Plan(id="p0", upto=keep[-1], keep=keep, gaps=())
-    assert gaps(late, [1], previous=before) == [(2, 0, 1), (3, 2, 1)]
+    assert gaps(late, [1], previous=before) == [(2, 1), (3, 1)]
     assert gaps(late, [], previous=before) == []
 
 
@@ -339,23 +308,23 @@ def test_a_gap_of_the_plan_before_is_known_again() -> None:
     assert before.plan.gaps
     kept = set(before.plan.keep)
     entries = [entry for entry in request_of(talk, 2_000).entries if entry.id in kept]
-    request = request_of(talk, 2_000, entries=entries, previous=before.plan)
-    made = request.draft()
-    assert [gap.known for gap in find_gaps(made.view, made.kept, request)] == [[gap] for gap in before.plan.gaps]
+    made = draft_of(talk, 1_000, entries=entries, previous=before.plan)
+    assert find_gaps(made) == before.plan.gaps
     last = before.plan.gaps[-1]
     position = next(at for at, group in enumerate(made.view.groups) if group.head.id == last.before)
     made.drop(position)
-    grown = find_gaps(made.view, made.kept, request)[-1]
-    assert last in grown.known
+    grown = find_gaps(made)[-1]
+    assert grown.reference == last.reference
     assert grown.messages > last.messages
+    assert dict(grown.did)["bash"] > dict(last.did)["bash"]
 
 
 def test_a_gap_before_system_text_within_the_session_ends_there() -> None:
     """Not after it, where nothing is missing; and there is none before system text that comes first."""
     talk = history("s:9 u:9 t:9 s:9 a:9 u:9")
-    assert gaps(talk, [2]) == [(3, 1, 2)]
-    assert gaps(talk, [4]) == [(5, 3, 1)]
-    assert gaps(history("s:9 s:9 u:9 t:9 u:9"), [3]) == [(4, 2, 2)]
+    assert gaps(talk, [2]) == [(3, 2)]
+    assert gaps(talk, [4]) == [(5, 1)]
+    assert gaps(history("s:9 s:9 u:9 t:9 u:9"), [3]) == [(4, 2)]
 
 
 @examples(60)
@@ -364,7 +333,7 @@ def test_gaps_add_up(words: list[str], data: st.DataObject) -> None:
     """Between two kept messages that can end a gap, as many are missing as the history has there and no view shows."""
     talk = history(" ".join(words))
     dropped = data.draw(st.sets(st.integers(0, len(words) - 1)))
-    made, request = drafted(talk, sorted(dropped))
+    made = drafted(talk, sorted(dropped))
     shown = {entry.ordinal for position in made.left() for entry in made.view.members[position]}
     start = next((group.head.ordinal for group in made.view.groups if not group.head.instructs), len(talk))
     expected, before = [], -1
@@ -376,4 +345,4 @@ def test_gaps_add_up(words: list[str], data: st.DataObject) -> None:
         if missing:
             expected.append((position, len(missing)))
         before = head.ordinal
-    assert [(gap.before, gap.messages) for gap in find_gaps(made.view, made.kept, request)] == expected
+    assert found_in(made) == expected

@@ -13,7 +13,7 @@ import pytest
 from amplifier_core.llm_errors import ContextLengthError
 
 from amplifier_module_context_persistent import InMemoryContextManager
-from amplifier_module_context_persistent.compaction.floor import floor, pinned
+from amplifier_module_context_persistent.compaction.draft import floor, pinned
 from amplifier_module_context_persistent.compaction.in_vain import tried_in_vain
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
 from amplifier_module_context_persistent.compaction.planner import Compaction, compact
@@ -27,7 +27,7 @@ from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.view.entry import classify
-from amplifier_module_context_persistent.view.plan import Plan
+from amplifier_module_context_persistent.view.plan import NO_PLAN, Plan
 from amplifier_module_context_persistent.window.thresholds import worth_it
 from tests.support.checker import assert_valid
 from tests.support.commands import shows
@@ -50,7 +50,7 @@ def plan(words: str, budget: int, *, fixed: int = 0, previous: Compaction | None
             budget,
             fixed=fixed,
             entries=entries,
-            previous=previous.plan if previous else None,
+            previous=previous.plan if previous else NO_PLAN,
             cut_tokens=previous.cut_tokens if previous else {},
             **config,
         )

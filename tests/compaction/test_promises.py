@@ -21,9 +21,9 @@ from amplifier_module_context_persistent.compaction.promises import (
     start_of_turn,
 )
 from amplifier_module_context_persistent.view.entry import Entry, classify
-from amplifier_module_context_persistent.view.plan import Plan
+from amplifier_module_context_persistent.view.plan import NO_PLAN, Plan
 from amplifier_module_context_persistent.view.render import shorten
-from tests.support.drafts import count, draft, draft_of, history, request_of
+from tests.support.drafts import count, draft, draft_of, history, holding, request_of
 from tests.support.messages import Message
 from tests.support.view_properties import examples
 
@@ -51,7 +51,7 @@ def test_of_several_promises_the_strictest_counts() -> None:
         *("NEVER", "PEOPLE", "FREE", "NEVER", "NEVER", "HELD", "FREE", "NEVER")
     ]
     assert bounds.cut[4] == Stage.NEVER
-    assert bounds.names[4] == ["what stays", "people's words"]
+    assert holding(made, 4) == ["what stays", "people's words"]
 
 
 def test_nothing_changes_while_promises_are_asked() -> None:
@@ -196,7 +196,7 @@ def test_no_three_people_stand_together_in_a_view(turns: int) -> None:
     for number, message in enumerate(messages):
         if message.get("tool_calls"):
             message["content"] = f"I look at part {number}."
-    plan: Plan | None = None
+    plan = NO_PLAN
     cut_tokens: dict[str, int] = {}
     shown: list[Entry] = []
     for entry in request_of(messages, 8_000).entries:
@@ -208,7 +208,7 @@ def test_no_three_people_stand_together_in_a_view(turns: int) -> None:
         shown = [one for one in shown if one.id in made.plan.keep]
         roles = [one.role for one in shown if one.human or one.role == "assistant"]
         assert "user user user" not in " ".join(roles)
-    assert plan is not None
+    assert plan.keep
 
 
 # --- the start of the turn --------------------------------------------------------------------------------------------
@@ -277,8 +277,8 @@ def test_the_table_of_promises_tells_what_becomes_of_a_group(group: int, promise
     """Who has read no more than the sentences predicts it."""
     messages = ten_groups()
     request = request_of(messages, 700, protected_recent=0.0, protected_tool_results=2)
-    made = request.draft()
-    names = Bounds.of(made, PROMISES).names.get(group, ())
+    made = Draft(request)
+    names = holding(made, group)
     assert (promise in names) if promise else set(names) <= {"start of the turn"}, what
     head = made.view.groups[group].head.id
     assert (head in compact(request).plan.keep) is stays, what

@@ -9,18 +9,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import InMemoryContextManager
+from amplifier_module_context_persistent.compaction.plan_request import Summary
 from amplifier_module_context_persistent.compaction.protected_ends import protect
-from amplifier_module_context_persistent.compaction.summary_span import (
-    Span,
-    Summary,
-    drop_span,
-    older_ordinals,
-    summary_text,
-)
+from amplifier_module_context_persistent.compaction.summary_span import Span, drop_span, older_ordinals
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.view.entry import Entry
-from amplifier_module_context_persistent.view.plan import SUMMARY_TAGS
 from amplifier_module_context_persistent.view.rules import tool_groups
 from tests.support.checker import assert_valid, same
 from tests.support.drafts import check_total, draft, kept
@@ -174,8 +168,3 @@ def test_a_summary_keeps_what_its_span_was() -> None:
     """The messages and the basis on which it is valid."""
     span = Span(frozenset({1, 2}), ("basis", 1), [], with_tools=False, tokens=10)
     assert span.summed_up("text") == Summary("text", frozenset({1, 2}), ("basis", 1))
-
-
-def test_a_summary_is_marked_as_one() -> None:
-    """So that the model takes it for no message."""
-    assert summary_text("said") == SUMMARY_TAGS[0] + "said" + SUMMARY_TAGS[1]

@@ -1,18 +1,16 @@
 """Results of reading a file that an edit changed which the view leaves out."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.pasted_lines import cut_with_lines, standing_out
 from amplifier_module_context_persistent.compaction.stale_reads import replace_stale_reads
 from amplifier_module_context_persistent.messages.elide import WHOLE, Cut, elide_message
+from amplifier_module_context_persistent.view.plan import Plan
 from tests.support.drafts import check_total, draft_of
 
-NOTHING: Mapping[str, Cut] = {}
 LINE = "[src/a.py changed since; read it again]"
 TEXT = "    1\tfirst_line = compute()\n    2\tsecond_line = compute()"
 
@@ -39,17 +37,13 @@ def history(old: str = "first_line = compute()", *, result: str = "edited", **me
     ]
 
 
-def look(made: Draft, before: Mapping[str, Cut] = NOTHING) -> dict[str, str]:
-    return replace_stale_reads(made, before)
-
-
 def test_a_read_is_out_of_date_where_its_edit_is_left_out() -> None:
     """It says so; what was read after the edit stays."""
     made = draft_of(history(), 100)
-    look(made)
+    replace_stale_reads(made)
     assert made.cuts == {}  # both are shown
     made.drop(1)
-    look(made)
+    replace_stale_reads(made)
     assert made.cuts["m0b"].instead == "[out of date: src/a.py changed since by 1 edit; read it again]"
     assert "m2b" not in made.cuts
     check_total(made)
@@ -66,7 +60,7 @@ def test_a_read_that_is_true_stays(old: str, result: str) -> None:
     """Also where another part of the file was changed, or nothing."""
     made = draft_of(history(old, result=result), 100)
     made.drop(1)
-    assert look(made) == {}
+    assert replace_stale_reads(made) == {}
     assert made.cuts == {}
 
 
@@ -74,7 +68,7 @@ def test_a_pinned_read_keeps_its_edit() -> None:
     """Both stay."""
     made = draft_of(history(pinned=True), 100)
     made.drop(1)
-    look(made)
+    replace_stale_reads(made)
     assert (made.kept, made.cuts) == ([True, True, True], {})
 
 
@@ -97,9 +91,9 @@ def test_a_read_says_that_its_file_changed_since_where_lines_were_put_in(
     read = group(0, "read_file", {"file_path": "src/a.py"}, TEXT, **pinned)
     made = draft_of([*read, *group(1, "edit_file", {"file_path": "/w/src/a.py", **edit}, "edited")], 100)
     made.fixed = frozenset()
-    assert look(made) == {}
+    assert replace_stale_reads(made) == {}
     made.drop(1)
-    assert look(made) == {"m0b": LINE}
+    assert replace_stale_reads(made) == {"m0b": LINE}
     assert made.cuts == {}
 
 
@@ -116,16 +110,17 @@ def test_a_read_of_another_part_of_the_file_does_not(edit: dict[str, Any]) -> No
     read = group(0, "read_file", {"file_path": "src/a.py"}, TEXT)
     made = draft_of([*read, *group(1, "edit_file", {"file_path": "/w/src/a.py", **edit}, "edited")], 100)
     made.drop(1)
-    assert look(made) == {}
+    assert replace_stale_reads(made) == {}
 
 
 def test_the_line_stays_with_later_plans_while_the_read_shows_anything() -> None:
     """They no longer see the edit that was left out."""
-    made = draft_of(group(0, "read_file", {"file_path": "src/a.py"}, TEXT), 100)
-    before = {"m0b": replace(WHOLE, then=f"{LINE}\n[2 messages left out]")}
-    assert look(made, before) == {"m0b": LINE}
+    cuts = {"m0b": replace(WHOLE, then=f"{LINE}\n[2 messages left out]")}
+    read = group(0, "read_file", {"file_path": "src/a.py"}, TEXT)
+    made = draft_of(read, 100, previous=Plan("p0", "m0b", ("m0a", "m0b"), cuts))
+    assert replace_stale_reads(made) == {"m0b": LINE}
     made.cuts["m0b"] = Cut(0, 0)
-    assert look(made, before) == {}
+    assert replace_stale_reads(made) == {}
 
 
 LOG = "\n".join(f"{n:5d}\tdef handler_{n}(self, token: Token) -> None:" for n in range(60))

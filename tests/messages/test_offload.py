@@ -12,7 +12,7 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.compaction.draft import Draft
-from amplifier_module_context_persistent.compaction.groups import Groups
+from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.messages.metadata import offload_cut
 from amplifier_module_context_persistent.messages.offload import may_offload, offload
@@ -130,17 +130,8 @@ def test_planning_knows_what_is_hidden() -> None:
     text = f"{TEXT}\nsrc/hidden_place.py\n{TEXT}\nsrc/shown_place.py"
     message = marked(result(text, metadata={"message_id": "m1"}))
     call, entry = classify(0, calling("c1"), count), classify(1, message, count)
-    draft = Draft(
-        Groups.of([call, entry], count),
-        Config.load(),
-        count,
-        lambda _: [message],
-        fixed_tokens=0,
-        target_tokens=0,
-        cuts={},
-        cut_tokens={},
-        silent=frozenset(),
-    )
+    request = PlanRequest([call, entry], Config.load(), 0, 0, count, fetch=lambda _: [message], plan_id="p1")
+    draft = Draft(request)
     assert draft.cuts == {"m1": entry.offload}
     assert draft.total_tokens - call.tokens == entry.tokens <= 200
     shown = draft.shown_terms(0)

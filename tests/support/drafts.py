@@ -64,7 +64,7 @@ def draft(words: str, target: int, *, same: Mapping[int, int] = NOTHING, **confi
 
 def draft_of(messages: Sequence[Message], target: int, **config: Any) -> Draft:
     """The draft over these messages."""
-    return request_of(messages, 2 * target, **config).draft()
+    return Draft(request_of(messages, 2 * target, **config))
 
 
 def request_of(messages: Sequence[Message], budget: int, *, fixed: int = 0, **given: Any) -> PlanRequest:
@@ -92,6 +92,11 @@ def kept(made: Draft) -> str:
     return " ".join(map(str, made.left()))
 
 
+def holding(made: Draft, place: int) -> list[str]:
+    """The names of the promises that hold a group."""
+    return [promise.name for promise in PROMISES if any(hold.position == place for hold in promise.holds(made))]
+
+
 def cut(made: Draft) -> str:
     return " ".join(sorted(made.cuts))
 
@@ -99,7 +104,7 @@ def cut(made: Draft) -> str:
 def check_total(made: Draft) -> None:
     gaps = sum(not kept for kept, _ in groupby(made.kept))
     assert made.total_tokens == sum(made.sizes[place] for place in made.left()) + gaps * made.gap_tokens
-    assert made.total_messages == sum(made.view.messages[place] for place in made.left())
+    assert made.total_messages == sum(1 + len(made.view.groups[place].results) for place in made.left())
 
 
 def named(texts: list[str], *, arguments: str = "") -> list[dict[str, Any]]:
