@@ -114,12 +114,6 @@ async def test_a_wrong_value_is_refused_at_mount() -> None:
         await package.mount(MockCoordinator(), {"durability": "later"})
 
 
-async def test_an_unknown_key_is_a_warning_that_names_the_nearest(caplog: pytest.LogCaptureFixture) -> None:
-    """A misspelt key does not stop the session."""
-    await package.mount(MockCoordinator(), {"max_tokns": 10})
-    assert "'max_tokns' is ignored; did you mean 'max_tokens'?" in caplog.text
-
-
 async def test_mount_takes_no_configuration_at_all(coordinator: MockCoordinator) -> None:
     """`mount(coordinator)` mounts with the defaults."""
     await package.mount(coordinator)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.errors import DeleteError, NotALogError
+from amplifier_module_context_persistent.errors import DeleteError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.location import location_of
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
@@ -212,16 +212,6 @@ def test_nothing_is_deleted_without_saying_what(arguments: list[str]) -> None:
     session("s1", 1_000)
     run(*arguments, "--yes", code=2)
     assert left() == {"s1"}
-
-
-def test_what_is_no_log_is_not_deleted(tmp_path: Path) -> None:
-    """Even if somebody names it."""
-    notes = tmp_path / "notes.txt"
-    notes.write_text("mine\n")
-    with pytest.raises(NotALogError):
-        delete_log(str(notes), 5)
-    run("delete", notes, "--yes", code=2)
-    assert notes.exists()
 
 
 def test_json_cannot_ask() -> None:

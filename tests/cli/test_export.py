@@ -166,11 +166,3 @@ def test_an_imported_session_is_named_by_its_id(tmp_path: Path, monkeypatch: pyt
     assert Path(told["path"]).name == LOG_NAME
     for name in (told["session_id"], told["session_id"][:8], "--last"):
         assert "> one" in run("export", name).stdout
-
-
-def test_the_export_of_an_import_is_the_same(log: Path, tmp_path: Path) -> None:
-    """Through the commands as through the functions."""
-    run("export", log, "--format", "jsonl", "--no-redact", "-o", tmp_path / "out")
-    run("import", tmp_path / "out", "-o", tmp_path / "new")
-    second = run("export", tmp_path / "new", "--format", "jsonl", "--no-redact")
-    assert second.stdout == (tmp_path / "out").read_text()

@@ -246,13 +246,12 @@ def test_a_state_says_what_is_the_matter(state: str, written_bytes) -> None:
 
 async def test_an_open_session_is_told() -> None:
     """While a session has its log open, and no longer."""
-    manager = PersistentContextManager(log_of("s1"), session_id="s1")
-    await fill(manager, CONVERSATION[:3])
-    told = listed()["s1"]
-    if told["open"] is None:
-        pytest.skip("this system does not tell which files are open")
-    assert (told["open"], told["state"], told["open_calls"]) == (True, "open", 1)
-    await manager.close()
+    async with PersistentContextManager(log_of("s1"), session_id="s1") as manager:
+        await fill(manager, CONVERSATION[:3])
+        told = listed()["s1"]
+        if told["open"] is None:
+            pytest.skip("this system does not tell which files are open")
+        assert (told["open"], told["state"], told["open_calls"]) == (True, "open", 1)
     told = listed()["s1"]
     assert (told["open"], told["state"]) == (False, "interrupted")
 
@@ -268,13 +267,6 @@ def test_what_cannot_be_read_is_listed_as_such() -> None:
     assert "symbolic link" in done.output
     assert listed()["directory"]["state"] == "unreadable"
     assert listed()["sound"]["state"] == "sound"
-
-
-def test_a_fifo_is_not_waited_for() -> None:
-    """It has a row as what cannot be read."""
-    log_of("fifo").parent.mkdir(parents=True)
-    os.mkfifo(log_of("fifo"))
-    assert listed()["fifo"]["state"] == "unreadable"
 
 
 def test_without_sessions_it_says_where_to_look() -> None:

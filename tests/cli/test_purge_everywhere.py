@@ -61,8 +61,8 @@ HIDDEN_PLACES = {
 
 
 @pytest.mark.parametrize("what", HIDDEN_PLACES)
-def test_a_key_is_found_wherever_a_log_holds_it(what: str) -> None:
-    """With --hidden, and told with what holds it, its line and its byte; without, as before, it is not found."""
+def test_a_key_is_found_wherever_a_log_holds_it_and_purged(what: str) -> None:
+    """With --hidden, and told with what holds it, its line and its byte; nothing that a search finds is left then."""
     path = log_of("s1")
     path.parent.mkdir(parents=True)
     path.write_bytes(HIDDEN_PLACES[what])
@@ -74,14 +74,6 @@ def test_a_key_is_found_wherever_a_log_holds_it(what: str) -> None:
     assert path.read_bytes().index(lines[found["log_line"] - 1]) == found["offset"]
     assert found["lines"][0]["spans"]
     assert f"[line {found['log_line']}, byte {found['offset']}: {what}]" in run("search", KEY, "--hidden").output
-
-
-@pytest.mark.parametrize("what", HIDDEN_PLACES)
-def test_a_purge_removes_it_from_there(what: str) -> None:
-    """Nothing that a search finds is left; a torn tail goes with --torn."""
-    path = log_of("s1")
-    path.parent.mkdir(parents=True)
-    path.write_bytes(HIDDEN_PLACES[what])
     run("purge", "s1", "--redact", KEY, "--torn", "--yes")
     assert holders(Path.home() / ".amplifier") == searched("--hidden") == []
 
@@ -96,11 +88,10 @@ def test_a_saved_torn_tail_is_searched() -> None:
 
 async def test_what_a_clear_or_a_rewind_hid_is_searched() -> None:
     """Each once, beside the live messages; --role chooses among messages, --tool does not go with it."""
-    manager = PersistentContextManager(log_of("s1"))
-    await fill(manager, SAID)
-    await manager.clear()
-    await manager.add_message({"role": "user", "content": f"again {KEY}"})
-    await manager.close()
+    async with PersistentContextManager(log_of("s1")) as manager:
+        await fill(manager, SAID)
+        await manager.clear()
+        await manager.add_message({"role": "user", "content": f"again {KEY}"})
     found = searched("--hidden")
     assert [(one["number"], one.get("hidden")) for one in found] == [(1, None), (None, "hidden user message")]
     assert len(searched("--hidden", "--role", "user")) == 2

@@ -82,11 +82,10 @@ async def write_sessions() -> None:
     usage = {"input_tokens": 100_000, "output_tokens": 1_000}
     paid = {"model": "claude-opus-4-5-20251101", "provider": "anthropic", "usage": usage}
     last = {"role": "assistant", "content": "KEY", "tool_calls": calls, "metadata": paid}
-    manager = PersistentContextManager(log_of("5f2c-long"), max_tokens=100_000)
-    await fill(manager, [*CONVERSATION, *turns])
-    await manager.get_messages_for_request()
-    await manager.add_message(last)
-    await manager.close()
+    async with PersistentContextManager(log_of("5f2c-long"), max_tokens=100_000) as manager:
+        await fill(manager, [*CONVERSATION, *turns])
+        await manager.get_messages_for_request()
+        await manager.add_message(last)
 
 
 def test_each_has_an_answer() -> None:

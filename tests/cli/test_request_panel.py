@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from amplifier_module_context_persistent.cli.replay import RequestPanel, compaction_text, counts_text, strip
+from amplifier_module_context_persistent.cli.replay import RequestPanel, counts_text, strip
 from amplifier_module_context_persistent.replay import Seen, open_transcript, requests
 from amplifier_module_context_persistent.replay.visibility import DROPPED, ELIDED, KEPT, SUMMARISED
 from tests.support.replays import MESSAGES, record
@@ -61,12 +61,3 @@ async def test_marks_are_one_letter_a_message_or_a_share(seen: list[Seen]) -> No
     said = counts_text(marks).plain
     for mark, count in marks.counts().items():
         assert (f"{letters[mark]} {count:,} {mark}" in said) is (count > 0 or mark in (KEPT, DROPPED))
-
-
-async def test_a_compaction_is_one_line(seen: list[Seen]) -> None:
-    """From how many tokens to how many, and what is newly gone."""
-    one = next(one.compaction for one in seen if one.compaction)
-    text = compaction_text(one)
-    assert text.startswith(f"compaction: {one.tokens_before:,} to {one.tokens_after:,} tokens; newly ")
-    parts = {ELIDED: one.elided, DROPPED: one.dropped, SUMMARISED: one.summarised}
-    assert [f"{count:,} {mark}" in text for mark, count in parts.items()] == [count > 0 for count in parts.values()]

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.paths import project_slug
-from tests.support.commands import is_harmless, run
+from tests.support.commands import run
 from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, log_of, write
 
 
@@ -134,17 +133,6 @@ def test_a_long_line_is_cut_around_the_match() -> None:
     assert told["lines"][0]["spans"] == [[5_000, 5_006]]
 
 
-async def test_only_the_live_history_is_searched() -> None:
-    """What a clear hid is not found."""
-    manager = PersistentContextManager(log_of("cleared"))
-    await manager.add_message({"role": "user", "content": "once said"})
-    await manager.clear()
-    await manager.add_message({"role": "user", "content": "said again"})
-    await manager.close()
-    assert found("said", "cleared") == [("cleared", 1)]
-    assert found("once", "cleared") == []
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -201,17 +189,6 @@ def test_damaged_lines_are_searched_too() -> None:
     log_of("odd").write_bytes(lines.replace(b"one cent", b"two cent") + escaped)
     assert found("two cent", "odd") == [("odd", 2)]
     assert found("different", "odd") == [("odd", 3)]
-
-
-@pytest.mark.parametrize("env", [TERMINAL, {"COLUMNS": "80"}])
-def test_hostile_matches_are_shown_as_text(env: dict[str, str]) -> None:
-    """Escapes in what matches, around it, in ids, names and the pattern never reach the terminal raw."""
-    hostile = "\x1b]8;;http://x\x07a\x9b5n\u202e\r\t\x00[bold]"
-    message = {"role": "user", "content": hostile * 40, "metadata": {"source": hostile}}
-    write(log_of("s\x1b[2J"), [message, {**message, "role": "tool", "tool_call_id": hostile, "name": hostile}])
-    for pattern in ("a", "\x1b", "bold", "[\\x00-\\x1f]+"):
-        assert is_harmless(run("search", pattern, env=env).output)
-        assert is_harmless(run("search", pattern, "-l", env=env).output.replace("\t", " "))
 
 
 def test_an_unknown_tool_lists_those_that_there_are() -> None:

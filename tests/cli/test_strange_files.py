@@ -4,8 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from tests.support import commands
 
@@ -64,24 +62,3 @@ def test_a_file_that_is_no_session_is_refused(tmp_path: Path, command: str, kind
     assert len(output) < 1_000
     assert os.listdir(tmp_path) == ([] if kind == "missing" else ["given"])
     assert kind not in STRANGE or path.read_bytes() == STRANGE[kind]
-
-
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    content=st.lists(
-        st.binary(max_size=40)
-        | st.sampled_from(
-            [b"\n", b'{"role":"user","content":"x"}\n', b'{"_record":', b'{"role":"tool"}\n', b"[]\n", b"{}\n"]
-        ),
-        max_size=8,
-    ).map(b"".join),
-    command=st.sampled_from(["show", "search", "stats", "views", "export", "verify", "import"]),
-)
-def test_any_bytes_are_read_or_refused(tmp_path: Path, content: bytes, command: str) -> None:
-    """Without a traceback, and without ever saying nothing about a file that it could not read."""
-    path = tmp_path / "given.jsonl"
-    path.write_bytes(content)
-    (tmp_path / "given.jsonl.new").unlink(missing_ok=True)
-    done = commands.run(*(part.format(path) for part in COMMANDS[command]), code=None)
-    assert done.exit_code != 2 or done.output
-    assert path.read_bytes() == content

@@ -263,19 +263,13 @@ async def test_a_pin_shows_it_whole(session: Offloading) -> None:
     assert goes_on(session.views[-1], await session.view())
     session.config["max_tokens"] = 12_000
     await session.restart()
-    for number in range(200):
-        await session.add(
-            user(f"question {number} " + "word " * 80), {"role": "assistant", "content": f"answer {number}"}
-        )
+    await session.talk()
     assert TEXT[:20_000] in [message["content"] for message in await session.view()]
     await session.restart()
     assert TEXT[:20_000] in [message["content"] for message in await session.view()]
     assert sum(map(count, session.views[-1])) <= 12_000
     await session.manager.pin(reference, pinned=False)
-    for number in range(200):
-        await session.add(
-            user(f"question {number} " + "word " * 80), {"role": "assistant", "content": f"answer {number}"}
-        )
+    await session.talk()
     assert TEXT[:20_000] not in [message["content"] for message in await session.view()]
     await session.prove()
 

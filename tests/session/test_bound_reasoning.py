@@ -178,57 +178,6 @@ async def test_reasoning_stays_where_nothing_before_it_changes(change: str, tmp_
     await session.end()
 
 
-async def test_a_fork_in_the_middle_keeps_the_reasoning_before_it(tmp_path: Path) -> None:
-    """What was produced on the same beginning stays, and what is produced in the fork joins it."""
-    session = Steady(tmp_path)
-    await session.start(resumed=False)
-    await session.turns(3)
-    middle, kept = (await session.processes[-1].context.get_messages())[-1], session.produced()
-    kept += sum(bool(part.mark) for part in session.service.exchanges[-1].answer)
-    await session.turns(3)
-    new = tmp_path / "new.jsonl"
-    at = middle["metadata"]["message_id"]
-    assert await session.run_command("fork", session.log, "--at", at, "-o", new, "--session", "new")
-    await session.replace_log(new)
-    first = len(session.service.exchanges)
-    await session.turns(2)
-    own = sum(bool(part.mark) for one in session.service.exchanges[first:-1] for part in one.answer)
-    assert session.shown() == kept + own
-    await session.end()
-
-
-@pytest.mark.parametrize("change", ["prompt", "tools"])
-async def test_reasoning_after_a_change_is_shown_again(change: str, tmp_path: Path) -> None:
-    """What was produced before the change is left out; what is produced after it is shown from the next request on."""
-    session = Steady(tmp_path)
-    await session.start(resumed=False)
-    await session.turns(3)
-    if change == "prompt":
-        session.prompt = "It is Monday."
-    else:
-        session.tools.reverse()
-        await session.mount_tools(session.processes[-1])
-    first = len(session.service.exchanges)
-    await session.turns(5)
-    own = sum(bool(part.mark) for one in session.service.exchanges[first:-1] for part in one.answer)
-    assert own > 0
-    assert session.shown() == own
-    await session.end()
-
-
-async def test_reasoning_is_shown_again_after_each_plan(tmp_path: Path) -> None:
-    """A plan costs the reasoning after the first place that it changes; what comes then is shown until the next one."""
-    session = Steady(tmp_path, max_tokens=4_000)
-    await session.start(resumed=False)
-    await session.turns(40)
-    exchanges = session.service.exchanges
-    plans = b'"_record":"plan"'
-    assert session.log.read_bytes().count(plans) > 3
-    bare = [not any(part.mark for part in one.sent.parts) for one in exchanges]
-    assert sum(bare) < len(exchanges) / 2
-    await session.end()
-
-
 async def test_each_message_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A request hashes what is new and its head text, however long the session is (I8)."""
     session = Steady(tmp_path, max_tokens=2_000_000)  # no plan: one hashes its view anew

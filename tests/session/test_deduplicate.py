@@ -10,7 +10,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.session.reconcile import CLOSING_TEXT
-from tests.support.checker import assert_valid, is_human
+from tests.support.checker import assert_valid
 from tests.support.histories import messages as any_histories
 from tests.support.messages import Message, fill, user
 from tests.support.resumed_sessions import (
@@ -29,11 +29,6 @@ from tests.support.resumed_sessions import (
 from tests.support.stored_logs import place_of, stored_bytes
 
 pytestmark = pytest.mark.usefixtures("each_log")
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "log.jsonl"
 
 
 async def test_the_repair_before_a_turn_is_taken_once(path: Path) -> None:
@@ -85,48 +80,23 @@ async def test_any_history_survives_resume_and_replay(tmp_path_factory: Any, dra
 
 async def test_resume_by_set_messages_on_a_fresh_session_is_obeyed(path: Path) -> None:
     """Where the log holds no conversation, what the host sets is the history, and lies in the log."""
-    manager = open_manager(path)
-    await manager.set_messages([user("one"), {"role": "assistant", "content": "two"}])
-    await manager.set_messages([SYSTEM, *await manager.get_messages()])
-    await manager.add_message(user("three"))
-    expected = [SYSTEM, user("one"), {"role": "assistant", "content": "two"}, user("three")]
-    assert without_stamps(await manager.get_messages()) == expected
-    await manager.close()
+    async with open_manager(path) as manager:
+        await manager.set_messages([user("one"), {"role": "assistant", "content": "two"}])
+        await manager.set_messages([SYSTEM, *await manager.get_messages()])
+        await manager.add_message(user("three"))
+        expected = [SYSTEM, user("one"), {"role": "assistant", "content": "two"}, user("three")]
+        assert without_stamps(await manager.get_messages()) == expected
     manager = open_manager(path)
     assert without_stamps(await manager.get_messages()) == expected
     await manager.set_messages([])
     assert without_stamps(await manager.get_messages()) == expected
 
 
-async def test_a_cleared_session_stays_clear_when_it_is_resumed(path: Path) -> None:
-    """`/clear` survives the restart, what it hid stays in the file, and the log still decides."""
-    history, _ = await first_session(path, [user("before"), {"role": "assistant", "content": "yes"}])
-    manager = open_manager(path)
-    await manager.clear()
-    await manager.close()
-    manager = open_manager(path)
-    assert await manager.get_messages() == []
-    await manager.set_messages(transcript_of(history))
-    assert await manager.get_messages() == []
-    await manager.add_message(user("after"))
-    assert without_stamps(await manager.get_messages_for_request()) == [user("after")]
-    assert b'"before"' in stored_bytes(path)
-
-
-def test_the_history_of_these_tests_is_one_that_needs_care() -> None:
-    """It has what sanitising drops, an open call, equal messages and a hook's word."""
-    history = session_history()
-    assert sanitised(history) != history
-    assert repaired(history) != history
-    assert sum(is_human(message) for message in history) == 4
-
-
 async def test_an_id_that_is_taken_is_derived_the_same_way_at_every_resume(path: Path) -> None:
     """Other content under a known id, and a message that was cleared, are stored once, however often they come."""
     history, _ = await first_session(path, [user("one"), user("two")])
-    manager = open_manager(path)
-    await manager.clear()
-    await manager.close()
+    async with open_manager(path) as manager:
+        await manager.clear()
     other = {**history[1], "content": "two, edited"}
     stored = b""
     for resume in range(3):

@@ -2,29 +2,23 @@
 
 import json
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from hypothesis import given
-from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import PinError
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.log.record import encode_control
 from amplifier_module_context_persistent.paths import log_path
 from amplifier_module_context_persistent.transfer.fork import fork_session
-from tests.support import view_properties
 from tests.support.checker import assert_valid
 from tests.support.commands import run
 from tests.support.counters import count
 from tests.support.logs import assert_sound, body, sealed
-from tests.support.messages import Message, answers, calls, user
-from tests.support.played_sessions import Session
+from tests.support.messages import answers, calls, user
 from tests.support.recorded_sessions import Recorded, controls
 from tests.support.scans import scan
-from tests.support.view_properties import batches, checked, examples, pauses, policies, stories
 
 
 class Hiding(Recorded):
@@ -194,26 +188,6 @@ async def test_the_commands(session: Hiding) -> None:
     does("compact")
     assert await session.shown() == {1, 2, 3, 4, 5}
     assert "in progress" in run("hide", session.path, "5", code=2).output
-
-
-@examples(12)
-@given(stories, policies, pauses, st.lists(st.tuples(st.integers(1, 12), st.booleans()), max_size=6))
-def test_views_with_hidden_turns_are_valid(
-    history: list[Message], policy: Message, sizes: list[int], hides: list[tuple[int, bool]]
-) -> None:
-    """Whatever is hidden and shown again: each view is valid and fits, or the error says why not."""
-
-    async def play() -> None:
-        session, asked = Session(**policy), list(hides)
-        for part in batches(history, sizes):
-            await session.add(*part)
-            if asked:
-                turn, hidden = asked.pop()
-                with suppress(PinError):
-                    await session.manager.hide(turn, hidden=hidden)
-            await checked(session)
-
-    view_properties.run(play)
 
 
 async def test_the_commands_take_the_last_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,16 +36,6 @@ async def test_a_mount_plan_configures_our_manager(start_session: StartSession, 
     assert context_of(await start_session(context, plan=plan)).config.compact_threshold == 0.7
 
 
-async def test_a_turn_runs_and_is_in_the_log(start_session: StartSession) -> None:
-    """A loop that runs on the session finds its messages in the log's file, each with id and timestamp."""
-    session = await start_session()
-    answer = await session.execute("You were interrupted. Go on, please.")
-    messages = await context_of(session).get_messages()
-    assert [message["role"] for message in messages] == ["user", "assistant", "tool", "assistant"]
-    assert messages[-1]["content"] == answer
-    assert all(message["metadata"].keys() == {"timestamp", "message_id"} for message in messages)
-
-
 # -- where the log lies ------------------------------------------------------------------------------------------------
 
 

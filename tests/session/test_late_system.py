@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from amplifier_module_context_persistent.transcript.transcript import Transcript
@@ -14,7 +13,6 @@ from amplifier_module_context_persistent.transfer.copy_log import copy_log
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from amplifier_module_context_persistent.transfer.import_ import import_session
 from tests.support.logs import STAMP, append_bodies
-from tests.support.messages import fill
 from tests.support.recorded_sessions import Recorded, assert_proved
 
 GO, RULE = {"role": "user", "content": "go"}, {"role": "system", "content": "Rule."}
@@ -92,10 +90,3 @@ async def test_copies_forks_and_imports_keep_it(tmp_path: Path) -> None:
     session = await begun(Path(imported))
     await session.manager.close()
     assert shown(session.views[-1])[-1] == AS_REMINDER
-
-
-async def test_a_session_in_memory_shows_reminders() -> None:
-    """It begins anew each time."""
-    async with InMemoryContextManager(max_tokens=100_000) as manager:
-        await fill(manager, [GO, RULE])
-        assert shown(await manager.get_messages_for_request())[1] == AS_REMINDER

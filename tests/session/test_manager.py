@@ -81,10 +81,11 @@ async def test_async_with_opens_the_log(tmp_path: Path) -> None:
 
 async def test_a_path_by_position_wins_over_one_by_name(tmp_path: Path) -> None:
     """And every key of the configuration is an argument."""
-    manager = PersistentContextManager(tmp_path / "log.jsonl", storage_path="elsewhere", durability="write")
-    assert manager.log_path == str(tmp_path / "log.jsonl")
-    assert manager.config.durability == "write"
-    await manager.close()
+    async with PersistentContextManager(
+        tmp_path / "log.jsonl", storage_path="elsewhere", durability="write"
+    ) as manager:
+        assert manager.log_path == str(tmp_path / "log.jsonl")
+        assert manager.config.durability == "write"
 
 
 @pytest.mark.parametrize("manager", [PersistentContextManager, InMemoryContextManager])
@@ -93,11 +94,6 @@ def test_the_arguments_are_typed_one_by_one(manager: type) -> None:
     options = inspect.signature(manager).parameters["options"]
     assert "Options]" in str(options.annotation)
     assert "Unpack[" in str(options.annotation)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "log.jsonl"
 
 
 async def test_the_contracts_compaction_example(path: Path) -> None:
@@ -129,14 +125,13 @@ async def test_ephemeral_messages_stand_in_this_processs_views_only(path: Path) 
     """Behind the record they came after; not in get_messages, not in the file, not after a restart."""
     reminder = user("<system-reminder>now</system-reminder>", source="hook", ephemeral=True)
     kept = user("<system-reminder>kept</system-reminder>", source="hook", ephemeral=True, persisted=True)
-    manager = open_manager(path)
-    await fill(manager, [user("one"), reminder, {"role": "assistant", "content": "two"}, kept, user("three")])
-    first = [message["content"] for message in await manager.get_messages_for_request()]
-    assert first == ["one", reminder["content"], "two", kept["content"], "three"]
-    stored = ["one", "two", kept["content"], "three"]
-    assert [message["content"] for message in await manager.get_messages()] == stored
-    assert b"now</system-reminder>" not in stored_bytes(path)
-    await manager.close()
+    async with open_manager(path) as manager:
+        await fill(manager, [user("one"), reminder, {"role": "assistant", "content": "two"}, kept, user("three")])
+        first = [message["content"] for message in await manager.get_messages_for_request()]
+        assert first == ["one", reminder["content"], "two", kept["content"], "three"]
+        stored = ["one", "two", kept["content"], "three"]
+        assert [message["content"] for message in await manager.get_messages()] == stored
+        assert b"now</system-reminder>" not in stored_bytes(path)
     manager = open_manager(path)
     assert [message["content"] for message in await manager.get_messages_for_request()] == stored
 
@@ -159,11 +154,10 @@ async def write(manager: PersistentContextManager, writer: str, count: int) -> N
 @pytest.mark.parametrize("durability", ["fsync", "write"])
 async def test_thirty_two_tasks_lose_nothing(path: Path, durability: str) -> None:
     """Every message is there once, each task's in its order, in the file too."""
-    manager = open_manager(path, durability=durability)
-    await asyncio.gather(*(write(manager, f"t{task}", 10) for task in range(32)))
-    expected = {f"t{task}": list(range(10)) for task in range(32)}
-    assert by_writer(await manager.get_messages()) == expected
-    await manager.close()
+    async with open_manager(path, durability=durability) as manager:
+        await asyncio.gather(*(write(manager, f"t{task}", 10) for task in range(32)))
+        expected = {f"t{task}": list(range(10)) for task in range(32)}
+        assert by_writer(await manager.get_messages()) == expected
     assert by_writer(await open_manager(path).get_messages()) == expected
 
 
@@ -273,18 +267,17 @@ async def test_a_message_of_an_unknown_append_may_be_added_again(stores: bool) -
 
 async def test_a_closed_session_that_a_host_still_holds_keeps_no_view(tmp_path: Path) -> None:
     """Hosts hold sub-agents' sessions until their process ends; a later call makes the same view again."""
-    manager = PersistentContextManager(tmp_path / "log.jsonl", durability="write")
-    for number in range(1, 51):
-        await manager.add_message({"role": "user", "content": "word " * number})
-    view = await manager.get_messages_for_request()
-    ids = {message["metadata"]["message_id"] for message in view}
+    async with PersistentContextManager(tmp_path / "log.jsonl", durability="write") as manager:
+        for number in range(1, 51):
+            await manager.add_message({"role": "user", "content": "word " * number})
+        view = await manager.get_messages_for_request()
+        ids = {message["metadata"]["message_id"] for message in view}
 
-    def held() -> int:
-        gc.collect()
-        return sum(type(one) is Entry and one.id in ids for one in gc.get_objects())
+        def held() -> int:
+            gc.collect()
+            return sum(type(one) is Entry and one.id in ids for one in gc.get_objects())
 
-    assert held() >= 50
-    await manager.close()
+        assert held() >= 50
     assert held() == 0
     assert await manager.get_messages_for_request() == view
     await manager.close()

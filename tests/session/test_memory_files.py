@@ -13,30 +13,23 @@ from tests.support.resumed_sessions import open_manager, write_lines
 from tests.support.stored_logs import stored_bytes
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "log.jsonl"
-
-
 async def test_memory_files_are_stored_in_a_fresh_session_only(
     path: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Each becomes `[Context from NAME]`; missing ones warn; at a resume they are not loaded again."""
     (tmp_path / "NOTES.md").write_text("Use tabs.", encoding="utf-8")
     files = {"memory_files": [str(tmp_path / "NOTES.md"), str(tmp_path / "absent.md")]}
-    manager = open_manager(path, **files)
-    assert [m["content"] for m in await manager.get_messages()] == ["[Context from NOTES.md]\n\nUse tabs."]
-    assert "absent.md is skipped" in caplog.text
-    assert stored_bytes(path) == b""
-    await manager.add_message(user("hello"))
-    history = await manager.get_messages()
-    assert [message["role"] for message in history] == ["system", "user"]
-    await manager.close()
+    async with open_manager(path, **files) as manager:
+        assert [m["content"] for m in await manager.get_messages()] == ["[Context from NOTES.md]\n\nUse tabs."]
+        assert "absent.md is skipped" in caplog.text
+        assert stored_bytes(path) == b""
+        await manager.add_message(user("hello"))
+        history = await manager.get_messages()
+        assert [message["role"] for message in history] == ["system", "user"]
     (tmp_path / "NOTES.md").write_text("Use spaces. " * 1000, encoding="utf-8")
-    manager = open_manager(path, max_tokens=1000, **files)  # what it has grown to would not fit
-    assert await manager.get_messages() == history
-    assert_valid(await manager.get_messages_for_request(), history=history)
-    await manager.close()
+    async with open_manager(path, max_tokens=1000, **files) as manager:
+        assert await manager.get_messages() == history
+        assert_valid(await manager.get_messages_for_request(), history=history)
 
 
 @pytest.mark.parametrize("stored", [False, True])
@@ -49,15 +42,6 @@ async def test_memory_files_do_not_make_a_session_look_resumed(path: Path, tmp_p
     await manager.set_messages([user("one")])
     assert [message["content"] for message in await manager.get_messages()][1:] == ["one"]
     assert [message["role"] for message in await manager.get_messages_for_request()] == ["system", "user"]
-
-
-async def test_memory_files_over_the_budget_list_their_tokens(path: Path, tmp_path: Path) -> None:
-    """Together over the budget is an error that names each file and its tokens."""
-    names = [tmp_path / "one.md", tmp_path / "two.md"]
-    for name in names:
-        name.write_text("word " * 300, encoding="utf-8")
-    with pytest.raises(MemoryFilesError, match=r"(?s)budget is 400.*one\.md.*two\.md"):
-        await open_manager(path, max_tokens=400, memory_files=[str(name) for name in names]).get_messages()
 
 
 async def test_memory_files_are_told_with_source_and_size(

@@ -30,26 +30,25 @@ async def test_one_append_and_one_request_enter_few_modules(tmp_path: Path, monk
 
     traced = partial(ThreadPoolExecutor, initializer=lambda: sys.setprofile(note))
     monkeypatch.setattr(group_commit, "ThreadPoolExecutor", traced)
-    manager = PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate")
+    async with PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate") as manager:
 
-    async def count(step: Callable[[], Awaitable[Any]]) -> int:
-        gc.collect()  # finalisers of other tests' objects are no part of the way
-        gc.disable()
-        entered.clear()
-        sys.setprofile(note)
-        try:
-            await step()
-        finally:
-            sys.setprofile(None)
-            gc.enable()
-        return len(entered)
+        async def count(step: Callable[[], Awaitable[Any]]) -> int:
+            gc.collect()  # finalisers of other tests' objects are no part of the way
+            gc.disable()
+            entered.clear()
+            sys.setprofile(note)
+            try:
+                await step()
+            finally:
+                sys.setprofile(None)
+                gc.enable()
+            return len(entered)
 
-    for number in range(3):
-        await manager.add_message(user(f"question {number}"))
-        await manager.get_messages_for_request()
-        await manager.add_message({"role": "assistant", "content": f"answer {number}"})
-    append = await count(lambda: manager.add_message(user("and now?")))
-    request = await count(manager.get_messages_for_request)
-    await manager.close()
+        for number in range(3):
+            await manager.add_message(user(f"question {number}"))
+            await manager.get_messages_for_request()
+            await manager.add_message({"role": "assistant", "content": f"answer {number}"})
+        append = await count(lambda: manager.add_message(user("and now?")))
+        request = await count(manager.get_messages_for_request)
     assert append <= MOST_OF_AN_APPEND
     assert request <= MOST_OF_A_REQUEST

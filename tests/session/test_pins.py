@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import AsyncIterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 from amplifier_core.llm_errors import ContextLengthError
-from amplifier_core.message_models import ToolSpec
-from amplifier_core.testing import MockCoordinator
 from hypothesis import given
 from hypothesis import strategies as st
 
-import amplifier_module_context_persistent as package
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager, PinError
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import encode_control
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.maintenance.verify import verify_log
-from amplifier_module_context_persistent.session.host import Host
 from amplifier_module_context_persistent.session.tools import PinTool
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.checker import assert_valid, same
 from tests.support.counters import count
 from tests.support.logs import assert_sound, body, reset_bodies, sealed
@@ -195,22 +189,26 @@ async def test_pins_that_no_longer_fit_are_an_error_until_one_is_let_go(session:
     assert await session.shows(range(1, 4))
 
 
-@examples(12)
-@given(stories, policies, pauses, st.lists(st.tuples(st.integers(0, 60), st.booleans()), max_size=6))
-def test_views_with_pins_are_valid(
-    history: list[Message], policy: Message, sizes: list[int], pins: list[tuple[int, bool]]
+@examples(16)
+@given(stories, policies, pauses, st.lists(st.tuples(st.booleans(), st.integers(0, 60), st.booleans()), max_size=8))
+def test_views_with_pins_and_hidden_turns_are_valid(
+    history: list[Message], policy: Message, sizes: list[int], steps: list[tuple[bool, int, bool]]
 ) -> None:
-    """Whatever is pinned and let go of: each view is valid and fits, or the error says why not."""
+    """Whatever is pinned, hidden and let go of: each view is valid and fits, or the error says why not."""
 
     async def play() -> None:
-        session, asked = Session(**policy), list(pins)
+        session, asked = Session(**policy), list(steps)
         for part in batches(history, sizes):
             await session.add(*part)
             stored = await session.manager.get_messages()
             if asked and stored:
-                which, pinned = asked.pop()
+                pins, which, on = asked.pop()
                 message_id = stored[which % len(stored)]["metadata"]["message_id"]
-                await session.manager.pin(message_id, pinned=pinned)
+                with suppress(PinError):
+                    if pins:
+                        await session.manager.pin(message_id, pinned=on)
+                    else:
+                        await session.manager.hide(message_id, hidden=on)
             await checked(session)
 
     run(play)
@@ -300,34 +298,20 @@ async def test_a_redaction_leaves_pins_in_force(session: Pinning) -> None:
 # -- the tool ----------------------------------------------------------------------------------------------------------
 
 
-async def test_the_tool_is_mounted_where_it_is_configured() -> None:
-    """Not by default; its definition counts as that of any tool."""
-    for config, names in (
-        ({}, {"recall"}),
-        ({"pin": True}, {"recall", "pin"}),
-        ({"pin": True, "recall": False}, {"pin"}),
-    ):
-        coordinator = MockCoordinator()
-        await package.mount(coordinator, config)
-        assert coordinator.get("tools").keys() == names
-        assert all(f'"name":"{name}"' in Host(coordinator).tools_json() for name in names)
-
-
 async def test_the_model_cannot_pin_so_much_that_no_request_is_left(tmp_path: Path) -> None:
     """What it pins may hold half of the target; what a host pins has no limit but the error."""
-    manager = PersistentContextManager(tmp_path / "log.jsonl", max_tokens=10_000, tokenizer="estimate")
-    for number in range(4):
-        await manager.add_message(user(f"message {number} " + "word " * 1_000))
-    await manager.get_messages_for_request()
-    ids = [message["metadata"]["message_id"] for message in await manager.get_messages()]
-    tool = PinTool(manager)
-    assert [(await tool.execute({"reference": one})).success for one in ids[:3]] == [True, True, False]
-    refused = await tool.execute({"reference": ids[2]})
-    assert "2,500 is the most" in str(refused.output)
-    assert (await tool.execute({"reference": ids[0], "pinned": False})).success
-    assert (await tool.execute({"reference": ids[2]})).success
-    await manager.pin(ids[3])
-    await manager.close()
+    async with PersistentContextManager(tmp_path / "log.jsonl", max_tokens=10_000, tokenizer="estimate") as manager:
+        for number in range(4):
+            await manager.add_message(user(f"message {number} " + "word " * 1_000))
+        await manager.get_messages_for_request()
+        ids = [message["metadata"]["message_id"] for message in await manager.get_messages()]
+        tool = PinTool(manager)
+        assert [(await tool.execute({"reference": one})).success for one in ids[:3]] == [True, True, False]
+        refused = await tool.execute({"reference": ids[2]})
+        assert "2,500 is the most" in str(refused.output)
+        assert (await tool.execute({"reference": ids[0], "pinned": False})).success
+        assert (await tool.execute({"reference": ids[2]})).success
+        await manager.pin(ids[3])
     assert {record["message_id"] for record in controls(tmp_path / "log.jsonl", "pin")} == set(ids)
 
 
@@ -361,10 +345,3 @@ async def test_what_is_wrong_is_an_answer(given: Any, error: str) -> None:
     answer = await PinTool(InMemoryContextManager()).execute(given)
     assert not answer.success
     assert error in answer.get_serialized_output()
-
-
-def test_its_definition_is_short_and_one_that_requests_can_carry() -> None:
-    """It travels with every request."""
-    tool = PinTool(InMemoryContextManager())
-    assert ToolSpec(name=tool.name, description=tool.description, parameters=tool.input_schema).name == "pin"
-    assert EstimateCounter().count_text(json.dumps([tool.description, tool.input_schema])) < 300

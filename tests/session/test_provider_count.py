@@ -135,8 +135,7 @@ async def test_where_a_provider_cannot_count_our_own_count_decides(
 async def test_a_small_view_is_not_counted(tmp_path: Path) -> None:
     """A count is a request to the provider's service, and nobody doubts that the view fits."""
     provider = Provider()
-    manager = PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate")
-    await manager.add_message(user("hello"))
-    await manager.get_messages_for_request(provider=provider)
-    assert provider.counted == []
-    await manager.close()
+    async with PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate") as manager:
+        await manager.add_message(user("hello"))
+        await manager.get_messages_for_request(provider=provider)
+        assert provider.counted == []

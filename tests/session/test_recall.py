@@ -5,7 +5,7 @@ import itertools
 import json
 import re
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager, RecallError
 from amplifier_module_context_persistent.log.base import Log
-from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.search.recall_page import RecallPage, Wanted
 from amplifier_module_context_persistent.session import recall as lookup
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
@@ -95,13 +94,6 @@ async def test_a_message_is_had_again_by_its_id(manager: Manager) -> None:
     assert (await manager.recall(third, offset=1, limit=3)).text == "hre"
 
 
-async def test_an_id_that_is_unknown_is_an_error(manager: Manager) -> None:
-    """It says what to do instead."""
-    await add(manager, "one")
-    with pytest.raises(RecallError, match=r"no message of this session has the id 'm99'; take one from a view"):
-        await manager.recall("m99")
-
-
 @pytest.mark.parametrize("replaced", ["clear", "set_messages"])
 async def test_what_a_reset_hides_is_not_found(manager: Manager, replaced: str) -> None:
     """By its id it is a clear error, by a search it is no hit."""
@@ -134,13 +126,6 @@ async def test_a_page_has_a_tenth_of_the_last_budget(manager: Manager, budget: i
     await manager.get_messages_for_request(token_budget=budget)
     output = (await manager.recall(reference)).output
     assert 0.9 * tokens < count_message({"role": "tool", "content": output}, EstimateCounter()) <= tokens
-
-
-async def test_without_a_request_the_budget_is_max_tokens() -> None:
-    """A page has a tenth of it."""
-    manager = start(max_tokens=5_000)
-    (reference,) = await add(manager, "some words " * 5_000)
-    assert 0.9 * 500 < EstimateCounter().count_text((await manager.recall(reference)).output) <= 500
 
 
 # -- searches ----------------------------------------------------------------------------------------------------------
@@ -260,23 +245,6 @@ async def test_what_recall_gave_and_was_asked_is_not_searched(manager: Manager) 
     )
     assert await found(manager, "needle") == [ids[4], ids[0]]
     assert (await manager.recall(ids[2])).text == "[search for 'needle': …]"
-
-
-async def test_lines_that_cannot_match_are_not_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For a plain text the bytes of a line say so."""
-    manager = start(tmp_path / "log.jsonl")
-    await add(manager, *(f"straw {n}" for n in range(50)), "needle")
-    read, parsed = FileLog.read, []
-
-    def counting(log: FileLog, ordinals: Sequence[int]) -> Any:
-        parsed.extend(ordinals)
-        return read(log, ordinals)
-
-    monkeypatch.setattr(FileLog, "read", counting)
-    assert len(await found(manager, "Needle")) == 1
-    assert parsed == [50]
-    assert len(await found(manager, "nee.le", regex=True)) == 1
-    assert parsed == [50, 50]
 
 
 async def stepwise(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
-from amplifier_module_context_persistent.session.reconcile import CLOSING_TEXT, align, is_newer
+from amplifier_module_context_persistent.session.reconcile import align, is_newer
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.stats import outline
 from amplifier_module_context_persistent.transcript.transcript import Transcript
@@ -240,15 +240,6 @@ def test_times_are_compared_at_the_coarser_resolution(time: str, than: str, newe
     assert is_newer(time, than) is newer
 
 
-async def test_the_words_of_a_cleared_message_may_be_said_again(host: Host) -> None:
-    """A newer message with the same content is another message."""
-    await host.add(user("continue"), says("ok"))
-    await host.clear()
-    history = await host.add(*turn(1))
-    later = [at(user("continue"), "2027-01-01T00:00:00Z"), at(says("fine"), "2027-01-01T00:00:01Z")]
-    assert contents(await host.set([*history, *later])) == [*contents(history), "continue", "fine"]
-
-
 # -- the host's repair -------------------------------------------------------------------------------------------------
 
 
@@ -326,23 +317,6 @@ async def test_closing_messages_are_taken_only_where_a_turn_lacks_its_end(host: 
     assert contents(await host.set(listed)) == [*contents(history), CLOSING["content"]]
 
 
-async def test_a_late_result_is_moved_and_not_replaced(host: Host) -> None:
-    """What the tool gave is kept, in place of the host's stand-in."""
-    history = await host.add(user("go"), calling("c1"), user("stop"), result("c1"))
-    after = await host.set(repair(history, diagnose(history)))
-    assert contents(after)[:4] == ["go", "I call.", "done c1", CLOSING["content"]]
-    assert contents(after)[4:] == ["stop"]
-
-
-async def test_a_call_that_gets_one_of_two_results_gets_its_end_too(host: Host) -> None:
-    """Else the host would diagnose the same history again as a turn without an end."""
-    await host.add(*PARALLEL, user("next"))
-    async with host.open() as manager:
-        history = await manager.get_messages()
-        await manager.set_messages(repair(history, diagnose(history)))
-        assert contents(await manager.get_messages())[-2:] == [CLOSING_TEXT, "next"]
-
-
 async def test_a_repair_and_turns_made_elsewhere_come_in_one_list(host: Host) -> None:
     """As when another module repaired the history and went on."""
     history = await host.add(*DONE, *PARALLEL, user("still there?"), says("yes"))
@@ -369,15 +343,6 @@ async def test_what_no_repair_puts_in_is_not_taken(host: Host, insert: Message) 
     stored = host.bytes
     assert await host.set([*history[:6], insert, *history[6:]]) == history
     assert host.bytes == stored
-
-
-async def test_the_repair_of_a_fresh_session_is_obeyed(host: Host) -> None:
-    """Where the history was not loaded from the log the host decides, as ever."""
-    async with host.open() as manager:
-        await fill(manager, PARALLEL)
-        history = await manager.get_messages()
-        await manager.set_messages(repair(history, diagnose(history)))
-        assert len(await manager.get_messages()) == 4
 
 
 # -- any history and any list ------------------------------------------------------------------------------------------

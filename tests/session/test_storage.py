@@ -8,22 +8,7 @@ from amplifier_module_context_persistent import ConfigError, PersistentContextMa
 from tests.support.checker import assert_valid
 from tests.support.messages import fill, user
 from tests.support.postgres import TestServer
-
-
-def texts(messages: list[dict[str, str]]) -> list[str]:
-    return [message["content"] for message in messages]
-
-
-async def test_a_session_goes_on_where_it_was(storage: str) -> None:
-    """Named by project and id; the host's transcript is ignored, the view is the same."""
-    async with PersistentContextManager(storage=storage, session_id="s1") as first:
-        await fill(first, [user("one"), {"role": "assistant", "content": "two"}])
-        view = await first.get_messages_for_request()
-    async with PersistentContextManager(storage=storage, session_id="s1") as second:
-        assert texts(await second.get_messages()) == ["one", "two"]
-        await second.set_messages([user("something else")])
-        assert texts(await second.get_messages()) == ["one", "two"]
-        assert await second.get_messages_for_request() == view
+from tests.support.real_sessions import texts
 
 
 async def test_sessions_and_children_are_apart(storage: str) -> None:
@@ -53,26 +38,6 @@ async def test_two_managers_share_a_session(storage: str) -> None:
         assert_valid(await other.get_messages_for_request())
 
 
-async def test_a_clear_and_a_plan_are_stored(storage: str) -> None:
-    """A second manager gives the same bytes after a compaction, and nothing after a clear."""
-    async with PersistentContextManager(storage=storage, session_id="s", max_tokens=3_000) as first:
-        for number in range(40):
-            await fill(
-                first,
-                [
-                    user(f"question {number} " + "word " * 60),
-                    {"role": "assistant", "content": f"answer {number} " + "word " * 60},
-                ],
-            )
-        view = await first.get_messages_for_request()
-        assert len(view) < 80
-    async with PersistentContextManager(storage=storage, session_id="s", max_tokens=3_000) as second:
-        assert await second.get_messages_for_request() == view
-        await second.clear()
-    async with PersistentContextManager(storage=storage, session_id="s") as third:
-        assert await third.get_messages() == []
-
-
 async def test_storage_and_a_path_exclude_each_other(storage: str, tmp_path: Path) -> None:
     """The error says which keys."""
     with pytest.raises(ConfigError, match=r"storage.*transcript_path"):
@@ -83,12 +48,11 @@ async def test_storage_and_a_path_exclude_each_other(storage: str, tmp_path: Pat
 
 async def test_a_server_that_is_away_is_no_empty_session(server: TestServer, storage: str) -> None:
     """The session does not continue in memory; it raises, and works once the server is back."""
-    manager = PersistentContextManager(storage=storage, session_id="s", lock_timeout_s=1)
-    await manager.add_message(user("one"))
-    server.kill()
-    with pytest.raises(OSError, match=r"server|stored"):
-        await manager.add_message(user("two"))
-    server.start()
-    await manager.add_message(user("three"))
-    assert [text for text in texts(await manager.get_messages()) if text != "two"] == ["one", "three"]
-    await manager.close()
+    async with PersistentContextManager(storage=storage, session_id="s", lock_timeout_s=1) as manager:
+        await manager.add_message(user("one"))
+        server.kill()
+        with pytest.raises(OSError, match=r"server|stored"):
+            await manager.add_message(user("two"))
+        server.start()
+        await manager.add_message(user("three"))
+        assert [text for text in texts(await manager.get_messages()) if text != "two"] == ["one", "three"]

@@ -35,11 +35,6 @@ from tests.support.resumed_sessions import (
 from tests.support.stored_logs import stored_bytes
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "log.jsonl"
-
-
 async def test_a_restart_changes_no_byte_of_the_view(path: Path) -> None:
     """Without a plan and with a stored one, before and after more was added."""
     config = {"max_tokens": 3000, "durability": "write"}
@@ -59,21 +54,6 @@ async def test_a_restart_changes_no_byte_of_the_view(path: Path) -> None:
     assert prefix_breaks(views) < len(views) - 1
 
 
-async def test_between_two_plans_a_resumed_view_is_its_predecessor_and_more(path: Path) -> None:
-    """I6 over a restart: with a stored plan, the prefix that a provider cached stays."""
-    config = {"max_tokens": 3000, "durability": "write"}
-    manager = open_manager(path, **config)
-    await fill(manager, [user(f"{number} " + "word " * 50) for number in range(100)])
-    before = await manager.get_messages_for_request()
-    assert len(before) < 100
-    await manager.close()
-    manager = open_manager(path, **config)
-    await fill(manager, [{"role": "assistant", "content": "Yes."}, user("More.")])
-    after = await manager.get_messages_for_request()
-    assert bytes_of(after[: len(before)]) == bytes_of(before)
-    assert len(after) == len(before) + 2
-
-
 async def test_a_file_of_the_older_module_opens_and_goes_on(path: Path) -> None:
     """Bare messages with a top-level timestamp are history; new records go after them, and they stay as they are."""
     old = [
@@ -81,17 +61,16 @@ async def test_a_file_of_the_older_module_opens_and_goes_on(path: Path) -> None:
         for number, message in enumerate(session_history()[1:])
     ]
     lines = write_lines(path, old)
-    manager = open_manager(path)
-    history = await manager.get_messages()
-    assert without_stamps(history) == old
-    await manager.set_messages([])
-    await fill(manager, sanitised(old))
-    await fill(manager, sanitised(history))
-    assert stored_bytes(path) == lines
-    await manager.add_message(user("Go on."))
-    view = await manager.get_messages_for_request()
-    assert_valid(view, history=await manager.get_messages())
-    await manager.close()
+    async with open_manager(path) as manager:
+        history = await manager.get_messages()
+        assert without_stamps(history) == old
+        await manager.set_messages([])
+        await fill(manager, sanitised(old))
+        await fill(manager, sanitised(history))
+        assert stored_bytes(path) == lines
+        await manager.add_message(user("Go on."))
+        view = await manager.get_messages_for_request()
+        assert_valid(view, history=await manager.get_messages())
     assert stored_bytes(path).startswith(lines)
     manager = open_manager(path)
     assert without_stamps(await manager.get_messages()) == [*old, user("Go on.")]
@@ -127,19 +106,6 @@ async def test_after_any_interruption_the_view_is_valid_and_goes_on(path: Path, 
     assert (await manager.get_messages())[: len(history)] == history
 
 
-async def test_a_late_result_takes_the_place_of_its_stand_in(path: Path) -> None:
-    """When the result of an interrupted call arrives after all, the view shows it where it belongs."""
-    await first_session(path, [user("a"), calling("c1", "c2"), result("c1")])
-    manager = open_manager(path)
-    await manager.add_message(user("Go on."))
-    before = await manager.get_messages_for_request()
-    assert "interrupted" in before[3]["content"]
-    await manager.add_message(result("c2", "at last"))
-    after = await manager.get_messages_for_request()
-    assert after[3]["content"] == "at last c2"
-    assert after[:3] + after[4:] == before[:3] + before[4:]
-
-
 async def test_a_session_without_a_place_goes_on_in_memory_and_says_so(
     start_session: StartSession, record_events: RecordEvents, impossible: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -148,8 +114,7 @@ async def test_a_session_without_a_place_goes_on_in_memory_and_says_so(
     caplog.set_level(logging.INFO)
     session = await start_session(configured(impossible), display_system=display)
     context, events = context_of(session), record_events(session.coordinator)
-    await context.add_message(user(SECRET))
-    await context.add_message({"role": "assistant", "content": "kept"})
+    await fill(context, [user(SECRET), {"role": "assistant", "content": "kept"}])
     assert [r.levelno for r in caplog.records if "memory only" in r.message] == [logging.INFO]
     ((message, level, source),) = display.shown
     assert "NOT saved" in message
@@ -243,17 +208,20 @@ async def test_messages_that_the_log_lost_are_told_by_an_event(
 
 async def test_what_a_host_gives_as_id_and_time_is_kept(path: Path) -> None:
     """What is no id stands beside the id that the log gives; a time that is none stays what it is."""
-    manager = open_manager(path)
-    await manager.add_message({**user("one"), "metadata": {"message_id": 7, "timestamp": 0}})
-    await manager.add_message({**user("two"), "metadata": {"message_id": "", "timestamp": ""}})
-    before = await manager.get_messages()
-    await manager.get_messages_for_request()
-    await manager.close()
-    manager = open_manager(path)
-    await fill(manager, before)
-    stored = await manager.get_messages()
-    assert stored == before
-    assert [m["metadata"]["given_message_id"] for m in stored] == [7, ""]
-    assert [m["metadata"]["timestamp"] for m in stored] == [0, ""]
-    assert all(isinstance(m["metadata"]["message_id"], str) and m["metadata"]["message_id"] for m in stored)
-    await manager.close()
+    async with open_manager(path) as manager:
+        await fill(
+            manager,
+            [
+                {**user("one"), "metadata": {"message_id": 7, "timestamp": 0}},
+                {**user("two"), "metadata": {"message_id": "", "timestamp": ""}},
+            ],
+        )
+        before = await manager.get_messages()
+        await manager.get_messages_for_request()
+    async with open_manager(path) as manager:
+        await fill(manager, before)
+        stored = await manager.get_messages()
+        assert stored == before
+        assert [m["metadata"]["given_message_id"] for m in stored] == [7, ""]
+        assert [m["metadata"]["timestamp"] for m in stored] == [0, ""]
+        assert all(isinstance(m["metadata"]["message_id"], str) and m["metadata"]["message_id"] for m in stored)

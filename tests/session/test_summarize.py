@@ -167,9 +167,8 @@ async def test_the_next_plan_goes_on_with_the_summary() -> None:
 async def test_a_summary_survives_a_restart(tmp_path: Path) -> None:
     """The next process hands out the same bytes, asks nobody, and goes on with the summary."""
     provider = Provider()
-    manager = PersistentContextManager(tmp_path / "log.jsonl", **CONFIG)
-    view = await until_summarized(manager, provider)
-    await manager.close()
+    async with PersistentContextManager(tmp_path / "log.jsonl", **CONFIG) as manager:
+        view = await until_summarized(manager, provider)
     async with PersistentContextManager(tmp_path / "log.jsonl", **CONFIG) as again:
         assert await again.get_messages_for_request(provider=provider) == view
         assert len(provider.asked) == 1
@@ -312,16 +311,15 @@ async def test_any_history_gives_valid_views_within_any_budget(
 
     counter, provider = EstimateCounter(), Moody()
     config = {**CONFIG, "max_tokens": budget, "compaction_strategy": strategy, "keep_recent": 6}
-    manager = InMemoryContextManager(**config, recall=False)
-    for place, message in enumerate(messages):
-        await manager.add_message(message)
-        if place % 4 == 3:
-            try:
-                view = await manager.get_messages_for_request(provider=provider)
-            except ContextLengthError:
-                continue  # `test_views` holds what it says to be true
-            assert_valid(view, budget_tokens=budget, count=lambda m: count_message(m, counter))
-    await manager.close()
+    async with InMemoryContextManager(**config, recall=False) as manager:
+        for place, message in enumerate(messages):
+            await manager.add_message(message)
+            if place % 4 == 3:
+                try:
+                    view = await manager.get_messages_for_request(provider=provider)
+                except ContextLengthError:
+                    continue  # `test_views` holds what it says to be true
+                assert_valid(view, budget_tokens=budget, count=lambda m: count_message(m, counter))
 
 
 class Caching(Provider):

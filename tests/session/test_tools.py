@@ -12,8 +12,8 @@ from amplifier_core.testing import MockCoordinator
 import amplifier_module_context_persistent as package
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager
 from amplifier_module_context_persistent.config import RECALL_LEAST_TOKENS
-from amplifier_module_context_persistent.search.recall_page import Question
-from amplifier_module_context_persistent.session.tools import RecallTool
+from amplifier_module_context_persistent.session.host import Host
+from amplifier_module_context_persistent.session.tools import PinTool, RecallTool
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support.checker import check_view
 from tests.support.messages import fill
@@ -31,6 +31,23 @@ async def told(manager: PersistentContextManager) -> list[str]:
 # -- mounting ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("config", "names"),
+    [
+        ({"recall": False}, set()),
+        ({"pin": True}, {"recall", "pin"}),
+        ({"pin": True, "recall": False}, {"pin"}),
+    ],
+)
+async def test_they_are_mounted_where_they_are_configured(
+    coordinator: MockCoordinator, config: dict[str, Any], names: set[str]
+) -> None:
+    """`recall` by default, `pin` where it is asked for; a definition counts as that of any tool."""
+    await package.mount(coordinator, config)
+    assert coordinator.get("tools").keys() == names
+    assert all(f'"name":"{name}"' in Host(coordinator).tools_json() for name in names)
+
+
 async def test_it_is_mounted_with_the_context(coordinator: MockCoordinator) -> None:
     """It reads the log of the manager that was mounted with it."""
     cleanup = await package.mount(coordinator, {})
@@ -39,12 +56,6 @@ async def test_it_is_mounted_with_the_context(coordinator: MockCoordinator) -> N
     (reference,) = await told(manager)
     assert "what was said" in (await tool.execute({"reference": reference})).output
     await cleanup()
-
-
-async def test_it_is_not_mounted_with_recall_false(coordinator: MockCoordinator) -> None:
-    """`recall: false` leaves it out."""
-    await package.mount(coordinator, {"recall": False})
-    assert not coordinator.get("tools")
 
 
 @pytest.mark.parametrize(("max_tokens", "mounted"), [(100, False), (RECALL_LEAST_TOKENS, True)])
@@ -80,19 +91,12 @@ async def test_a_real_session_mounts_it_before_the_first_request(start_session: 
     assert "result of list_files" in answer.output
 
 
-def test_its_definition_is_one_that_requests_can_carry() -> None:
-    """Name, description and schema make a `ToolSpec`, and are the same in every process."""
-    tool = RecallTool(InMemoryContextManager())
-    spec = ToolSpec(name=tool.name, description=tool.description, parameters=tool.input_schema)
-    assert spec.name == "recall"
-    assert json.loads(json.dumps(tool.input_schema)) == tool.input_schema
-    assert tool.input_schema["properties"].keys() == {"reference", *Question.__annotations__}
-
-
-def test_its_definition_is_short() -> None:
-    """It travels with every request."""
-    tool = RecallTool(InMemoryContextManager())
-    assert EstimateCounter().count_text(json.dumps([tool.description, tool.input_schema])) < 600
+@pytest.mark.parametrize(("tool", "name", "tokens"), [(RecallTool, "recall", 600), (PinTool, "pin", 300)])
+def test_a_definition_is_short_and_one_that_requests_can_carry(tool: Any, name: str, tokens: int) -> None:
+    """Name, description and schema make a `ToolSpec`; they travel with every request."""
+    one = tool(InMemoryContextManager())
+    assert ToolSpec(name=one.name, description=one.description, parameters=one.input_schema).name == name
+    assert EstimateCounter().count_text(json.dumps([one.description, one.input_schema])) < tokens
 
 
 # -- answers -----------------------------------------------------------------------------------------------------------
@@ -108,21 +112,15 @@ def test_its_definition_is_short() -> None:
         ({"query": "[", "regex": True}, "not a regular expression"),
         ({"query": "x", "max": 3}, "max: there is no such parameter; allowed: reference, query"),
         ({"query": "x", 3: 3}, "3: there is no such parameter"),
+        ("m1", "the input must be an object, not str"),
     ],
 )
-async def test_what_is_wrong_with_a_question_is_an_answer(question: dict[Any, Any], error: str) -> None:
+async def test_what_is_wrong_with_a_question_is_an_answer(question: Any, error: str) -> None:
     """The result says that it failed, and why, where a model reads it."""
     answer = await RecallTool(InMemoryContextManager()).execute(question)
     assert not answer.success
     assert error in answer.get_serialized_output()
     assert error in str(answer)
-
-
-async def test_an_input_that_is_no_object_is_an_answer_too() -> None:
-    """Loops pass on what models write."""
-    answer = await RecallTool(InMemoryContextManager()).execute("m1")  # type: ignore[arg-type]
-    assert not answer.success
-    assert "the input must be an object, not str" in answer.get_serialized_output()
 
 
 async def test_a_log_that_cannot_be_read_is_an_answer(tmp_path: Path) -> None:

@@ -27,18 +27,15 @@ async def test_a_session_reads_what_it_reads_without_the_snapshot(
     """Whatever meets the loss first answers, and then the same is known."""
     always(monkeypatch)
     path = tmp_path / "log.jsonl"
-    manager = open_manager(path)
-    await fill(manager, [user(f"Step {number}.") for number in range(40)])
-    await manager.close()
+    async with open_manager(path) as manager:
+        await fill(manager, [user(f"Step {number}.") for number in range(40)])
     content = path.read_bytes()
     alter_unseen(str(path), content[:1_000] + bytes(700) + content[1_700:])
-    manager = open_manager(path)
-    await ASKED[asked](manager)
-    found = await manager.get_messages(), await manager.get_messages_for_request()
-    assert not is_used(str(path))
-    await manager.close()
+    async with open_manager(path) as manager:
+        await ASKED[asked](manager)
+        found = await manager.get_messages(), await manager.get_messages_for_request()
+        assert not is_used(str(path))
     assert 30 < len(found[0]) < 40
     remove(str(path))
-    manager = open_manager(path)
-    assert found == (await manager.get_messages(), await manager.get_messages_for_request())
-    await manager.close()
+    async with open_manager(path) as manager:
+        assert found == (await manager.get_messages(), await manager.get_messages_for_request())

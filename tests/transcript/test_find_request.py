@@ -107,17 +107,6 @@ def test_each_request_is_found(path: Path) -> None:
                 transcript.request(number)
 
 
-async def test_views_before_a_reset_are_made_again(tmp_path: Path) -> None:
-    """Before it the history was another one; the views are the same."""
-    recorded = await record(tmp_path / "log.jsonl")
-    await recorded.manager.clear()
-    await recorded.play(20, seed=5)
-    await recorded.manager.close()
-    with Transcript(recorded.path) as transcript:
-        numbers = range(1, len(transcript.requests()) + 1)
-        assert [transcript.view(number).messages for number in numbers] == recorded.views
-
-
 async def test_a_view_does_not_read_the_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a snapshot, four times the messages cost far less than the 360 kB more that the log then has."""
     always(monkeypatch)

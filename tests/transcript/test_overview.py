@@ -10,7 +10,6 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.find_session import SessionFile
 from amplifier_module_context_persistent.transcript.overview import Overview, look_at
 from tests.support.counted_sessions import MESSAGES, collected, counted_session
-from tests.support.messages import fill
 
 
 def session(path: Path) -> SessionFile:
@@ -35,36 +34,6 @@ async def test_what_was_cleared_is_hidden(tmp_path: Path) -> None:
         await manager.clear()
     seen = look_at(session(path), EstimateCounter(), held=set())
     assert (seen.messages, seen.hidden, seen.tokens, seen.first_line) == (0, len(MESSAGES), 0, "")
-
-
-async def test_a_call_without_a_result_and_a_torn_end_are_interruptions(tmp_path: Path) -> None:
-    """Each by itself."""
-    calls = [{"id": call_id, "tool": "bash", "arguments": {}} for call_id in ("c1", "c2", "c3")]
-    async with PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate") as manager:
-        await fill(
-            manager,
-            [
-                {"role": "user", "content": "go"},
-                {"role": "assistant", "content": "", "tool_calls": calls},
-                {"role": "tool", "tool_call_id": "c2", "content": "done"},
-            ],
-        )
-    seen = look_at(session(tmp_path / "log.jsonl"), EstimateCounter(), held=set())
-    assert (seen.open_calls, seen.torn_bytes, seen.state) == (2, 0, "interrupted")
-    whole = await counted_session(tmp_path / "torn.jsonl")
-    with whole.open("ab") as file:
-        file.write(b'{"role":"us')
-    seen = look_at(session(whole), EstimateCounter(), held=set())
-    assert (seen.open_calls, seen.torn_bytes, seen.state) == (0, 11, "interrupted")
-
-
-def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
-    """With no figures."""
-    (tmp_path / "log.jsonl").symlink_to(tmp_path / "elsewhere")
-    seen = look_at(session(tmp_path / "log.jsonl"), EstimateCounter(), held=set())
-    assert seen.state == "unreadable"
-    assert "symbolic link" in seen.error
-    assert seen.messages == 0
 
 
 @pytest.mark.parametrize(

@@ -116,12 +116,11 @@ def test_only_what_may_match_is_read_of_a_log() -> None:
 async def test_what_was_appended_is_found() -> None:
     """At once, and the catalogue grows by it."""
     searched("zebra")
-    manager = PersistentContextManager(log_of("none"))
-    for number in range(3):
-        await manager.add_message({"role": "user", "content": f"zebra {number}"})
-        assert len(searched("zebra")[1].splitlines()) == number + 1
-    await fill(manager, messages(5, "last needle"))
-    await manager.close()
+    async with PersistentContextManager(log_of("none")) as manager:
+        for number in range(3):
+            await manager.add_message({"role": "user", "content": f"zebra {number}"})
+            assert len(searched("zebra")[1].splitlines()) == number + 1
+        await fill(manager, messages(5, "last needle"))
     assert '"none"' in searched("last needle")[1]
     assert opened_for("last needle") == {"none"}
     assert opened_for("a needle here") == {"one"}
@@ -130,10 +129,9 @@ async def test_what_was_appended_is_found() -> None:
 async def test_what_a_clear_hid_is_not_found() -> None:
     """The catalogue offers it, the log decides."""
     searched("zebra")
-    manager = PersistentContextManager(log_of("one"))
-    await manager.clear()
-    await manager.add_message({"role": "user", "content": "a new needle"})
-    await manager.close()
+    async with PersistentContextManager(log_of("one")) as manager:
+        await manager.clear()
+        await manager.add_message({"role": "user", "content": "a new needle"})
     assert [json.loads(line)["number"] for line in searched("a needle here|new needle")[1].splitlines()] == [1]
 
 

@@ -52,15 +52,13 @@ async def test_plans_and_reports_are_listed(path):
 
 async def test_receipts_tell_what_a_cache_could_hold(tmp_path):
     """A view that follows the same plan holds the one before it; one after another head text begins anew."""
-    manager = PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate")
-
-    await set_prompt(manager, "first")
-    for number in range(3):
-        await manager.add_message({"role": "user", "content": f"question {number}"})
-        await manager.get_messages_for_request()
-        if number == 1:
-            await set_prompt(manager, "second")
-    await manager.close()
+    async with PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate") as manager:
+        await set_prompt(manager, "first")
+        for number in range(3):
+            await manager.add_message({"role": "user", "content": f"question {number}"})
+            await manager.get_messages_for_request()
+            if number == 1:
+                await set_prompt(manager, "second")
     first, second, third = (receipt.receipt.tokens for receipt in Transcript(tmp_path / "log.jsonl").requests())
     views = collected(tmp_path / "log.jsonl").views
     assert (views.requests, views.breaks) == (3, 2)

@@ -21,20 +21,18 @@ MESSAGES = [
 @pytest.fixture
 async def path(tmp_path: Path) -> Path:
     """A session of two turns, with a request in each."""
-    manager = PersistentContextManager(tmp_path / "log.jsonl", session_id="seen")
-    for message in MESSAGES:
-        if message["role"] == "assistant" or message is MESSAGES[-1]:
-            await manager.get_messages_for_request()
-        await manager.add_message(message)
-    await manager.close()
+    async with PersistentContextManager(tmp_path / "log.jsonl", session_id="seen") as manager:
+        for message in MESSAGES:
+            if message["role"] == "assistant" or message is MESSAGES[-1]:
+                await manager.get_messages_for_request()
+            await manager.add_message(message)
     return tmp_path / "log.jsonl"
 
 
 async def test_messages_are_the_live_history(path: Path) -> None:
     """All of them, or a part by places."""
-    manager = PersistentContextManager(path)
-    stored = await manager.get_messages()
-    await manager.close()
+    async with PersistentContextManager(path) as manager:
+        stored = await manager.get_messages()
     with Transcript(path) as transcript:
         assert list(transcript.messages()) == stored
         assert list(transcript.messages(1, 3)) == stored[1:3]
@@ -67,29 +65,6 @@ def test_a_turn_begins_at_a_human_message(path: Path) -> None:
         assert [turns.number_at(start) for start in range(6)] == [1, None, None, None, 2, None]
         assert (turns[-1], turns[:1], turns[1:1]) == (Turn(2, 4, 5), [Turn(1, 0, 4)], [])
         assert [len(turn) for turn in transcript.turns()] == [4, 1]
-
-
-def test_views_are_made_again(path: Path) -> None:
-    """Each by the number of its request, from 1, and proved."""
-    with Transcript(path) as transcript:
-        assert len(transcript.requests()) == 2
-        views = [transcript.view(number) for number in (1, 2)]
-        assert [(view.proved, len(view.messages or ())) for view in views] == [
-            (True, 3),
-            (True, 5),
-        ]  # the line after an answer
-        for number in (0, 3):
-            with pytest.raises(IndexError, match="2 receipts"):
-                transcript.view(number)
-
-
-def test_without_receipts_there_is_no_view(tmp_path: Path) -> None:
-    """That is said, whatever number was asked for."""
-    (tmp_path / "log.jsonl").write_bytes(b'{"role":"user","content":"go"}\n')
-    with Transcript(tmp_path / "log.jsonl") as transcript:
-        for number in (-1, 0, 1):
-            with pytest.raises(IndexError, match="no receipts"):
-                transcript.view(number)
 
 
 @pytest.mark.parametrize("content", [[], [{"role": "assistant", "content": "Alone."}]])

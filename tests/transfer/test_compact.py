@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.transfer.compact import CompactError, C
 from tests.support.checker import assert_valid, same
 from tests.support.forks import CONFIG, play, read, records, turn
 from tests.support.logs import assert_sound
-from tests.support.messages import Message
+from tests.support.messages import Message, fill
 
 
 def compacted(path: Path, **options: Any) -> CompactResult:
@@ -26,8 +26,7 @@ def compacted(path: Path, **options: Any) -> CompactResult:
 
 
 async def add_turn(manager: PersistentContextManager, number: int) -> list[Message]:
-    for message in turn(number):
-        await manager.add_message(message)
+    await fill(manager, turn(number))
     return copy.deepcopy(await manager.get_messages_for_request())
 
 
@@ -41,9 +40,8 @@ async def test_it_makes_the_plan_that_the_session_would_make(tmp_path: Path) -> 
     assert path.read_bytes() == before
     done = compacted(path)
     assert (seen.tokens_after, seen.changes) == (done.tokens_after, done.changes)
-    manager = PersistentContextManager(other, **CONFIG)
-    await manager.compact()
-    await manager.close()
+    async with PersistentContextManager(other, **CONFIG) as manager:
+        await manager.compact()
     here, there = records(path, "plan")[-1], records(other, "plan")[-1]
     names = ("upto", "keep", "cuts", "gaps", "notice", "tokens_after", "budget_tokens", "target_tokens")
     assert {name: here[name] for name in names} == {name: there[name] for name in names}
@@ -64,16 +62,15 @@ async def test_running_sessions_follow_and_go_back(tmp_path: Path) -> None:
     """After the undo the view begins with the bytes that it had under the plan before."""
     path = tmp_path / "log"
     await play(path, 5)
-    manager = PersistentContextManager(path, **CONFIG)
-    before = await add_turn(manager, 6)
-    done = compacted(path)
-    shorter = copy.deepcopy(await manager.get_messages_for_request())
-    assert len(shorter) < len(before)
-    assert_valid(shorter, history=await manager.get_messages())
-    undone = compacted(path, undo=True)
-    assert (undone.tokens_before, undone.tokens_after) == (done.tokens_after, done.tokens_before)
-    assert same(await manager.get_messages_for_request(), before)
-    await manager.close()
+    async with PersistentContextManager(path, **CONFIG) as manager:
+        before = await add_turn(manager, 6)
+        done = compacted(path)
+        shorter = copy.deepcopy(await manager.get_messages_for_request())
+        assert len(shorter) < len(before)
+        assert_valid(shorter, history=await manager.get_messages())
+        undone = compacted(path, undo=True)
+        assert (undone.tokens_before, undone.tokens_after) == (done.tokens_after, done.tokens_before)
+        assert same(await manager.get_messages_for_request(), before)
     assert same((await read(path))[1], before)
     assert CliRunner().invoke(main, ["verify", str(path)]).exit_code == 0
     assert CliRunner().invoke(main, ["view", str(path)]).exit_code == 0  # the last receipt is proved
@@ -130,10 +127,8 @@ async def test_without_anything_to_go_by_or_back_to_it_says_so(tmp_path: Path) -
 async def test_an_imported_session_is_compacted_for_a_budget_that_is_given(tmp_path: Path) -> None:
     """The session that goes on with it follows the plan."""
     path = tmp_path / "log"
-    manager = PersistentContextManager(path, **CONFIG)
-    for message in (message for number in range(6) for message in turn(number)):
-        await manager.add_message(message)
-    await manager.close()
+    async with PersistentContextManager(path, **CONFIG) as manager:
+        await fill(manager, (message for number in range(6) for message in turn(number)))
     done = compacted(path, budget_tokens=CONFIG["max_tokens"])
     assert done.tokens_after <= done.target_tokens < done.tokens_before
     assert done.plan == records(path, "plan")[-1]["id"]

@@ -120,11 +120,10 @@ async def test_no_model_and_no_tool_gets_out_of_its_place(tmp_path: Path, name: 
 
 async def test_what_is_hidden_is_not_exported(tmp_path: Path) -> None:
     """An export is of the live history."""
-    manager = PersistentContextManager(tmp_path / "log")
-    await manager.add_message({"role": "user", "content": "secretly"})
-    await manager.clear()
-    await manager.add_message({"role": "user", "content": "openly"})
-    await manager.close()
+    async with PersistentContextManager(tmp_path / "log") as manager:
+        await manager.add_message({"role": "user", "content": "secretly"})
+        await manager.clear()
+        await manager.add_message({"role": "user", "content": "openly"})
     for into in FORMATS:
         shown = exported(tmp_path / "log", into)
         assert "openly" in shown

@@ -12,11 +12,11 @@ from amplifier_module_context_persistent.errors import ConfigError
 from amplifier_module_context_persistent.maintenance.verify import verify_log
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
 from amplifier_module_context_persistent.transfer.fork import PlaceError, fork_session
-from tests.support.checker import assert_valid, common_prefix, same
+from tests.support.checker import assert_valid, same
 from tests.support.forks import CONFIG, play, read, records, turn
 from tests.support.histories import messages as any_histories
 from tests.support.logs import assert_sound
-from tests.support.messages import Message
+from tests.support.messages import Message, fill
 
 
 async def test_a_turn_is_taken_over_in_whole(tmp_path: Path) -> None:
@@ -82,15 +82,13 @@ async def test_the_cache_holds_what_a_fork_sends(tmp_path: Path) -> None:
 
 async def test_what_was_learned_of_counts_comes_along(tmp_path: Path) -> None:
     """The last usage of each provider and model, so that the fork does not compact for want of it."""
-    manager = PersistentContextManager(tmp_path / "log", session_id="s", **CONFIG)
-    for message in turn(1):
-        await manager.add_message(message)
-    for tokens in (300, 310):
-        await manager.get_messages_for_request()
-        event = {"session_id": "s", "provider": "p", "model": "m", "usage": {"input_tokens": tokens}}
-        await manager.on_llm_response(event)
-        await manager.add_message({"role": "assistant", "content": "x"})
-    await manager.close()
+    async with PersistentContextManager(tmp_path / "log", session_id="s", **CONFIG) as manager:
+        await fill(manager, turn(1))
+        for tokens in (300, 310):
+            await manager.get_messages_for_request()
+            event = {"session_id": "s", "provider": "p", "model": "m", "usage": {"input_tokens": tokens}}
+            await manager.on_llm_response(event)
+            await manager.add_message({"role": "assistant", "content": "x"})
     assert records(tmp_path / "log", "usage")
     made = fork_session(tmp_path / "log", path=tmp_path / "new")
     (usage,) = records(made.path, "usage")
@@ -117,10 +115,9 @@ async def test_what_a_clear_hid_can_be_forked(tmp_path: Path) -> None:
     """By the id of a hidden message: the history as it was when that was live."""
     await play(tmp_path / "log", 2)
     before, _ = await read(tmp_path / "log")
-    manager = PersistentContextManager(tmp_path / "log", **CONFIG)
-    await manager.clear()
-    await manager.add_message({"role": "user", "content": "anew"})
-    await manager.close()
+    async with PersistentContextManager(tmp_path / "log", **CONFIG) as manager:
+        await manager.clear()
+        await manager.add_message({"role": "user", "content": "anew"})
     made = fork_session(tmp_path / "log", before[-1]["metadata"]["message_id"], path=tmp_path / "old")
     assert same((await read(made.path))[0], before)
     now = fork_session(tmp_path / "log", 1, path=tmp_path / "now")
@@ -130,39 +127,21 @@ async def test_what_a_clear_hid_can_be_forked(tmp_path: Path) -> None:
 async def test_a_fork_lies_beside_its_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where that is one of the host's sessions or of a storage directory's; else with this project's sessions."""
     monkeypatch.chdir(tmp_path)
-    manager = PersistentContextManager(storage_path=tmp_path / "store", session_id="s1", **CONFIG)
-    await manager.add_message({"role": "user", "content": "x"})
-    await manager.close()
+    async with PersistentContextManager(storage_path=tmp_path / "store", session_id="s1", **CONFIG) as manager:
+        await manager.add_message({"role": "user", "content": "x"})
     made = fork_session(str(manager.log_path), session_id="s2")
     assert made.path == str(tmp_path / "store" / "s2" / LOG_NAME)
-    again = PersistentContextManager(storage_path=tmp_path / "store", session_id="s2", parent_id="s1", **CONFIG)
-    assert [message["content"] for message in await again.get_messages()] == ["x"]
-    await again.add_message({"role": "user", "content": "y"})
-    await again.close()
+    async with PersistentContextManager(
+        storage_path=tmp_path / "store", session_id="s2", parent_id="s1", **CONFIG
+    ) as again:
+        assert [message["content"] for message in await again.get_messages()] == ["x"]
+        await again.add_message({"role": "user", "content": "y"})
     assert len(records(made.path, "header")) == 1
     assert_sound(made.path)
     await play(tmp_path / "elsewhere", 1)
     other = fork_session(tmp_path / "elsewhere")
     sessions = Path.home() / ".amplifier" / "projects" / project_slug(tmp_path) / "sessions"
     assert Path(other.path) == sessions / str(other.session_id) / LOG_NAME
-
-
-async def test_a_session_goes_on_in_a_fork_of_its_own(tmp_path: Path) -> None:
-    """Appends, compactions and restarts there; the origin knows nothing of it."""
-    await play(tmp_path / "log", 12)
-    before = (tmp_path / "log").read_bytes()
-    made = fork_session(tmp_path / "log", 9, path=tmp_path / "new")
-    manager = PersistentContextManager(made.path, **CONFIG)
-    view = await manager.get_messages_for_request()
-    for number in range(100, 104):
-        for message in turn(number):
-            await manager.add_message(message)
-            after = await manager.get_messages_for_request()
-            assert_valid(after, history=await manager.get_messages())
-    assert common_prefix(view, after) > 0
-    await manager.close()
-    assert verify_log(made.path).is_sound
-    assert (tmp_path / "log").read_bytes() == before
 
 
 async def test_nothing_is_written_over(tmp_path: Path) -> None:
@@ -179,14 +158,6 @@ async def test_nothing_is_written_over(tmp_path: Path) -> None:
     with pytest.raises(PlaceError, match="empty"):
         fork_session(tmp_path / "empty", path=tmp_path / "new")
     assert sorted(os.listdir(tmp_path)) == ["empty", "log"]
-
-
-async def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
-    """And reports the same."""
-    await play(tmp_path / "log", 2)
-    dry = fork_session(tmp_path / "log", 1, path=tmp_path / "new", dry_run=True)
-    assert os.listdir(tmp_path) == ["log"]
-    assert dry == fork_session(tmp_path / "log", 1, path=tmp_path / "new")
 
 
 async def test_damage_elsewhere_does_not_hinder(tmp_path: Path) -> None:
@@ -212,17 +183,14 @@ async def test_any_history_can_be_forked(
     if not history:
         return
     directory = tmp_path_factory.mktemp("any")
-    manager = PersistentContextManager(directory / "log", durability="write")
-    for message in history:
-        await manager.add_message(message)
-    stored = await manager.get_messages()
-    await manager.close()
+    async with PersistentContextManager(directory / "log", durability="write") as manager:
+        await fill(manager, history)
+        stored = await manager.get_messages()
     if not stored:
         return
     place %= len(stored)
     made = fork_session(directory / "log", stored[place]["metadata"]["message_id"], path=directory / "new")
-    forked = PersistentContextManager(made.path, durability="write")
-    assert same(await forked.get_messages(), stored[: place + 1])
-    assert_valid(await forked.get_messages_for_request(), history=stored[: place + 1])
-    await forked.close()
+    async with PersistentContextManager(made.path, durability="write") as forked:
+        assert same(await forked.get_messages(), stored[: place + 1])
+        assert_valid(await forked.get_messages_for_request(), history=stored[: place + 1])
     assert verify_log(made.path).is_sound

@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.transfer import host_files
 from amplifier_module_context_persistent.transfer.fork import fork_session, rewind_session
 from amplifier_module_context_persistent.transfer.host_files import host_copies, write_host_files
 from amplifier_module_context_persistent.transfer.import_ import import_session
-from tests.support.messages import Message, user
+from tests.support.messages import Message, fill, user
 from tests.support.resumed_sessions import transcript_of
 
 REMINDER = user("<system-reminder>mind the style</system-reminder>", source="hook")
@@ -35,8 +35,7 @@ async def session(tmp_path: Path) -> Path:
     """A session as the host keeps it: its log, and the host's files as it saved them."""
     directory = tmp_path / "sessions" / "origin"
     async with PersistentContextManager(directory / LOG_NAME, session_id="origin") as manager:
-        for message in HISTORY:
-            await manager.add_message(message)
+        await fill(manager, HISTORY)
         history = await manager.get_messages()
     lines = [json.dumps(message) + "\n" for message in transcript_of(history)]
     (directory / "transcript.jsonl").write_text("".join(lines), encoding="utf-8")

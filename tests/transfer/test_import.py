@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 
-from amplifier_module_context_persistent import LogUnreadableError, PersistentContextManager
+from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import ConfigError
 from amplifier_module_context_persistent.maintenance.verify import verify_log
 from amplifier_module_context_persistent.messages.host_form import as_hosts_write
@@ -23,6 +23,7 @@ from tests.support.checker import assert_valid, same
 from tests.support.exports import SESSION, store
 from tests.support.histories import messages as any_histories
 from tests.support.logs import assert_sound
+from tests.support.messages import fill
 from tests.support.places import FIXTURES
 
 Message = dict[str, Any]
@@ -30,10 +31,9 @@ Message = dict[str, Any]
 
 async def stored_in(path: Path | str) -> list[Message]:
     """The live history as a session reads it; its view is valid."""
-    manager = PersistentContextManager(path, durability="write")
-    stored = await manager.get_messages()
-    assert_valid(await manager.get_messages_for_request(), history=stored)
-    await manager.close()
+    async with PersistentContextManager(path, durability="write") as manager:
+        stored = await manager.get_messages()
+        assert_valid(await manager.get_messages_for_request(), history=stored)
     return stored
 
 
@@ -47,18 +47,8 @@ def said(text: str, **more: Any) -> Message:
     return {"role": "user", "content": text, **more}
 
 
-async def test_json_lines_come_back_equal(tmp_path: Path) -> None:
-    """An export to JSON Lines, imported, is the same history, ids and timestamps too."""
-    stored = await store(tmp_path / "log", SESSION)
-    export_session(tmp_path / "log", tmp_path / "out.jsonl", "jsonl", redact=False)
-    report = import_session(tmp_path / "out.jsonl", path=tmp_path / "new" / "log")
-    assert await stored_in(report.path) == stored
-    assert (report.format, report.messages, report.derived_ids, report.without_timestamp) == ("jsonl", 6, 0, 0)
-    assert (report.not_carried, report.notes, report.renamed) == ([], [], {})
-    assert_sound(report.path)
-
-
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(SESSION)
 @example([{"role": "user", "content": "for now", "metadata": {"ephemeral": True}}])
 @given(any_histories())
 async def test_any_history_comes_back_equal(tmp_path_factory: pytest.TempPathFactory, history: list[Message]) -> None:
@@ -69,9 +59,8 @@ async def test_any_history_comes_back_equal(tmp_path_factory: pytest.TempPathFac
         return
     export_session(directory / "log", directory / "out", "jsonl", redact=False)
     import_session(directory / "out", path=directory / "new")
-    again = PersistentContextManager(directory / "new", durability="write")
-    assert same(await again.get_messages(), stored)
-    await again.close()
+    async with PersistentContextManager(directory / "new", durability="write") as again:
+        assert same(await again.get_messages(), stored)
     assert verify_log(str(directory / "new")).is_sound
 
 
@@ -99,12 +88,11 @@ async def test_the_older_modules_file_comes_over_as_it_is_read(tmp_path: Path) -
 
 async def test_as_json_lines_every_message_of_a_log_comes_over(tmp_path: Path) -> None:
     """Hidden ones too, as messages of a new session; what is no message stays behind, and is counted."""
-    manager = PersistentContextManager(tmp_path / "log")
-    await manager.add_message(said("before"))
-    await manager.get_messages_for_request()
-    await manager.clear()
-    await manager.add_message(said("after"))
-    await manager.close()
+    async with PersistentContextManager(tmp_path / "log") as manager:
+        await manager.add_message(said("before"))
+        await manager.get_messages_for_request()
+        await manager.clear()
+        await manager.add_message(said("after"))
     everything = import_session(tmp_path / "log", path=tmp_path / "all", source_format="jsonl")
     assert [message["content"] for message in await stored_in(everything.path)] == ["before", "after"]
     assert (everything.format, everything.hidden, everything.controls) == ("jsonl", 0, {"view": 1})
@@ -156,15 +144,13 @@ async def test_a_session_goes_on_where_the_import_ends(tmp_path: Path, monkeypat
     report = import_session("in", session_id="s9")
     place = Path.home() / ".amplifier" / "projects" / project_slug(tmp_path) / "sessions" / "s9" / LOG_NAME
     assert (report.path, report.session_id) == (str(place), "s9")
-    manager = PersistentContextManager(session_id="s9", working_dir=str(tmp_path))
-    stored = await manager.get_messages()
-    await manager.set_messages([said("other")])
-    for message in stored:
-        await manager.add_message(message)
-    await manager.add_message(said("two"))
-    assert [message["content"] for message in await manager.get_messages()] == ["one", "1", "two"]
-    assert_valid(await manager.get_messages_for_request(), history=await manager.get_messages())
-    await manager.close()
+    async with PersistentContextManager(session_id="s9", working_dir=str(tmp_path)) as manager:
+        stored = await manager.get_messages()
+        await manager.set_messages([said("other")])
+        await fill(manager, stored)
+        await manager.add_message(said("two"))
+        assert [message["content"] for message in await manager.get_messages()] == ["one", "1", "two"]
+        assert_valid(await manager.get_messages_for_request(), history=await manager.get_messages())
     assert_sound(report.path)
     header = json.loads(place.read_bytes().split(b"\n")[0])
     assert (header["_record"], header["session_id"], header["imported_from"]) == ("header", "s9", "older")
@@ -196,37 +182,6 @@ def test_a_log_that_is_there_is_never_touched(tmp_path: Path) -> None:
             import_session(source, path=place, dry_run=True)
     assert (tmp_path / "there").read_bytes() == b""
     assert sorted(os.listdir(tmp_path)) == ["in", "there"]
-
-
-@pytest.mark.parametrize("content", [b"", b"\n\n", b"plain text\n", b'{"a": 1}\n', b"\0" * 5000, b'{"_record":"x"}\n'])
-def test_a_file_without_messages_is_refused(tmp_path: Path, content: bytes) -> None:
-    """Nothing is written, no directory is left."""
-    (tmp_path / "in").write_bytes(content)
-    with pytest.raises(ImportRefusedError):
-        import_session(tmp_path / "in", path=tmp_path / "made" / "new")
-    assert os.listdir(tmp_path) == ["in"]
-
-
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
-    """A directory, a FIFO (without waiting for it), what is not there; a link is followed."""
-    os.mkfifo(tmp_path / "fifo")
-    for name in ("fifo", ".", "nobody"):
-        with pytest.raises(LogUnreadableError):
-            import_session(tmp_path / name, path=tmp_path / "new")
-    write_lines(tmp_path / "in", said("one"))
-    (tmp_path / "link").symlink_to(tmp_path / "in")
-    assert import_session(tmp_path / "link", path=tmp_path / "new").messages == 1
-
-
-def test_a_huge_line_is_told_and_passed_over(tmp_path: Path) -> None:
-    """Nobody reads it into the memory."""
-    with open(tmp_path / "in", "wb") as file:
-        file.write(b'{"role":"user","content":"one"}\n{"role":"user","content":"')
-        file.seek(65 << 20, os.SEEK_CUR)
-        file.write(b'"}\n{"role":"user","content":"two"}\n')
-    report = import_session(tmp_path / "in", path=tmp_path / "new")
-    assert report.messages == 2
-    assert [loss.line for loss in report.not_carried] == [2]
 
 
 def test_a_named_format_is_held_to(tmp_path: Path) -> None:

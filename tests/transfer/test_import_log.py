@@ -19,14 +19,13 @@ from tests.support.imports import contents, history_and_view, write_jsonl
 
 async def talk(path: Path, *texts: str, session_id: str = "s1", clear: bool = False) -> Path:
     """A session that says something and asks for a view, in a directory of its own."""
-    manager = PersistentContextManager(path, session_id=session_id, receipts=True)
-    for text in texts:
-        await manager.add_message({"role": "user", "content": text})
-        await manager.get_messages_for_request()
-        await manager.add_message({"role": "assistant", "content": text.upper()})
-    if clear:
-        await manager.clear()
-    await manager.close()
+    async with PersistentContextManager(path, session_id=session_id, receipts=True) as manager:
+        for text in texts:
+            await manager.add_message({"role": "user", "content": text})
+            await manager.get_messages_for_request()
+            await manager.add_message({"role": "assistant", "content": text.upper()})
+        if clear:
+            await manager.clear()
     return path
 
 
@@ -113,9 +112,8 @@ async def test_a_log_keeps_its_id(tmp_path: Path) -> None:
         import_session(log, session_id="s2", working_dir=str(tmp_path))
     with pytest.raises(ConfigError):
         import_session(log, session_id="../up", working_dir=str(tmp_path))
-    manager = PersistentContextManager(tmp_path / "bare")
-    await manager.add_message({"role": "user", "content": "x"})
-    await manager.close()
+    async with PersistentContextManager(tmp_path / "bare") as manager:
+        await manager.add_message({"role": "user", "content": "x"})
     report = import_session(tmp_path / "bare", session_id="s2", working_dir=str(tmp_path))
     assert (report.session_id, contents(report.path)) == ("s2", contents(tmp_path / "bare"))
 

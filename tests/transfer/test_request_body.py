@@ -18,7 +18,7 @@ import amplifier_module_context_persistent as package
 from amplifier_module_context_persistent import InMemoryContextManager, to_anthropic, to_openai
 from tests.support.checker import anthropic_violations, openai_violations
 from tests.support.histories import messages as any_histories
-from tests.support.messages import Message, user
+from tests.support.messages import Message, fill, user
 
 PDF = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQK"}
 DOCUMENTS: dict[str, Message] = {
@@ -128,8 +128,7 @@ def test_they_are_public_names() -> None:
 async def test_a_view_of_a_session_is_a_body() -> None:
     """What the documentation shows."""
     async with InMemoryContextManager() as manager:
-        await manager.add_message({"role": "system", "content": "Be brief."})
-        await manager.add_message(user("caf\udce9"))
+        await fill(manager, [{"role": "system", "content": "Be brief."}, user("caf\udce9")])
         call = {"id": "functions.ls:0", "tool": "ls dir", "arguments": {}}
         await manager.add_message({"role": "assistant", "content": "", "tool_calls": [call]})
         view = await manager.get_messages_for_request(token_budget=100_000)

@@ -18,6 +18,7 @@ from tests.support.checker import assert_valid, same
 from tests.support.counted_sessions import collect
 from tests.support.forks import CONFIG, play, read, records, turn
 from tests.support.logs import append, assert_sound, body, numbers, sealed
+from tests.support.messages import fill
 from tests.support.recorded_sessions import made
 
 Message = dict[str, Any]
@@ -85,21 +86,18 @@ async def test_a_plan_that_is_written_again_is_one_compaction(tmp_path: Path) ->
 
 async def test_a_session_that_is_open_follows(tmp_path: Path) -> None:
     """With its next call, plan and all, and appends after the place that was gone back to."""
-    manager = PersistentContextManager(tmp_path / "log", **CONFIG)
-    views = []
-    for number in range(1, 16):
-        for message in turn(number):
-            await manager.add_message(message)
-        views.append(await manager.get_messages_for_request())
-    rewind_session(tmp_path / "log", 10)
-    assert len(await manager.get_messages()) == 40
-    assert same(await manager.get_messages_for_request(), views[9])
-    for message in turn(99):
-        await manager.add_message(message)
-    history = await manager.get_messages()
-    assert [message["content"] for message in history][39:41] == ["answer 10", "question 99"]
-    assert_valid(await manager.get_messages_for_request(), history=history)
-    await manager.close()
+    async with PersistentContextManager(tmp_path / "log", **CONFIG) as manager:
+        views = []
+        for number in range(1, 16):
+            await fill(manager, turn(number))
+            views.append(await manager.get_messages_for_request())
+        rewind_session(tmp_path / "log", 10)
+        assert len(await manager.get_messages()) == 40
+        assert same(await manager.get_messages_for_request(), views[9])
+        await fill(manager, turn(99))
+        history = await manager.get_messages()
+        assert [message["content"] for message in history][39:41] == ["answer 10", "question 99"]
+        assert_valid(await manager.get_messages_for_request(), history=history)
     assert_sound(str(tmp_path / "log"))
 
 

@@ -16,6 +16,7 @@ from amplifier_module_context_persistent.transfer.import_ import ImportRefusedEr
 from tests.support.checker import anthropic_violations, openai_violations
 from tests.support.histories import messages as any_histories
 from tests.support.imports import history_and_view, texts
+from tests.support.messages import fill
 
 Message = dict[str, Any]
 
@@ -40,10 +41,8 @@ SESSION: list[Message] = [
 
 
 async def stored(path: Path, messages: list[Message], **options: Any) -> Path:
-    manager = PersistentContextManager(path, durability="write", **options)
-    for message in messages:
-        await manager.add_message(message)
-    await manager.close()
+    async with PersistentContextManager(path, durability="write", **options) as manager:
+        await fill(manager, messages)
     return path
 
 
@@ -116,17 +115,18 @@ async def test_an_atif_trajectory_is_valid_and_comes_back(tmp_path: Path) -> Non
 
 async def test_an_atif_step_names_the_steps_that_its_request_saw(tmp_path: Path) -> None:
     """By receipts: all before it, and after a compaction what the plan kept; the system prompt is a step."""
-    manager = PersistentContextManager(tmp_path / "log", durability="write", max_tokens=3_000, receipts=True)
+    async with PersistentContextManager(
+        tmp_path / "log", durability="write", max_tokens=3_000, receipts=True
+    ) as manager:
 
-    async def prompt() -> str:
-        return "You are the system."
+        async def prompt() -> str:
+            return "You are the system."
 
-    await manager.set_system_prompt_factory(prompt)
-    for number in range(40):
-        await manager.add_message({"role": "user", "content": f"question {number} " + "word " * 60})
-        await manager.get_messages_for_request()
-        await manager.add_message({"role": "assistant", "content": f"answer {number} " + "word " * 60})
-    await manager.close()
+        await manager.set_system_prompt_factory(prompt)
+        for number in range(40):
+            await manager.add_message({"role": "user", "content": f"question {number} " + "word " * 60})
+            await manager.get_messages_for_request()
+            await manager.add_message({"role": "assistant", "content": f"answer {number} " + "word " * 60})
     document = exported(tmp_path / "log", "atif", tmp_path / "out")
     Trajectory.model_validate(document)
     steps = document["steps"]
@@ -245,25 +245,6 @@ async def test_a_tool_definition_is_turned_into_the_other_form(tmp_path: Path) -
 
 
 PDF = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQK"}
-
-
-async def test_documents_and_tools_of_a_server_are_blocks_of_their_own(tmp_path: Path) -> None:
-    """They were JSON text."""
-    document = {"type": "document", "source": PDF}
-    searched = [
-        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
-        {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
-        {"type": "text", "text": "Found."},
-    ]
-    session = [{"role": "user", "content": [document]}, {"role": "assistant", "content": searched}]
-    log = await stored(tmp_path / "log", session)
-    body = exported(log, "anthropic", tmp_path / "a")
-    assert anthropic_violations(body) == []
-    assert [message["content"] for message in body["messages"][:2]] == [[document], searched]
-    body = exported(log, "openai", tmp_path / "o")
-    assert openai_violations(body) == []
-    assert roles(body["messages"]) == "user assistant tool assistant"
-    assert body["messages"][0]["content"][0]["file"]["file_data"] == "data:application/pdf;base64,JVBERi0xLjQK"
 
 
 @pytest.mark.parametrize("start", range(len(SESSION) - 1))

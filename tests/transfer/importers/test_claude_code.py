@@ -332,9 +332,8 @@ async def test_a_session_that_went_on_here_keeps_what_was_added(tmp_path: Path) 
     entries = [says("u1", None, "go"), answers("a1", "u1", "m1", text("gone"))]
     source = write_jsonl(tmp_path / "s.jsonl", entries)
     report = imported(source, tmp_path / "log")
-    manager = PersistentContextManager(report.path)
-    await manager.add_message({"role": "user", "content": "here"})
-    await manager.close()
+    async with PersistentContextManager(report.path) as manager:
+        await manager.add_message({"role": "user", "content": "here"})
     assert import_session(source, path=tmp_path / "log").added == 0
     assert texts((await history_and_view(report.path))[0])[-1] == "user: here"
     write_jsonl(source, [*entries, says("u2", "a1", "there")])
