@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from .log.file import FileLog
     from .log.memory import MemoryLog
     from .search.recall_page import RecallPage
-    from .session.in_memory import InMemoryContextManager
-    from .session.manager import PersistentContextManager
+    from .session.manager import InMemoryContextManager, PersistentContextManager
     from .transfer.request_body import to_anthropic, to_openai
 
 __version__ = "0.1.0"
@@ -68,7 +67,7 @@ __all__ = [
 
 _NOT_ERRORS = {
     "FileLog": "log.file",
-    "InMemoryContextManager": "session.in_memory",
+    "InMemoryContextManager": "session.manager",
     "MemoryLog": "log.memory",
     "PersistentContextManager": "session.manager",
     "RecallPage": "search.recall_page",

@@ -1,6 +1,6 @@
 """The context manager: Amplifier's protocol over a log and the compaction engine.
 
-`PersistentContextManager` keeps its log in a file; `in_memory` has the same one over a log in memory.
+`PersistentContextManager` keeps its log in a file, `InMemoryContextManager` in memory.
 Every method may be called from several tasks and threads. What touches the log or a window runs on the log's thread.
 """
 
@@ -9,12 +9,13 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Self, Unpack
 
 from ..clock import new_id, utc_now
 from ..config import Config, Options
-from ..errors import LogFailedError, RecordError
+from ..errors import LogFailedError, PinError, RecordError
 from ..log.base import Log
 from ..log.record import to_plain
 from ..messages.host_form import content_key
@@ -25,13 +26,13 @@ from ..search.recall_page import Question, RecallPage
 from ..tokens.meter import Recorder
 from ..window.message_source import collector_paused
 from ..window.retention import checked_bodies
-from .choose_log import ChosenLog, choose_log
+from .by_hand import hide_record, pin_record
+from .choose_log import ChosenLog, choose_log, log_in_memory
 from .host import Host
-from .pins import pin
 from .recall import recall
 from .request_flow import PendingRequests, RequestFlow, SystemPromptFactory, Usage
 from .set_messages import reconcile_messages
-from .store import Store
+from .store import Session, Store
 
 logger = logging.getLogger(__name__)
 
@@ -270,12 +271,24 @@ class PersistentContextManager:
         return await recall(await self._store.open(), reference, **question)
 
     async def pin(self, message_id: str, *, pinned: bool = True, reason: str = "", within: float | None = None) -> None:
-        """Protect a message and its tool group from the next plan on, or end that; see `pins.pin`.
+        """Protect a message and its tool group from the next plan on, or end that.
+
+        Args:
+            message_id: names the message.
+            pinned: whether it is pinned.
+            reason: why; the log keeps it.
+            within: refuse if pins would then hold more than this share of the last request's target. Pins that do not
+                fit make every request an error, and a model that gets no request cannot unpin anything.
 
         Raises:
-            PinError: no live message has this id, or pins would hold more than a share of the target.
+            PinError: no live message has this id, or pins would hold too much.
         """
-        await pin(self._store, message_id, pinned=pinned, reason=reason, time=self._now(), within=within)
+        time = self._now()
+        if pinned and within is not None:
+            session = await self._store.open()
+            await session.commit.run(lambda log: _check_room(log, session, message_id, within))
+        make = partial(pin_record, message_id=message_id, pinned=pinned, reason=reason, time=time)
+        await self._store.append(lambda history: history.by_hand(make))
 
     async def hide(self, turn: int | str, *, hidden: bool = True, reason: str = "") -> None:
         """Keep a turn out of views from the next plan on, or, with `hidden=False`, show it again from then on.
@@ -288,8 +301,8 @@ class PersistentContextManager:
         Raises:
             PinError: there is no such turn, or it is the one in progress.
         """
-        time = self._now()
-        await self._store.append(lambda history: history.hide(turn, hidden=hidden, reason=reason, time=time))
+        make = partial(hide_record, turn=turn, hidden=hidden, reason=reason, time=self._now())
+        await self._store.append(lambda history: history.by_hand(make))
 
     async def show_again(self, turn: int | str) -> None:
         """Show a hidden turn again, from the next plan on; errors as `hide`."""
@@ -369,3 +382,27 @@ class PersistentContextManager:
             lambda history: history.replace(messages, reason=reason, timestamp=timestamp), small=len(messages) < 16
         )
         await session.commit.run(lambda _: session.forget())
+
+
+def _check_room(log: Log, session: Session, message_id: str, share: float) -> None:
+    log.follow()
+    index = log.index
+    most = int(share * session.config.target_usage * session.requests.last_budget_tokens)
+    held = sorted({*index.pins, *index.find_all([message_id]).values()})
+    tokens = sum(map(session.count, log.read([ordinal for ordinal in held if index.is_live(ordinal)])))
+    if tokens > most:
+        raise PinError(
+            f"with this message pins would hold {tokens:,} tokens, and {most:,} is the most; "
+            "let go of another one first, or write down what matters of it"
+        )
+
+
+class InMemoryContextManager(PersistentContextManager):
+    """The same context manager over a log in memory, which ends with its process: for tests and hosts without a disk.
+
+    It takes the arguments of `PersistentContextManager`; those that say where and how durably the log is kept have no
+    meaning here.
+    """
+
+    def _choose_log(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> ChosenLog:
+        return ChosenLog(log_in_memory(self.config))

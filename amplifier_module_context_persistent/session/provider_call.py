@@ -1,10 +1,16 @@
-"""Calling a provider's module beside the conversation: the request, and the wait for what it answers."""
+"""Calling a provider's module beside the conversation: the request, the wait for what it answers, and its count.
+
+A count (`request_budget`, docs/tokens.md) is a request of its own to the provider's service. So it is asked for only
+where our prediction leaves open whether the view fits, and for no longer than `MOST_S`. Whatever goes wrong, our own
+count decides, as without one.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -12,6 +18,11 @@ from amplifier_core.message_models import ChatRequest, ToolSpec
 from amplifier_core.message_models import Message as ProviderMessage
 
 from ..messages.message import Message
+from ..tokens.meter import reported
+
+logger = logging.getLogger(__name__)
+
+MOST_S = 10.0
 
 
 def chat_request(messages: Sequence[Message], tools_json: str, **more: Any) -> ChatRequest:
@@ -45,3 +56,38 @@ async def answer_of(call: Callable[[], Any], timeout_s: float, error: type[Excep
         raise error("the provider's call was cancelled") from failed
     except Exception as failed:
         raise error(f"the provider failed: {type(failed).__name__}") from failed
+
+
+class _NoCountError(Exception):
+    """The provider did not count."""
+
+
+async def counted_by(
+    provider: Any, view: Sequence[Message], tools_json: str, model: str, estimate: int
+) -> tuple[int, int] | None:
+    """What a provider counts of a request, and the most that it takes, both in its tokens; None where it cannot say.
+
+    Args:
+        provider: its module, or None.
+        view: the view, with its system text.
+        tools_json: the definitions of the mounted tools.
+        model: its model, where it is known.
+        estimate: our count of the view.
+    """
+    budget = getattr(provider, "request_budget", None)
+    if not callable(budget):
+        return None
+
+    def ask() -> Any:
+        return budget(chat_request(view, tools_json, model=model or None), context_estimate=estimate)
+
+    try:
+        said = await answer_of(ask, MOST_S, _NoCountError)
+    except _NoCountError as error:  # a provider's fault must not stop the request
+        logger.info("the provider did not count a request: %s", error)
+        return None
+    measured = said.get("measurement") if isinstance(said, Mapping) else None
+    if not isinstance(measured, Mapping) or measured.get("kind") != "provider_count":
+        return None
+    tokens, most = reported(measured, "input_tokens"), reported(said, "input_limit_tokens")
+    return (tokens, most) if tokens and most else None

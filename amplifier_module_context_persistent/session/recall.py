@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Unpack
 
 from ..errors import RecallError
@@ -51,18 +50,6 @@ _BATCH_BYTES = 1 << 20
 _STORED_BATCHES = 16
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
-    """A message in which something was found."""
-
-    position: int
-    message: Message
-    text: str
-    spans: list[tuple[int, int]]
-    is_exact: bool
-    """Whether the text stands in it as it was asked for."""
-
-
 class RecallSearch:
     """One recall: call `step` on the log's thread, and `match` on another one while it gives None.
 
@@ -84,9 +71,8 @@ class RecallSearch:
         self._live: Sequence[int] = ()
         self._at = 0
         """How many of the oldest live messages are not searched yet."""
-        self._read: list[tuple[int, Message]] = []
-        """Positions and messages that were read and not matched yet, newest first."""
-        self._matches: list[_Match] = []
+        self._read: list[tuple[int, Message, str]] = []
+        """Messages that were read and not matched yet, newest first: positions, and the tools of results."""
         self._given_up = 0
         """Messages that took too long."""
         self._is_cancelled = False
@@ -106,14 +92,9 @@ class RecallSearch:
             return self._page(log)
         if log.index is not self._index or log.index.generation != self._generation:
             self._index, self._generation = log.index, log.index.generation
-            live = log.index.live
-            is_straight = not log.index.generation and len(live) == len(log.index)  # every record, one after the other
-            self._live = range(len(live)) if is_straight else live[:]
+            self._live = log.index.live[:]
             self._at = len(self._live)
-            self._hits, self._alike, self._read, self._matches, self._given_up = [], [], [], [], 0
-        for match in self._matches:
-            self._take(log, match)
-        self._matches = []
+            self._hits, self._alike, self._read, self._given_up = [], [], [], 0
         if len(self._hits) >= self._enough:
             return self._tell()
         now = self._clock()
@@ -130,12 +111,12 @@ class RecallSearch:
     def match(self) -> None:
         """Search the messages that were read; call it on a thread that may be kept busy."""
         read, self._read = self._read, []
-        for position, message in read:
+        for position, message, tool in read:
             begin = self._clock()
             if begin > self._deadline or self._is_cancelled:
                 self._at = position + 1
                 return
-            self._match(position, message, min(self._deadline, begin + MESSAGE_S))
+            self._match(message, tool, min(self._deadline, begin + MESSAGE_S))
 
     def cancel(self) -> None:
         """Nobody waits for this search any more: `match` ends soon."""
@@ -196,7 +177,7 @@ class RecallSearch:
         return range(self._at, stop)
 
     def _read_batch(self, log: Log, batch: range) -> None:
-        """Read the messages that may match."""
+        """Read the messages that may match; what `recall` gave is not searched."""
         index, live, wanted = log.index, self._live, self._wanted
         positions: Sequence[int] = batch
         if wanted.role:
@@ -206,15 +187,17 @@ class RecallSearch:
             may_match = lines_that_may_match(log, ordinals, wanted.pattern)
             positions = [at for at in positions if live[at] in may_match] if may_match else []
         messages = list(log.read([live[at] for at in positions]))
-        self._read += [
-            (at, message)
-            for at, message in zip(reversed(positions), reversed(messages), strict=True)
-            if wanted.matches_time(message)
-        ]
+        for at, message in zip(reversed(positions), reversed(messages), strict=True):
+            if is_ephemeral(message) or is_reference_only(message) or not wanted.matches_time(message):
+                continue
+            tools = tools_of(log, live, at, message)
+            tool = tools[0] if tools and result_id_of(message) is not None else ""
+            if tool != RECALL_TOOL and (not wanted.tool or wanted.tool in tools):
+                self._read.append((at, message, tool))
 
-    def _match(self, position: int, message: Message, deadline: float) -> None:
+    def _match(self, message: Message, tool: str, deadline: float) -> None:
         pattern = self._wanted.pattern
-        if pattern is None or is_ephemeral(message) or is_reference_only(message):
+        if pattern is None:
             return
         text, searched = full_text(message)
         spans: list[tuple[int, int]] = []
@@ -232,19 +215,9 @@ class RecallSearch:
         if asked and exact >= 0:  # what is written alike is what was meant
             same = (exact, exact + len(asked))
             spans = [same, *(span for span in spans if span != same)]
-        self._matches.append(_Match(position, message, text, spans, exact >= 0))
-
-    def _take(self, log: Log, match: _Match) -> None:
-        """Take in a match as a hit, if its tool is one that is asked for."""
-        message, wanted = match.message, self._wanted
-        tools = tools_of(log, self._live, match.position, message)
-        tool = tools[0] if tools and result_id_of(message) is not None else ""
-        if tool == RECALL_TOOL or (wanted.tool and wanted.tool not in tools):
-            return
-        hits = self._hits if match.is_exact else self._alike
+        hits = self._hits if exact >= 0 else self._alike
         if len(hits) < self._enough:
-            reference = str(metadata_of(message).get("message_id", ""))
-            hits.append(make_hit(message, reference, tool, match.text, match.spans))
+            hits.append(make_hit(message, str(metadata_of(message).get("message_id", "")), tool, text, spans))
 
 
 async def recall(

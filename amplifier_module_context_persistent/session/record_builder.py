@@ -1,4 +1,4 @@
-"""Build the records of a message, a reset, a pin, and the first append of a session.
+"""Build the records of a message, a reset, and the first append of a session.
 
 The functions here return functions that prepare records from the index as it is under the log's lock; those change
 nothing and may run twice. History is never rewritten: a reset is a record, and what it hides stays in the log.
@@ -10,28 +10,43 @@ A host replays a stored transcript to resume a session. A message that brings an
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
-from array import array
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from ..errors import PinError
 from ..log.base import Log, Prepare
-from ..log.id_table import FEW, IdTable
-from ..log.index import SYSTEM, Index, id_hash_of
-from ..log.record import FORMAT_VERSION, Message, encode_control, encode_plain
+from ..log.index import SYSTEM, Index
+from ..log.record import FORMAT_VERSION, REMOVALS, Member, Message, encode_control, encode_plain
 from ..log.reset_record import NewMessage, ids_in, reset_bodies
 from ..messages.host_form import content_key, same_content
 from ..messages.metadata import LINE_KEY, given_id, metadata_of, timestamp_of
 from ..paths import REMOTE, remote_of
+from ..view.rules import Read
 from ..view.wire import header_marks
 from ..window.message_source import Extras
-from .hidden_turns import hide_record
 from .memory_files import is_memory_file
-from .recognise import Taken, has_removals, stored_under
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What is taken of a list that a host sets: the new order of the live history, and the messages that follow it."""
+
+    order: list[int | Message] = field(default_factory=list)
+    """Positions in the live history, and new messages; empty if the order stays."""
+    tail: list[Message] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """How many messages are new."""
+        return sum(isinstance(item, dict) for item in self.order) + len(self.tail)
+
+    def __bool__(self) -> bool:
+        return bool(self.order or self.tail)
 
 
 class RecordBuilder:
@@ -111,24 +126,19 @@ class RecordBuilder:
         """
         own_id, metadata = own_id or self._new_id(), message.get("metadata")
         brought = given_id(message) if metadata and "message_id" in metadata else None
-        claimed: list[str] = []
 
         def prepare(index: Index) -> list[bytes]:
-            message_id = own_id
+            message_id: str | None = own_id
             if brought is not None:
-                free_id = free_id_for(self._log, message, brought)
-                if free_id is None:
-                    return []
-                if free_id != brought:
-                    logger.warning("a message came with an id that is taken (%s); it is stored as %s", brought, free_id)
-                message_id = free_id
-            else:
-                while claimed:  # this runs again: another writer was faster
-                    self._replays.release(claimed.pop())
-                if (replayed := self._replays.find(self._log, message)) is not None:
-                    self._replays.claim(replayed)
-                    claimed.append(replayed)
-                    return []
+                message_id = free_id_for(self._log, message, brought)
+                if message_id not in (None, brought):
+                    logger.warning(
+                        "a message came with an id that is taken (%s); it is stored as %s", brought, message_id
+                    )
+            elif self._replays.answer(self._log, message, own_id):
+                message_id = None
+            if message_id is None:
+                return []
             added = self._with_line(message, index)
             body = encode_plain(added, message_id=message_id, timestamp=timestamp)
             is_begun = self._headed and len(index.offsets)
@@ -160,72 +170,56 @@ class RecordBuilder:
         def prepare(index: Index) -> list[bytes]:
             if not messages and not index.live:
                 return []
-            files = [] if reason == "clear" else self._memory_files(index)
-            items: list[int | NewMessage] = [_member(item) if isinstance(item, dict) else item for item in files]
-            taken = {item if isinstance(item, int) else given_id(item) for item in files}
+            items: list[int | NewMessage] = []
+            taken: set[int | str] = set()
+            for file in [] if reason == "clear" else self._memory_files(index):
+                taken.add(file if isinstance(file, int) else f"{given_id(file)}")
+                items.append(file if isinstance(file, int) else _member(file, f"{given_id(file)}", timestamp))
             for message, own_id in zip(messages, own_ids, strict=True):
                 brought = given_id(message)
-                ordinal, same = find_by_id(self._log, message, brought) if brought else (None, False)
-                if is_memory_file(message) and (brought in taken or ordinal in taken):
+                known = stored_under(self._log, brought) if brought else None
+                if is_memory_file(message) and (brought in taken or (known is not None and known[0] in taken)):
                     continue
-                if ordinal is not None and same and ordinal not in taken:
-                    taken.add(ordinal)
-                    items.append(ordinal)
+                if known is not None and known[0] not in taken and _is_live(self._log, known, message):
+                    taken.add(known[0])
+                    items.append(known[0])
                 else:
-                    fresh = brought is not None and ordinal is None and not same and brought not in taken
-                    taken.add(brought)
-                    message_id = brought if brought is not None and fresh else own_id
-                    items.append(_new(message, message_id, timestamp))
+                    message_id = brought if brought and known is None and brought not in taken else own_id
+                    taken.add(message_id)
+                    items.append(_member(message, message_id, timestamp))
             return self._reset(index, items, reset_id=reset_id, reason=reason, timestamp=timestamp)
 
         return prepare
 
     def take(self, choose: Callable[[], Taken], *, timestamp: str) -> Prepare:
         """Prepare what is taken of a list that a host sets: messages at the end, or a reset with the new order."""
-        reset_id, ids = self._new_id(), defaultdict[str, str](self._new_id)
+        reset_id, ids = self._new_id(), defaultdict[int, str](self._new_id)
 
         def prepare(index: Index) -> list[bytes]:
-            taken = choose()
-            new = [item for item in taken.order if isinstance(item, dict)] + taken.tail
-            own = [given_id(message) or ids[str(number)] for number, message in enumerate(new)]
-            if not taken.order:
-                encoded = [
-                    encode_plain(message, message_id=message_id, timestamp=timestamp)
-                    for message, message_id in zip(new, own, strict=True)
-                ]
-                return [*self._preamble(index), *encoded] if encoded else []
-            messages = iter(
-                [_new(message, message_id, timestamp) for message, message_id in zip(new, own, strict=True)]
-            )
-            items = [index.live[item] if isinstance(item, int) else next(messages) for item in taken.order]
-            return self._reset(index, [*items, *messages], reset_id=reset_id, reason="repair", timestamp=timestamp)
+            taken, number = choose(), itertools.count()
+            items = [
+                index.live[item]
+                if isinstance(item, int)
+                else _member(item, given_id(item) or ids[next(number)], timestamp)
+                for item in [*taken.order, *taken.tail]
+            ]
+            if taken.order:
+                return self._reset(index, items, reset_id=reset_id, reason="repair", timestamp=timestamp)
+            encoded = [item(None) for item in items if not isinstance(item, int)]
+            return [*self._preamble(index), *encoded] if encoded else []
 
         return prepare
 
-    def pin(self, message_id: str, *, pinned: bool, reason: str, time: str) -> Prepare:
-        """Prepare the record that pins or unpins a live message; none if it is so already."""
-        pin_id = self._new_id()
+    def by_hand(self, make: Callable[[Index, Read, str], bytes | None]) -> Prepare:
+        """Prepare a record that a person or the model asks for; none where all is so already.
 
-        def prepare(index: Index) -> list[bytes]:
-            ordinal = index.find_all([message_id]).get(message_id)
-            if ordinal is None or not index.is_live(ordinal):
-                raise PinError(f"no message of this session has the id {message_id!r:.80}; take one from a view")
-            if (ordinal in index.pins) == pinned:
-                return []
-            fields = {"id": pin_id, "message_id": message_id, "pinned": pinned, "reason": reason, "time": time}
-            record = encode_control("pin", **{key: value for key, value in fields.items() if value != ""})
-            return [*self._header(index), record]
-
-        return prepare
-
-    def hide(self, turn: int | str, *, hidden: bool, reason: str, time: str) -> Prepare:
-        """Prepare the record that hides a turn or shows it again; none if it is so already."""
+        Args:
+            make: gives its body, from the index, what reads messages, and the record's id.
+        """
         record_id = self._new_id()
 
         def prepare(index: Index) -> list[bytes]:
-            record = hide_record(
-                index, self._log.read, turn, hidden=hidden, record_id=record_id, reason=reason, time=time
-            )
+            record = make(index, self._log.read, record_id)
             return [*self._header(index), record] if record is not None else []
 
         return prepare
@@ -251,7 +245,8 @@ class RecordBuilder:
 
     def _preamble(self, index: Index) -> list[bytes]:
         """What goes before a session's first message: its header, and in an empty log the memory files."""
-        return self._header(index) + [_encoded(message) for message in self._extras.unsaved if len(index) == 0]
+        files = self._extras.unsaved if len(index) == 0 else ()
+        return self._header(index) + [_member(file, f"{given_id(file)}", self.now())(None) for file in files]
 
     def _header(self, index: Index) -> list[bytes]:
         """A header, unless the last one in the log is this session's."""
@@ -273,34 +268,28 @@ class RecordBuilder:
         return [header]
 
 
-def _encoded(message: Message) -> bytes:
-    """A message that has its id and timestamp already."""
-    metadata = message["metadata"]
-    return encode_plain(message, message_id=metadata["message_id"], timestamp=metadata["timestamp"])
-
-
-def _new(message: Message, message_id: str, timestamp: str) -> NewMessage:
-    """Encode a message as the member of a reset."""
+def _member(message: Message, message_id: str, timestamp: str) -> Callable[[Member | None], bytes]:
+    """Encode a message as the member of a reset, or of none; the time that it brings is kept."""
     return lambda member: encode_plain(message, message_id=message_id, timestamp=timestamp, member=member)
 
 
-def _member(message: Message) -> NewMessage:
-    """Likewise one that has its id and timestamp already."""
-    metadata = message["metadata"]
-    return _new(message, metadata["message_id"], metadata["timestamp"])
+def has_removals(index: Index) -> bool:
+    """Whether something was ever taken out of the live history of a log."""
+    return not REMOVALS.isdisjoint(index.control_counts)
 
 
-def find_by_id(log: Log, message: Message, message_id: str) -> tuple[int | None, bool]:
-    """Find a live record by the id that a message brings along: its ordinal, and whether the contents are the same.
+def stored_under(log: Log, message_id: str) -> tuple[int, Message] | None:
+    """The message that a log holds under an id, live or hidden, and its ordinal."""
+    ordinal = log.index.find(message_id)
+    if ordinal is None:
+        return None
+    (stored,) = log.read([ordinal])
+    return (ordinal, stored) if given_id(stored) == message_id else None  # or another id with the same hash
 
-    The ordinal is None if no live record has the id; the flag then says whether another record has it.
-    """
-    if (known := stored_under(log, message_id)) is None:
-        return None, False
-    ordinal, stored = known
-    if not log.index.is_live(ordinal):
-        return None, True
-    return ordinal, same_content(stored, message)
+
+def _is_live(log: Log, known: tuple[int, Message], message: Message) -> bool:
+    """Whether a stored message is live and has the content of another one."""
+    return log.index.is_live(known[0]) and same_content(known[1], message)
 
 
 def free_id_for(log: Log, message: Message, brought: str) -> str | None:
@@ -310,76 +299,45 @@ def free_id_for(log: Log, message: Message, brought: str) -> str | None:
     content. So a host that brings the message again at each resume finds it, and it is stored once.
     """
     candidate = brought
-    while True:
-        ordinal, known = find_by_id(log, message, candidate)
-        if ordinal is None and not known:
-            return candidate
-        if ordinal is not None and known:
+    while (known := stored_under(log, candidate)) is not None:
+        if _is_live(log, known, message):
             return None
         digest = blake2b(f"{candidate}\0{content_key(message)}".encode("utf-8", "surrogatepass"), digest_size=8)
         candidate = f"m{digest.hexdigest()}"
+    return candidate
 
 
 class TimestampReplays:
     """Messages without an id, recognised by timestamp and content; each record answers for one of them.
 
     Only records that the log held when it was opened are looked at: what this process adds is no replay. They are
-    remembered by the hashes of their ids, since a purge by another process gives records other ordinals. About 25 bytes
-    a record; whatever a hash finds is read before it counts.
+    remembered by their ids, since a purge by another process gives records other ordinals.
     """
 
     def __init__(self, opened_with: int) -> None:
         self._opened_with = opened_with
-        self._is_collected = False
-        self._stamps, self._ids = array("q"), array("q")
-        """The hashes of the timestamps and of the ids of those records that have a timestamp."""
-        self._table = IdTable()
-        """Finds hashes in `_stamps`."""
-        self._last = ("", list[int]())
-        """The timestamp that was asked for last, and the hashes of the ids of its records."""
-        self._claimed: set[int] = set()
+        self._ids: dict[str, list[str]] | None = None
+        """The ids of the records of each time; None until a message asks."""
+        self._answers: dict[str, str] = {}
+        """By the id of a record, the own id of the message that replays it."""
 
-    def find(self, log: Log, message: Message) -> str | None:
-        """The id of a record that a message replays; `claim` it."""
+    def answer(self, log: Log, message: Message, own_id: str) -> bool:
+        """Whether a message replays a record, which may be hidden by now; asked again, it may get the same one."""
         if not self._opened_with or not (timestamp := timestamp_of(message)):
-            return None
-        if not self._is_collected:
-            self._collect(log)
-        if self._last[0] != timestamp:
-            positions = sorted(self._table.positions(_hash_of(timestamp), self._stamps))
-            self._last = timestamp, [self._ids[position] for position in positions]
-        for hashed in self._last[1]:
-            if hashed not in self._claimed and (message_id := _replayed(log, hashed, message, timestamp)):
-                return message_id
-        return None
+            return False
+        if self._ids is None:
+            self._ids = self._collected(log)
+        for message_id in self._ids.get(timestamp, ()):
+            is_free = self._answers.get(message_id, own_id) == own_id
+            stored = stored_under(log, message_id) if is_free else None
+            if stored is not None and same_content(stored[1], message):
+                self._answers[message_id] = own_id
+                return True
+        return False
 
-    def claim(self, message_id: str) -> None:
-        """Mark a record as replayed, so that it answers for no other message."""
-        self._claimed.add(_hash_of(message_id))
-
-    def release(self, message_id: str) -> None:
-        """Let a record answer again: the message for which it was claimed is prepared anew."""
-        self._claimed.discard(_hash_of(message_id))
-
-    def _collect(self, log: Log) -> None:
-        ordinals = array("I", filter(self._opened_with.__gt__, log.index.live))
-        for stored in log.read(ordinals):
+    def _collected(self, log: Log) -> dict[str, list[str]]:
+        ids = defaultdict[str, list[str]](list)
+        for stored in log.read([ordinal for ordinal in log.index.live if ordinal < self._opened_with]):
             if (timestamp := timestamp_of(stored)) and (message_id := given_id(stored)):
-                self._stamps.append(_hash_of(timestamp))
-                self._ids.append(_hash_of(message_id))
-        while self._table.count < len(self._stamps) - FEW:
-            self._table.catch_up(self._stamps)
-        self._is_collected = True
-
-
-def _replayed(log: Log, hashed: int, message: Message, timestamp: str) -> str | None:
-    """The id of the record whose id has a hash, if it has this timestamp and this content; it may be hidden by now."""
-    ordinal = log.index.find_hashed(hashed)
-    if ordinal is None:
-        return None
-    (stored,) = log.read([ordinal])
-    return given_id(stored) if timestamp_of(stored) == timestamp and same_content(stored, message) else None
-
-
-def _hash_of(text: str) -> int:
-    return id_hash_of(text.encode("utf-8", "surrogatepass"))
+                ids[timestamp].append(message_id)
+        return ids

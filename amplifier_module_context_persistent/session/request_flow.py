@@ -38,7 +38,8 @@ from ..window.request import ViewResult, sizes
 from .host import Host, NotRetainedError, error_text, provider_facts
 from .memory_files import is_memory_file
 from .native import NativeCompaction
-from .recognise import control_records
+from .provider_call import counted_by
+from .set_messages import control_records
 from .store import Store
 from .summarizer import sum_up
 from .view_service import Ask
@@ -105,19 +106,12 @@ class RequestFlow:
 
     async def _counted(self, ask: Ask, answer: ViewResult) -> ViewResult:
         """A view that its provider would refuse as too long is made again, as far as the provider counts requests."""
-        session, provider = await self._store.open(), ask.provider
-        meter, name = self._usage.meter, ask.facts.name
-        if not callable(getattr(provider, "request_budget", None)) or not meter.may_exceed(
-            name, answer.counted_tokens, session.requests.last_budget_tokens
-        ):
+        session, meter, name, model = await self._store.open(), self._usage.meter, ask.facts.name, ask.facts.model
+        if not meter.may_exceed(name, answer.counted_tokens, session.requests.last_budget_tokens):
             return answer
-        from .provider_count import counted_by  # most providers count nothing
-
         for _ in range(_COUNTS):
-            known = await counted_by(
-                provider, answer.view or [], ask.tools_json, ask.facts.model, answer.counted_tokens
-            )
-            if known is None or not meter.take_count(name, ask.facts.model, answer.counted_tokens, *known):
+            known = await counted_by(ask.provider, answer.view or [], ask.tools_json, model, answer.counted_tokens)
+            if known is None or not meter.take_count(name, model, answer.counted_tokens, *known):
                 break
             session.history.withdraw(answer.receipt)
             answer = await self._answer(ask)

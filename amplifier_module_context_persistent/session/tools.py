@@ -16,11 +16,12 @@ from ..errors import LogError, PinError, RecallError
 from ..messages.metadata import RECALL_TOOL
 from ..messages.text import well_formed
 from .manager import PersistentContextManager
-from .pins import MODELS_SHARE
 
 logger = logging.getLogger(__name__)
 
 PIN_TOOL = "pin"
+MODELS_SHARE = 0.5
+"""The largest share of the target that `pin` records may hold after the model adds one."""
 MOST_REASON_CHARS = 500
 
 _RECALL_DESCRIPTION = """\

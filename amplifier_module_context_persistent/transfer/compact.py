@@ -24,7 +24,7 @@ from ..log.open import open_log
 from ..log.record import Message, encode_object, name_of
 from ..messages.elide import WHOLE
 from ..messages.metadata import given_id
-from ..session.hidden_turns import hide_record
+from ..session.by_hand import hide_record
 from ..tokens.counter import TokenCounter, count_message
 from ..transcript.transcript import Transcript
 from ..transcript.view_rebuild import Past, config_of, request_of
@@ -288,7 +288,7 @@ def hide_turn(
     appended: list[bytes] = []
 
     def prepare(index: Index) -> list[bytes]:
-        record = hide_record(index, log.read, turn, hidden=hidden, record_id=record_id, reason=reason, time=time)
+        record = hide_record(index, log.read, record_id, turn, hidden=hidden, reason=reason, time=time)
         appended[:] = [] if record is None else [record]
         return appended
 

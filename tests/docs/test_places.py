@@ -34,7 +34,7 @@ QUESTIONS = {
     "Where are tokens counted where no vocabulary is at hand?": "tokens/estimate.py",
     "Where do the tokens that a provider reports correct our own counts?": "tokens/meter.py",
     "Where is compared what a host sets after a resume with what the log has?": "session/reconcile.py",
-    "Where is kept a turn out of the views without removing it?": "session/hidden_turns.py",
+    "Where is kept a turn out of the views without removing it?": "session/by_hand.py",
     "Where are sessions of Codex read?": "transfer/importers/codex.py",
     "Where are old messages removed from a log for good?": "maintenance/purge.py",
     "Where is kept what a list of sessions shows of each, so that it need not read them?": "catalogue/list_entries.py",

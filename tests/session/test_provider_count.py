@@ -11,7 +11,7 @@ import pytest
 from amplifier_core.message_models import ChatRequest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.session import provider_count
+from amplifier_module_context_persistent.session import provider_call
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from fixtures.generate import generate_session
 from tests.support.messages import fill, user
@@ -121,7 +121,7 @@ async def test_where_a_provider_cannot_count_our_own_count_decides(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: Callable[..., Any]
 ) -> None:
     """The request is as it would be without, and nothing fails."""
-    monkeypatch.setattr(provider_count, "MOST_S", 0.05)
+    monkeypatch.setattr(provider_call, "MOST_S", 0.05)
     provider = Provider()
     monkeypatch.setattr(provider, "request_budget", answers)
     manager = await opened(tmp_path / "log.jsonl")

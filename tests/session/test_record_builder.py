@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from amplifier_module_context_persistent.errors import PinError
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.log.record import encode_control, to_plain
+from amplifier_module_context_persistent.session.by_hand import pin_record
 from amplifier_module_context_persistent.session.record_builder import RecordBuilder
 from amplifier_module_context_persistent.window.message_source import Extras
 from tests.support.messages import user
@@ -91,11 +93,12 @@ def test_a_pin_is_written_where_it_changes_something() -> None:
     writer.add("a")
     (message,) = writer.log.read(writer.log.index.live)
     own = message["metadata"]["message_id"]
+    pin = partial(pin_record, reason="", time="t")
     for pinned in (True, True, False):
-        writer.append(writer.builder.pin(own, pinned=pinned, reason="", time="t"))
+        writer.append(writer.builder.by_hand(partial(pin, message_id=own, pinned=pinned)))
     assert writer.kinds == ["header", "a", "pin", "pin"]
     with pytest.raises(PinError):
-        writer.append(writer.builder.pin("nobody", pinned=True, reason="", time="t"))
+        writer.append(writer.builder.by_hand(partial(pin, message_id="nobody", pinned=True)))
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

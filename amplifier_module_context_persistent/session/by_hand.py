@@ -1,10 +1,12 @@
-"""Hide a turn from views, and show it again: the opposite of a pin, for whole turns.
+"""What a person or the model keeps in views, or out of them: the records that pin a message or hide a turn.
 
-History keeps the turn, and `recall` and `search` find it. A plan leaves it out; so it goes with the next one, and comes
-back with the next one after it is shown again. The turn in progress cannot be hidden.
+History keeps a hidden turn, and `recall` and `search` find it. A plan leaves it out; so it goes with the next one, and
+comes back with the next one after it is shown again. The turn in progress cannot be hidden.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from ..errors import PinError
 from ..log.index import Index
@@ -14,17 +16,33 @@ from ..view.plan import live_positions
 from ..view.rules import Read, turn_starts
 
 
+def pin_record(
+    index: Index, _: Read, record_id: str, message_id: str, *, pinned: bool, reason: str, time: str
+) -> bytes | None:
+    """Encode the record that pins or unpins a live message; None if it is so already.
+
+    Raises:
+        PinError: no live message has this id.
+    """
+    ordinal = index.find_all([message_id]).get(message_id)
+    if ordinal is None or not index.is_live(ordinal):
+        raise PinError(f"no message of this session has the id {message_id!r:.80}; take one from a view")
+    if (ordinal in index.pins) == pinned:
+        return None
+    return _record("pin", id=record_id, message_id=message_id, pinned=pinned, reason=reason, time=time)
+
+
 def hide_record(
-    index: Index, read: Read, turn: int | str, *, hidden: bool, record_id: str, reason: str, time: str
+    index: Index, read: Read, record_id: str, turn: int | str, *, hidden: bool, reason: str, time: str
 ) -> bytes | None:
     """Encode the record that hides a turn or shows it again; None if it is so already.
 
     Args:
         index: of the log.
         read: reads its messages.
+        record_id: the record's id.
         turn: its number, from 1, or the id of one of its messages.
         hidden: whether it is hidden.
-        record_id: the record's id.
         reason: why.
         time: ISO 8601.
 
@@ -40,8 +58,11 @@ def hide_record(
     if all((ordinal in index.hidden) == hidden for ordinal in members):
         return None
     first, last = (given_id(message) or "" for message in read([members[0], members[-1]]))
-    fields = {"id": record_id, "turn": [first, last], "hidden": hidden, "reason": reason, "time": time}
-    return encode_control("hide", **{key: value for key, value in fields.items() if value != ""})
+    return _record("hide", id=record_id, turn=[first, last], hidden=hidden, reason=reason, time=time)
+
+
+def _record(kind: str, **fields: Any) -> bytes:
+    return encode_control(kind, **{key: value for key, value in fields.items() if value != ""})
 
 
 def _number(index: Index, starts: list[int], turn: int | str) -> int:
