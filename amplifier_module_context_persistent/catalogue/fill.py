@@ -22,8 +22,8 @@ from ..messages.message import calls_of, result_id_of, text_of
 from ..messages.metadata import given_id, instant_of, is_human, is_repair, timestamp_of
 from ..messages.normalize import tokens_of
 from ..messages.outcome import ANSWERED, asking_calls, outcome_of
-from ..messages.usage import ReportedUsage, usage_of_message, usage_of_record
 from ..tokens.counter import TokenCounter
+from ..tokens.usage import ReportedUsage, usage_of_message, usage_of_record
 
 if TYPE_CHECKING:
     import sqlite3

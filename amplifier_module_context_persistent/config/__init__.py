@@ -1,10 +1,9 @@
-"""What can be configured: the table of keys, keys of other modules, and the keys typed for editors.
+"""What can be configured: the table of keys, and the keys of other modules.
 
-A key is declared once, in `table`, with its default, what it allows and what it means; the documentation and the typed
-constructors are held to it by tests.
+A key is declared once, in `option_table`, with its type, its default, what it allows and what it means; the managers
+take the keys as arguments, and the documentation is held to them by tests.
 """
 
-from .option_table import GROUPS, NATIVE, RECALL_LEAST_TOKENS, STRATEGIES, SUMMARIZE, Config
-from .typed_options import Options
+from .option_table import GROUPS, NATIVE, RECALL_LEAST_TOKENS, STRATEGIES, SUMMARIZE, Config, Options
 
 __all__ = ["GROUPS", "NATIVE", "RECALL_LEAST_TOKENS", "STRATEGIES", "SUMMARIZE", "Config", "Options"]

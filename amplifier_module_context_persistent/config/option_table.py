@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import ConfigError
 from ..log.record import MAX_RECORD_BYTES
@@ -28,13 +29,20 @@ from .checks import (
     share_or_zero,
 )
 from .foreign_keys import FALLBACK_BUDGET, in_our_keys, nearest_key, told_elsewhere
-from .typed_options import Boundary, Durability, FilePath, LateSystem, Strategy, TokenMeter, Verbosity
 
 logger = logging.getLogger(__name__)
 
+FilePath: TypeAlias = str | os.PathLike[str]
+Durability: TypeAlias = Literal["fsync", "write"]
+TokenMeter: TypeAlias = Literal["actual", "estimate"]
+Strategy: TypeAlias = Literal["truncate", "summarize", "native", "sliding_window", "importance"]
+LateSystem: TypeAlias = Literal["auto", "system", "reminder"]
+Boundary: TypeAlias = Literal["line", "char"]
+Verbosity: TypeAlias = Literal["minimal", "normal", "verbose"]
+
 SUMMARIZE = "summarize"
 NATIVE = "native"
-STRATEGIES = ("truncate", SUMMARIZE, NATIVE, "sliding_window", "importance")
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 MEMORY = "memory"
 """The `storage` of sessions that are not kept."""
 STORES = ("postgresql://", "postgres://", "service=")
@@ -64,8 +72,8 @@ def _option(default: Any, allowed: str, check: Check, meaning: str, *, shown: bo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
-    """All that can be configured; `docs/configuration.md` has the table."""
+class Options:
+    """The keys; `docs/configuration.md` has the table, and the managers take them as arguments."""
 
     transcript_path: FilePath | None = _option(
         None,
@@ -290,6 +298,11 @@ class Config:
         "Whether the tool `pin` is mounted, with which the model protects a message from compaction.",
     )
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config(Options):
+    """A configuration that was checked."""
+
     configured: frozenset[str] = frozenset()
     """The keys that were given; `max_tokens` caps the budget only then."""
 
@@ -301,7 +314,7 @@ class Config:
     @classmethod
     def options(cls) -> dict[str, Any]:
         """Every key with its dataclass field (default, and `meaning` and `allowed` in its metadata)."""
-        return {option.name: option for option in fields(cls) if option.name != "configured"}
+        return {option.name: option for option in fields(Options)}
 
     @classmethod
     def load(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any
 
 from ..errors import RecallError
 from ..log.record import ROLES
@@ -33,27 +33,6 @@ _MATCH_CHARS = 500  # of a match are shown; hardly a path or an address is longe
 _LINE_CHARS = 200  # how far before the end of a page the end of a line is looked for
 
 Fits = Callable[[str], bool]
-
-
-class Question(TypedDict, total=False):
-    """A question as it is put, besides the `reference` of one message."""
-
-    offset: int
-    """The first character; of a search, how many hits are skipped."""
-    limit: int | None
-    """The most characters; of a search, hits."""
-    query: str | None
-    """What to search for instead."""
-    regex: bool
-    """Whether `query` is a regular expression."""
-    role: str | None
-    tool: str | None
-    """Search only calls and results of this tool."""
-    image: int | None
-    """Of the message, only its image or document of this number, from 1 on."""
-    since: str | None
-    until: str | None
-    """ISO 8601; both ends belong to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,16 +105,12 @@ def check_wanted(
     image: Any = None,
     since: Any = None,
     until: Any = None,
-    **unknown: Any,
 ) -> Wanted:
     """Check what is asked for; None and an empty text are the same as nothing.
 
     Raises:
-        RecallError: a wrong name, type or value; says which and what is allowed.
+        RecallError: a wrong type or value; says which and what is allowed.
     """
-    if unknown:
-        names = ", ".join(["reference", *Question.__annotations__])
-        raise RecallError(f"{min(unknown)}: recall takes no such argument; allowed: {names}")
     texts = {"reference": reference, "query": query, "role": role, "tool": tool, "since": since, "until": until}
     for name, value in texts.items():
         if not isinstance(value, str | None):

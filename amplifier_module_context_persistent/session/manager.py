@@ -6,12 +6,14 @@ Every method may be called from several tasks and threads. What touches the log 
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, Concatenate, ParamSpec, Self
 
 from ..clock import new_id, utc_now
 from ..config import Config, Options
@@ -22,7 +24,7 @@ from ..messages.host_form import content_key
 from ..messages.message import Message, text_of
 from ..messages.metadata import given_id, is_ephemeral, is_reference_only, metadata_of
 from ..messages.normalize import why_refused
-from ..search.recall_page import Question, RecallPage
+from ..search.recall_page import RecallPage, check_wanted
 from ..tokens.meter import Recorder
 from ..window.message_source import collector_paused
 from ..window.retention import checked_bodies
@@ -37,6 +39,36 @@ from .store import Session, Store
 logger = logging.getLogger(__name__)
 
 _LARGE_CHARS = 1 << 20  # a longer text is not encoded on the event loop's thread
+
+
+@dataclass(frozen=True)
+class _Arguments(Options):
+    """What a manager takes, typed: the keys of the configuration, and what is no key."""
+
+    transcript_path: str | os.PathLike[str] | None = None
+    _: KW_ONLY
+    log: Log | None = None
+    coordinator: Any | None = None
+    session_id: str | None = None
+    parent_id: str | None = None
+    working_dir: str | None = None
+    now: Callable[[], str] = utc_now
+    new_id: Callable[[], str] = new_id
+
+
+P = ParamSpec("P")
+
+
+def _taking(arguments: Callable[P, object]) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, P], None]]:
+    """Type a constructor's arguments as those of a dataclass, so that editors complete them and `help` lists them."""
+
+    def typed(init: Callable[..., None]) -> Callable[Concatenate[Any, P], None]:
+        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        listed = inspect.signature(arguments).parameters.values()
+        init.__signature__ = inspect.Signature([own, *listed])  # type: ignore[attr-defined]
+        return init
+
+    return typed
 
 
 class PersistentContextManager:
@@ -64,6 +96,7 @@ class PersistentContextManager:
             are those of a mount plan, and an unknown one is a warning: it may be another module's.
     """
 
+    @_taking(_Arguments)
     def __init__(
         self,
         transcript_path: str | os.PathLike[str] | None = None,
@@ -75,7 +108,7 @@ class PersistentContextManager:
         working_dir: str | None = None,
         now: Callable[[], str] = utc_now,
         new_id: Callable[[], str] = new_id,
-        **options: Unpack[Options],
+        **options: Any,
     ) -> None:
         given = {"transcript_path": transcript_path} if transcript_path is not None else {}
         self._host = Host(coordinator)
@@ -266,9 +299,42 @@ class PersistentContextManager:
         """Compact the view to `target_usage` now (of the older contract); history does not change."""
         await self._requests.compact()
 
-    async def recall(self, reference: str | None = None, **question: Unpack[Question]) -> RecallPage:
-        """Read back a piece of a message of the live history, or search it; see `recall.recall`."""
-        return await recall(await self._store.open(), reference, **question)
+    async def recall(
+        self,
+        reference: str | None = None,
+        *,
+        offset: int = 0,
+        limit: int | None = None,
+        query: str | None = None,
+        regex: bool = False,
+        role: str | None = None,
+        tool: str | None = None,
+        image: int | None = None,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> RecallPage:
+        """Read back a piece of a message of the live history, or search it.
+
+        Args:
+            reference: the id of one message.
+            offset: the first character; of a search, how many hits are skipped.
+            limit: the most characters; of a search, hits.
+            query: what to search for instead.
+            regex: whether `query` is a regular expression.
+            role: search only messages of this role.
+            tool: search only calls and results of this tool.
+            image: of the message, only its image or document of this number, from 1 on.
+            since: ISO 8601; search from then on.
+            until: ISO 8601; search up to then.
+
+        Raises:
+            RecallError: there is no such message or page, or the question is wrong; says what can be asked.
+            LogUnreadableError: the log cannot be read.
+        """
+        where = {"offset": offset, "limit": limit, "image": image}
+        how = {"query": query, "regex": regex, "role": role, "tool": tool, "since": since, "until": until}
+        wanted = check_wanted(reference=reference, **where, **how)
+        return await recall(await self._store.open(), wanted)
 
     async def pin(self, message_id: str, *, pinned: bool = True, reason: str = "", within: float | None = None) -> None:
         """Protect a message and its tool group from the next plan on, or end that.

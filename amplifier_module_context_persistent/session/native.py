@@ -21,6 +21,7 @@ from ..config import NATIVE, Config
 from ..errors import NativeError
 from ..log.record import to_plain
 from ..messages.message import Message
+from ..tokens.usage import token_count
 from ..window.request import ViewResult
 from .host import Host, ProviderFacts, error_text
 from .provider_call import answer_of, chat_request
@@ -110,7 +111,9 @@ class NativeCompaction:
         self._ready = offer.item(message, tokens, facts.name, facts.model, usage)
         payload = {"provider": facts.name, "model": facts.model, "covered_messages": offer.covers}
         sizes = {"request_tokens": offer.tokens, "item_tokens": tokens, "seconds": round(time.monotonic() - started, 3)}
-        reported = {key: n for key in ("input_tokens", "output_tokens") if isinstance(n := usage.get(key), int)}
+        reported = {
+            key: n for key in ("input_tokens", "output_tokens") if (n := token_count(usage.get(key))) is not None
+        }
         await self._host.emit("context:native_compaction", {**payload, **sizes, **reported})
 
 
@@ -167,17 +170,5 @@ async def compacted(
 
 
 def item_tokens(message: Message, usage: Mapping[str, Any], count: Callable[[str], int]) -> int:
-    """What an item comes to: its readable parts, and for what is encrypted what the provider says it wrote."""
-    sealed: list[str] = []
-    readable = _without_sealed({**message, "content": None}, sealed)
-    written = usage.get("output_tokens")
-    told = written if isinstance(written, int) and written > 0 else count("".join(sealed))
-    return count(orjson.dumps(readable).decode()) + (told if sealed else 0)
-
-
-def _without_sealed(value: Any, sealed: list[str]) -> Any:
-    if isinstance(value, dict):
-        sealed += [str(value["encrypted_content"])] if value.get("encrypted_content") else []
-        hidden = ("encrypted_content", "signature")
-        return {key: _without_sealed(inner, sealed) for key, inner in value.items() if key not in hidden}
-    return [_without_sealed(inner, sealed) for inner in value] if isinstance(value, list) else value
+    """What an item comes to: what the provider says it wrote, since it may be encrypted; else by its text."""
+    return token_count(usage.get("output_tokens")) or count(orjson.dumps(message).decode())

@@ -18,7 +18,7 @@ from amplifier_core.message_models import ChatRequest, ToolSpec
 from amplifier_core.message_models import Message as ProviderMessage
 
 from ..messages.message import Message
-from ..tokens.meter import reported
+from ..tokens.usage import token_count
 
 logger = logging.getLogger(__name__)
 
@@ -89,5 +89,5 @@ async def counted_by(
     measured = said.get("measurement") if isinstance(said, Mapping) else None
     if not isinstance(measured, Mapping) or measured.get("kind") != "provider_count":
         return None
-    tokens, most = reported(measured, "input_tokens"), reported(said, "input_limit_tokens")
+    tokens, most = token_count(measured.get("input_tokens")), token_count(said.get("input_limit_tokens"))
     return (tokens, most) if tokens and most else None

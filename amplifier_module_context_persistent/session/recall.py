@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from typing import Unpack
 
 from ..errors import RecallError
 from ..log.base import Log, finds_bytes
@@ -30,10 +29,8 @@ from ..search.recall_page import (
     HITS,
     MOST_PLACES,
     Hit,
-    Question,
     RecallPage,
     Wanted,
-    check_wanted,
     cut_page,
     make_hit,
     page_tokens,
@@ -220,28 +217,20 @@ class RecallSearch:
             hits.append(make_hit(message, str(metadata_of(message).get("message_id", "")), tool, text, spans))
 
 
-async def recall(
-    session: Session,
-    reference: str | None,
-    *,
-    clock: Callable[[], float] = time.monotonic,
-    **question: Unpack[Question],
-) -> RecallPage:
+async def recall(session: Session, wanted: Wanted, *, clock: Callable[[], float] = time.monotonic) -> RecallPage:
     """Read back a piece of one message of a session's live history, or search it.
 
     A page has at most a tenth of the budget of the request before it, and `MOST_PAGE_TOKENS`.
 
     Args:
         session: the session.
-        reference: the id of one message, or nothing.
+        wanted: which part of which message, or what to search for.
         clock: seconds that pass.
-        question: which part of that message, or what to search for.
 
     Raises:
-        RecallError: there is no such message or page, or the question is wrong; says what can be asked.
+        RecallError: there is no such message or page; says what can be asked.
         LogUnreadableError: the log cannot be read.
     """
-    wanted = check_wanted(reference=reference, **question)
     search = RecallSearch(wanted, count=session.count, budget_tokens=session.requests.last_budget_tokens, clock=clock)
     try:
         while (page := await session.commit.run(search.step)) is None:

@@ -15,6 +15,7 @@ from ..compaction.summary_span import Span
 from ..errors import SummaryError
 from ..messages.message import Message
 from ..tokens.meter import Meter
+from ..tokens.usage import read_usage
 from ..window.summary_request import instruction
 from .host import Host
 from .provider_call import answer_of, chat_request
@@ -93,16 +94,12 @@ async def ask_for_summary(
 
 
 def _cached_share(usage: Any) -> list[float]:
-    """The share of a request that the provider read from its cache; empty if it does not say.
-
-    What the provider reads is `input_tokens` and `cache_write_tokens`; `cache_read_tokens` is part of the first.
-    """
-    read, cached = _of(usage, "input_tokens"), _of(usage, "cache_read_tokens")
-    if not isinstance(read, int) or not isinstance(cached, int):
+    """The share of a request that the provider read from its cache; empty if it does not say."""
+    said = {name: _of(usage, name) for name in ("input_tokens", "cache_read_tokens", "cache_write_tokens")}
+    read = read_usage(said)
+    if read is None or not read.input_tokens or said["cache_read_tokens"] is None:
         return []
-    written = _of(usage, "cache_write_tokens")
-    total = read + (written if isinstance(written, int) else 0)
-    return [round(min(1.0, cached / total), 4)] if total > 0 else []
+    return [round(read.cached / read.input_tokens, 4)]
 
 
 def _text(response: Any) -> str:

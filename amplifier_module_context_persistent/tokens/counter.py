@@ -39,10 +39,17 @@ CALL_TOKENS: Final = 8
 _LABEL_CHARS: Final = 64
 _PIECE_CHARS: Final = 50_000
 _MAX_DEPTH: Final = 32
-_MAX_LEAVES: Final = 1_000_000
 _TEXT_KINDS: Final = frozenset(("text", "input_text", "output_text", "summary_text", "reasoning_text"))
 _CALL_KINDS: Final = frozenset(("tool_call", "tool_use", "function_call", "server_tool_use"))
 _RESULT_KINDS: Final = frozenset(("tool_result", "function_call_output"))
+
+_SEALED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "thinking": ("thinking", ("signature", "content")),
+    "redacted_thinking": ("", ("data",)),
+    "reasoning": ("summary", ("content", "encrypted_content")),
+}
+"""By the kind of a thought, what of it is text and what is encrypted. Where a provider shows a summary only, what is
+encrypted holds the whole: the longer one is what it reads."""
 
 ENCODINGS: Final = tuple(VOCABULARIES)
 """The encodings that `open_counter` knows by name."""
@@ -233,15 +240,9 @@ class _Blocks:
     def _count_block(self, block: Mapping[str, object], kind: str, depth: int) -> int:
         if kind in _TEXT_KINDS:
             return self.count(block.get("text"), depth)
-        if kind == "thinking":
-            # Where a provider shows a summary only, the signature holds the whole: the longer one is what it reads.
-            sealed = _sealed_tokens(block.get("signature")) + _sealed_tokens(block.get("content"))
-            return max(self.count(block.get("thinking"), depth), sealed)
-        if kind == "redacted_thinking":
-            return _sealed_tokens(block.get("data"))
-        if kind == "reasoning":
-            sealed = _sealed_tokens(block.get("content")) + _sealed_tokens(block.get("encrypted_content"))
-            return max(self.count(block.get("summary"), depth), sealed)
+        if kind in _SEALED:
+            told, sealed = _SEALED[kind]
+            return max(self.count(block.get(told), depth), sum(_sealed_tokens(block.get(key)) for key in sealed))
         if kind in _CALL_KINDS:
             return 0 if _call_id(block) in self.called else _count_call(block, self.counter)
         if kind in _RESULT_KINDS:
@@ -273,26 +274,8 @@ def _sealed_tokens(value: object) -> int:
 
 
 def _json_text(value: object) -> str:
-    """Return compact JSON; of what JSON cannot hold or is nested too deeply, the texts that are in it."""
+    """Return compact JSON."""
     try:
         return orjson.dumps(value).decode()
-    except (TypeError, ValueError, RecursionError):  # big integers, lone surrogates, keys that are no text
-        try:
-            return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-        except (TypeError, ValueError, RecursionError):
-            return " ".join(_leaf_texts(value))
-
-
-def _leaf_texts(value: object) -> Iterator[str]:
-    waiting, seen = [value], 0
-    while waiting and seen < _MAX_LEAVES:
-        item = waiting.pop()
-        seen += 1
-        if isinstance(item, Mapping):
-            waiting += [part for pair in item.items() for part in pair]
-        elif isinstance(item, list | tuple):
-            waiting += item
-        elif isinstance(item, str):
-            yield item
-        else:  # a number beyond Python's limit for conversion counts as that many digits
-            yield "9" * (item.bit_length() * 3 // 10 + 1 if isinstance(item, int) else 4)
+    except TypeError:  # integers of more than 64 bits, half a surrogate pair
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)

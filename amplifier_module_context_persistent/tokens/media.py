@@ -20,9 +20,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import io
 import math
 import re
 import struct
+import wave
 import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -116,16 +118,12 @@ def decode_head(data: str, limit_bytes: int) -> bytes:
     text = data[start : start + limit_bytes * 4 // 3 + limit_bytes // 24 + 8]
     try:
         raw = text.encode("ascii").translate(_URL_SAFE, b" \t\r\n=")
-        return base64.b64decode(raw[: len(raw) // 4 * 4] + _padded(raw[len(raw) // 4 * 4 :]))[:limit_bytes]
+        return base64.b64decode(raw[: len(raw) - (len(raw) % 4 == 1)] + b"==")[:limit_bytes]
     except (UnicodeEncodeError, binascii.Error):
         return b""
 
 
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
-
-
-def _padded(rest: bytes) -> bytes:
-    return rest + b"=" * (4 - len(rest)) if len(rest) > 1 else b""
 
 
 def decoded_bytes(data: str) -> int:
@@ -304,17 +302,12 @@ def audio_tokens(data: str | None, kind: str = "") -> int:
 
 def _wav_seconds(head: bytes, total_bytes: int) -> float | None:
     """Return the length of a RIFF/WAVE file; a `data` chunk of unknown length reaches to the end of the file."""
-    if head[:4] != b"RIFF" or head[8:12] != b"WAVE":
+    try:
+        with wave.open(io.BytesIO(head)) as file:
+            held = total_bytes // (file.getsampwidth() * file.getnchannels())
+            return float(min(file.getnframes(), held) / file.getframerate())
+    except (wave.Error, EOFError, ArithmeticError):
         return None
-    at, bytes_per_s = 12, 0
-    while at + 8 <= len(head):
-        (length,) = struct.unpack_from("<I", head, at + 4)
-        if head[at : at + 4] == b"fmt " and at + 20 <= len(head):
-            (bytes_per_s,) = struct.unpack_from("<I", head, at + 16)
-        elif head[at : at + 4] == b"data":
-            return min(length, max(0, total_bytes - at - 8)) / bytes_per_s if bytes_per_s else None
-        at += 8 + length + (length & 1)
-    return None
 
 
 def file_tokens(data: str | None) -> int:

@@ -20,6 +20,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .usage import read_usage
+
 logger = logging.getLogger(__name__)
 
 PLAUSIBLE = (0.5, 3.0)
@@ -156,10 +158,9 @@ class Meter:
 
     def on_response(self, event: Mapping[str, Any]) -> None:
         """Take in an `llm:response` event."""
-        handed, usage = self._handed, event.get("usage")
-        if handed is None or handed.claimed or not isinstance(usage, Mapping) or not self._is_own(event, handed):
-            return
-        self._take(handed, str(event.get("model") or ""), usage)
+        handed = self._handed
+        if handed is not None and not handed.claimed and self._is_own(event, handed):
+            self._take(handed, str(event.get("model") or ""), event.get("usage"))
 
     def on_error(self, event: Mapping[str, Any]) -> None:
         """Take in a `provider:error` event: a view that was refused as too long shows how small the window is."""
@@ -213,11 +214,11 @@ class Meter:
 
         return record
 
-    def _take(self, handed: _Handed, model: str, usage: Mapping[str, Any]) -> None:
-        actual = actual_tokens(usage)
-        if actual is None:
+    def _take(self, handed: _Handed, model: str, reported: Any) -> None:
+        usage = read_usage(reported)
+        if usage is None or not usage.input_tokens:
             return
-        key = (handed.provider, model)
+        key, actual = (handed.provider, model), usage.input_tokens
         known = self._known.get(key, Calibration())
         low, high = (bound * handed.predicted for bound in PLAUSIBLE)
         if actual < low or (actual > high and known.observations):
@@ -238,11 +239,11 @@ class Meter:
                 handed.counted,
                 handed.predicted,
                 actual,
-                reported(usage, "cache_read_tokens") or 0,
+                usage.cached,
                 learned,
                 limit,
-                written=reported(usage, "cache_write_tokens") or 0,
-                output=reported(usage, "output_tokens"),
+                written=usage.written,
+                output=usage.output,
             )
         )
 
@@ -339,25 +340,6 @@ class Calibration:
 def of_session(event: Mapping[str, Any], session_id: str | None) -> bool:
     """Whether an event may be of a session: it names none, or this one."""
     return session_id is None or event.get("session_id") in (None, session_id)
-
-
-def actual_tokens(usage: Mapping[str, Any]) -> int | None:
-    """What a model read, from the usage that its provider reports; None if it does not say.
-
-    `input_tokens + cache_write_tokens`; where more was read from the cache than `input_tokens` says, the provider does
-    not count that in it, and it is added.
-    """
-    read, written, total = (reported(usage, key) for key in ("cache_read_tokens", "cache_write_tokens", "input_tokens"))
-    if total is None:
-        return None
-    actual = total + (written or 0)
-    return actual + read if read is not None and read > total else actual
-
-
-def reported(usage: Mapping[str, Any], key: str) -> int | None:
-    """One number of a provider's report; None if it does not say, or says no number of tokens."""
-    value = usage.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _in_tenths(value: float) -> float:

@@ -20,7 +20,7 @@ from ..log.reset_record import Reset, frame
 from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ..tokens.counter import EstimateCounter, count_message
 from ..tokens.estimate import estimate_tokens
-from ..tokens.meter import actual_tokens
+from ..tokens.usage import usage_of_message
 from ..view.entry import INSTRUCTING
 from ..view.plan import IMPORTED, SUMMARY_TAGS, Plan, keep_runs
 from .copy_log import Carried
@@ -135,8 +135,8 @@ class Drafts:
         if message_id != given:
             draft.renamed[message_id] = given
         draft.without_timestamp += "timestamp" not in metadata
-        usage = metadata.get("usage")
-        draft.reports += isinstance(usage, dict) and message["role"] == "assistant" and bool(actual_tokens(usage))
+        usage = usage_of_message(message) if message["role"] == "assistant" else None
+        draft.reports += usage is not None and usage.input_tokens > 0
         tokens = count_message(message, self._counter)
         self._add(draft, body, message_id, str(message["role"]), tokens)
         draft.counted += tokens

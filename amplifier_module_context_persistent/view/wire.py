@@ -33,7 +33,7 @@ from typing import Any, Literal
 
 import orjson
 
-from ..config.typed_options import LateSystem
+from ..config.option_table import LateSystem
 from ..messages.message import CALL_BLOCKS, Message, call_name_of, calls_of, is_block
 from ..messages.text import well_formed
 from .readers import ANTHROPIC, GEMINI, OPENAI

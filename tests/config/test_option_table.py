@@ -264,13 +264,6 @@ def test_values(check: checks.Check, allowed: list[object], refused: list[object
     assert [value for value in refused if check(value)] == []
 
 
-def test_the_typed_keys_are_those_of_the_table() -> None:
-    """Each key but `transcript_path`, which the managers take by position, with the type that the table gives it."""
-    declared = get_type_hints(Config)
-    del declared["transcript_path"], declared["configured"]
-    assert get_type_hints(Options) == declared
-
-
 def test_what_an_editor_offers_is_what_the_table_allows() -> None:
     """Each choice that a key's type lists is allowed, and the documentation of the key names it."""
     options, choices = Config.options(), 0

@@ -68,9 +68,6 @@ EDITS: dict[str, Callable[[str], str]] = {
         )
     ),
     "amplifier_module_context_persistent/config/option_table.py": replaced(
-        '"sliding_window", "importance")', '"sliding_window", "drop_oldest", "importance")'
-    ),
-    "amplifier_module_context_persistent/config/typed_options.py": replaced(
         '"sliding_window", "importance"]', '"sliding_window", "drop_oldest", "importance"]'
     ),
     "tests/compaction/test_strategies.py": added(TEST),

@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.messages.message import (
 )
 from amplifier_module_context_persistent.messages.metadata import timestamp_of
 from amplifier_module_context_persistent.messages.text import arguments_text, full_text
-from amplifier_module_context_persistent.messages.usage import ReportedUsage, usage_of_message, usage_of_record
+from amplifier_module_context_persistent.tokens.usage import ReportedUsage, usage_of_message, usage_of_record
 from tests.support import histories
 from tests.support.message_shapes import IMAGE, Message, block, call, result, says, text, user
 from tests.support.messages import words_of

@@ -22,6 +22,7 @@ from amplifier_module_context_persistent import (
     MemoryLog,
     PersistentContextManager,
 )
+from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.log.base import Outcome, Prepare
 from amplifier_module_context_persistent.view.entry import Entry
 from tests.support.checker import assert_valid
@@ -89,11 +90,13 @@ async def test_a_path_by_position_wins_over_one_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("manager", [PersistentContextManager, InMemoryContextManager])
-def test_the_arguments_are_typed_one_by_one(manager: type) -> None:
-    """An editor can complete them: what stands for `**options` is a typed dictionary, not `Any`."""
-    options = inspect.signature(manager).parameters["options"]
-    assert "Options]" in str(options.annotation)
-    assert "Unpack[" in str(options.annotation)
+def test_the_arguments_are_typed_one_by_one(manager: Any) -> None:
+    """An editor can complete them and `help` lists them: each key of the configuration, and what is no key."""
+    typed = inspect.signature(manager).parameters
+    assert Config.options().keys() < typed.keys()
+    code = manager.__init__.__code__
+    taken = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    assert {*taken} == typed.keys() - Config.options().keys() | {"transcript_path"}
 
 
 async def test_the_contracts_compaction_example(path: Path) -> None:

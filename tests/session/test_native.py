@@ -386,7 +386,7 @@ async def test_what_an_item_cost_is_told(tmp_path: Path) -> None:
         await turn(manager, provider)
     (made,) = host.of("context:native_compaction")
     with Transcript(path) as transcript, figures_of(transcript.reader, EstimateCounter()) as figures:
-        query = "SELECT uncached_tokens, output_tokens FROM requests WHERE session = ? AND model = ? AND is_answered"
+        query = "SELECT uncached_tokens, output_tokens FROM requests WHERE session = ? AND model = ?"
         assert figures.rows(query, provider.default_model) == [(made["input_tokens"], made["output_tokens"])]
         found = RequestReader(transcript, 0, len(transcript.reader.index.live), Bodies()).read(
             "all", {}, lambda *_: None

@@ -9,7 +9,6 @@ from amplifier_module_context_persistent import (
     ConfigError,
     InMemoryContextManager,
     PersistentContextManager,
-    RecallError,
     RecordError,
 )
 from tests.support.checker import assert_valid
@@ -94,10 +93,3 @@ def test_an_unknown_option_is_an_error_that_names_the_nearest() -> None:
     with pytest.raises(ConfigError, match=r"unknown configuration key 'max_token'; did you mean 'max_tokens'\?"):
         InMemoryContextManager(max_token=5)  # type: ignore[call-arg]
     InMemoryContextManager(auto_compact=True)  # type: ignore[call-arg]
-
-
-async def test_recall_names_what_it_takes() -> None:
-    """A misspelt argument is an error of the question, in the question's words."""
-    async with InMemoryContextManager() as manager:
-        with pytest.raises(RecallError, match=r"^search: recall takes no such argument; allowed: reference, .*query"):
-            await manager.recall(search="x")  # type: ignore[call-arg]

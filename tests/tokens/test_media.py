@@ -41,8 +41,8 @@ def wav(seconds: float, rate: int = 16_000, *, open_end: bool = False) -> bytes:
     size = int(seconds * rate * 2)
     chunk = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, rate, rate * 2, 2, 16)
     extra = b"LIST" + struct.pack("<I", 3) + bytes(4)  # an odd length is padded
-    body = b"data" + struct.pack("<I", 0xFFFFFFFF if open_end else size) + bytes(size)
-    return b"RIFF" + struct.pack("<I", 4) + b"WAVE" + chunk + extra + body
+    body = b"WAVE" + chunk + extra + b"data" + struct.pack("<I", 0xFFFFFFFF if open_end else size) + bytes(size)
+    return b"RIFF" + struct.pack("<I", 0xFFFFFFFF if open_end else len(body)) + body
 
 
 def text(raw: bytes) -> str:

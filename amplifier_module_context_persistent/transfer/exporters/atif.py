@@ -16,7 +16,7 @@ from ...messages.media_blocks import IMAGE_TYPES, source_of
 from ...messages.message import THINKING_BLOCKS, Message, is_block, result_id_of
 from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
 from ...messages.text import block_text, blocks_without_calls, calls_with_arguments, to_json
-from ...messages.usage import CACHE_WRITES
+from ...tokens.usage import CACHE_WRITES
 from ...transcript.view_rebuild import Noted, PackedRecord
 from ...view.plan import Plan, kept_ordinals
 from ..importers.fields import total

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...messages.usage import CACHE_WRITES
+from ...tokens.usage import CACHE_WRITES
 from .account import Account
 from .events import CompactionEvent, Event, Kept, MessageRead, SessionStart
 from .fields import (

@@ -1,4 +1,4 @@
-"""The tokens that a provider reported for one request: read from a message's metadata, or from a `usage` record.
+"""The tokens that a provider reported for one request: in an event, in a message's metadata, or in a `usage` record.
 
 Providers and agents name the same numbers differently, and count tokens from the prompt cache within the input or apart
 from it. Here they are always apart: a request read `uncached + cached + written` tokens.
@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from .metadata import metadata_of
 
 CACHE_WRITES = ("cache_write_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens")
 """What imported usage says of writes to the prompt cache: in all, for five minutes, for an hour."""
@@ -46,10 +44,11 @@ class ReportedUsage:
         return self.uncached + self.cached + self.written
 
 
-def usage_of_message(message: Mapping[str, Any]) -> ReportedUsage | None:
-    """Read what a provider reported of the request that a message answered; None if the message does not say."""
-    metadata = metadata_of(message)
-    usage = metadata.get("usage") or message.get("usage")
+def read_usage(usage: Any, *, provider: str = "", model: str = "") -> ReportedUsage | None:
+    """Read what a provider reports; None if it does not say.
+
+    What was read from the cache is within the input, or apart from it where it is more than that.
+    """
     if not isinstance(usage, Mapping):
         return None
     given, output = _first(usage, _INPUT), _first(usage, _OUTPUT)
@@ -60,24 +59,31 @@ def usage_of_message(message: Mapping[str, Any]) -> ReportedUsage | None:
     if cached is None:
         details: Mapping[str, Any] = next((usage[key] for key in _DETAILS if isinstance(usage.get(key), Mapping)), {})
         cached = _first(usage, _CACHED_WITHIN) or _first(details, _CACHED_WITHIN) or 0
-        if cached <= uncached:  # more than all that was read cannot be within it
+        if cached <= uncached:
             uncached -= cached
-    names = _text(metadata, message, "provider"), _text(metadata, message, "model")
-    return ReportedUsage(uncached, cached, written, output, *names, _written_1h(usage, written))
+    return ReportedUsage(uncached, cached, written, output, provider, model, _written_1h(usage, written))
+
+
+def usage_of_message(message: Mapping[str, Any]) -> ReportedUsage | None:
+    """Read what a provider reported of the request that a message answered; None if the message does not say."""
+    metadata = message.get("metadata")
+    metadata = metadata if isinstance(metadata, Mapping) else {}
+    provider, model = (_text(metadata, message, key) for key in ("provider", "model"))
+    return read_usage(metadata.get("usage") or message.get("usage"), provider=provider, model=model)
 
 
 def usage_of_record(record: Mapping[str, Any]) -> ReportedUsage | None:
     """Read a log's `usage` record; None if it reports no tokens, as after a refusal."""
-    actual = _number(record.get("actual_tokens"))
+    actual = token_count(record.get("actual_tokens"))
     if not actual:
         return None
-    cached = min(actual, _number(record.get("cached_tokens")) or 0)
-    written = min(actual - cached, _number(record.get("cache_write_tokens")) or 0)
+    cached = min(actual, token_count(record.get("cached_tokens")) or 0)
+    written = min(actual - cached, token_count(record.get("cache_write_tokens")) or 0)
     return ReportedUsage(
         actual - cached - written,
         cached,
         written,
-        _number(record.get("output_tokens")),
+        token_count(record.get("output_tokens")),
         _text(record, {}, "provider"),
         _text(record, {}, "model"),
         _written_1h(record, written),
@@ -86,17 +92,17 @@ def usage_of_record(record: Mapping[str, Any]) -> ReportedUsage | None:
 
 def _written_1h(usage: Mapping[str, Any], written: int) -> int:
     kinds = usage.get("cache_creation")
-    given = _number(usage.get(CACHE_WRITES[2]))
+    given = token_count(usage.get(CACHE_WRITES[2]))
     if given is None and isinstance(kinds, Mapping):
-        given = _number(kinds.get("ephemeral_1h_input_tokens"))
+        given = token_count(kinds.get("ephemeral_1h_input_tokens"))
     return min(written, given or 0)
 
 
 def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
-    return next((number for name in names if (number := _number(usage.get(name))) is not None), None)
+    return next((number for name in names if (number := token_count(usage.get(name))) is not None), None)
 
 
-def _number(value: Any) -> int | None:
+def token_count(value: Any) -> int | None:
     """A count that is one: a larger number is no count of tokens, and sums of such are beyond what can be stored."""
     return value if type(value) is int and 0 <= value < _MOST_TOKENS else None
 
