@@ -120,7 +120,7 @@ class RequestReader:
     def __init__(self, transcript: Transcript, start: int, stop: int, bodies: Bodies) -> None:
         self._transcript, self._start, self._stop = transcript, start, stop
         self._index = transcript.book.index
-        self._rebuilder = Rebuilder(transcript.reader, transcript.book, shares_messages=True)
+        self._rebuilder = Rebuilder(transcript.reader, transcript.book)
         self._found = Requests()
         self._bodies = bodies
         self._as_seen = AsSeen(bodies, self._found.texts)

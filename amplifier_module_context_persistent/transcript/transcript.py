@@ -275,10 +275,10 @@ class Transcript:
             IndexError: there is no such request.
             LogUnreadableError: the log's bytes changed while they were read.
         """
-        from .view_rebuild import rebuild
+        from .view_rebuild import Rebuilder
 
         found = self.request(request)
-        return rebuild(self.reader, found.book, found.noted)
+        return Rebuilder(self.reader, found.book).view(found.noted)
 
 
 def session_id_in(transcript: Transcript) -> str | None:

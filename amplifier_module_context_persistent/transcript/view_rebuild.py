@@ -22,16 +22,15 @@ from ..errors import ConfigError
 from ..log.base import LogDescription, Outcome, Prepare, ReadableLog
 from ..log.index import DAMAGED, Index
 from ..log.record import Message, decode, encode_object, name_of
-from ..log.record_kinds import control_of, kind_of
+from ..log.record_kinds import control_of
 from ..log.scanner import Scanner
 from ..messages.metadata import metadata_of
 from ..view.plan import Plan, kept_ordinals, live_positions
-from ..view.receipts import LINE, RENDERING, Receipt, text_hash, view_hash
+from ..view.receipts import LINE, RENDERING, Receipt, text_hash
 from ..view.wire import WIRE
 from ..window.message_source import Extras
 from ..window.request import ViewRequest
 from ..window.window import Window
-from .control_lines import control_lines, has_known_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +80,11 @@ class ReceiptLog:
     index: Index = field(default_factory=Index)
     malformed: int = 0
     """Receipts that cannot be read."""
-    _plan: tuple[PackedRecord, Message] | None = None
-    """The plan that was asked for last."""
 
     def plan(self, plan_id: str) -> Message | None:
         """The record of a plan; None where the log has none of that id."""
         packed = self.plans.get(plan_id)
-        if packed is None:
-            return None
-        if self._plan is None or self._plan[0] is not packed:
-            self._plan = packed, packed.record()
-        return self._plan[1]
+        return packed.record() if packed is not None else None
 
     def lacks(self, noted: Noted) -> list[str]:
         """Why a view cannot be shown in full; an empty list where it can."""
@@ -121,14 +114,7 @@ class Rebuilt:
 
 
 def read_receipts(reader: ReadableLog) -> ReceiptLog:
-    """Read all receipts of a log that was opened, in one pass: over its control records, if nothing was ever reset."""
-    found = reader.index
-    if has_known_places(reader) and not _has_resets(found):
-        book = ReceiptLog(index=found)
-        for place in control_lines(reader):
-            if (control := control_of(place.line)) is not None:
-                _take(book, *control, records=place.records)
-        return book
+    """Read all receipts of a log that was opened, in one pass."""
     book, scanner = ReceiptLog(), Scanner()
     index = book.index = scanner.index
     for line in reader.records():
@@ -137,15 +123,11 @@ def read_receipts(reader: ReadableLog) -> ReceiptLog:
         if index.live is not live:
             book.replaced.append(live)
         if (control := control_of(line)) is not None:
-            _take(book, *control, records=len(index))
+            _take(book, *control)
     return book
 
 
-def _has_resets(index: Index) -> bool:
-    return bool(index.generation) or any(kind_of(kind).frames for kind in index.control_counts)
-
-
-def _take(book: ReceiptLog, kind: str, record: Message, *, records: int) -> None:
+def _take(book: ReceiptLog, kind: str, record: Message) -> None:
     if kind in ("plan", "side_plan"):
         packed = book.plans[name_of(record.get("id"))] = PackedRecord.of(record)
         if kind == "plan":
@@ -158,45 +140,7 @@ def _take(book: ReceiptLog, kind: str, record: Message, *, records: int) -> None
         except ValueError:
             book.malformed += 1
             return
-        book.requests.append(Noted(receipt, book.index.live, records, len(book.replaced)))
-
-
-def rebuild(reader: ReadableLog, book: ReceiptLog, noted: Noted) -> Rebuilt:
-    """Make a view again and compare it with its receipt.
-
-    Raises:
-        LogUnreadableError: the log's bytes changed while they were read.
-    """
-    receipt, reasons = noted.receipt, book.lacks(noted)
-    try:
-        config = config_of(receipt)
-    except ConfigError as error:
-        return Rebuilt(None, [*reasons, str(error)])
-    if unknown := unknown_options(receipt):
-        reasons.append(f"it was rendered with options that are unknown here: {', '.join(sorted(unknown))}")
-    record = book.plan(receipt.plan)
-    if receipt.plan and record is None:
-        return Rebuilt(None, reasons)
-    request = request_of(book, receipt)
-    head = request.head
-    known = index_of(book.index, noted.records)
-    first: Rebuilt | None = None
-    lives = (noted.live, *reversed(book.replaced[: noted.resets]))
-    for live in lives:
-        index = as_of(known, live, receipt.upto, record)
-        if index is None:
-            continue
-        window = window_of(config, receipt)
-        view = window.build(Past(reader, index), request).view or []
-        proved = not reasons and len(view) == receipt.messages
-        proved = proved and view_hash(view[len(head) :], head) == receipt.hash
-        rebuilt = Rebuilt(view, reasons, _damaged(view, index), proved=proved)
-        if proved:
-            return rebuilt
-        first = first or rebuilt
-    if first is None:
-        return Rebuilt(None, [*reasons, f"the log lacks the message {receipt.upto}, or one that its plan keeps"])
-    return first
+        book.requests.append(Noted(receipt, book.index.live, len(book.index), len(book.replaced)))
 
 
 def config_of(receipt: Receipt) -> Config:
@@ -208,14 +152,9 @@ def config_of(receipt: Receipt) -> Config:
     return Config.load({key: receipt.render.get(key, usual) for key, usual in RENDERING.items()})
 
 
-def unknown_options(receipt: Receipt) -> set[str]:
-    """Options by which a view was rendered and which are not known here."""
-    return {*receipt.render} - {*RENDERING, LINE, WIRE}
-
-
-def window_of(config: Config, receipt: Receipt) -> Window:
+def _window_of(config: Config, receipt: Receipt) -> Window:
     """A window that makes views as the receipt's was made."""
-    return Window(config, Uncounted(), Extras(), str, store=False, for_reader=bool(receipt.bound))
+    return Window(config, _Uncounted(), Extras(), str, store=False, for_reader=bool(receipt.bound))
 
 
 def request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:
@@ -230,17 +169,17 @@ def request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:
     )
 
 
-PAST_COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "answered_by")
+_PAST_COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "answered_by")
 """The columns of an index as it was."""
 
 
-def index_of(index: Index, records: int) -> Index:
+def _index_of(index: Index, records: int) -> Index:
     """The index as it was when the log held so many messages."""
-    columns = {name: getattr(index, name)[:records] for name in PAST_COLUMNS}
+    columns = {name: getattr(index, name)[:records] for name in _PAST_COLUMNS}
     return Index(**columns, models=index.models, headers=index.headers)
 
 
-def as_of(known: Index, live: array[int], upto: str, record: Message | None) -> Index | None:
+def _as_of(known: Index, live: array[int], upto: str, record: Message | None) -> Index | None:
     """The index with a live history up to one message, under a plan; None where it does not hold what they name."""
     index = replace(known, live=live, plan=record)
     try:
@@ -253,7 +192,7 @@ def as_of(known: Index, live: array[int], upto: str, record: Message | None) -> 
     return index
 
 
-class Uncounted:
+class _Uncounted:
     """Counts characters; a rebuilt view is never refused for its size."""
 
     name = "estimate"
@@ -311,75 +250,71 @@ class Past:
         """Do nothing."""
 
 
-_MOST_SHARED = 1_000
-
-
 class Rebuilder:
     """Makes the views of a session again, best in the order of its requests.
 
     Args:
         reader: the log.
         book: its receipts.
-        shares_messages: neighbouring views hold the same objects, which is quicker; who gets them must not alter them.
     """
 
-    def __init__(self, reader: ReadableLog, book: ReceiptLog, *, shares_messages: bool = False) -> None:
+    def __init__(self, reader: ReadableLog, book: ReceiptLog) -> None:
         self._reader, self._book = reader, book
-        self._shared: dict[int, Message] | None = {} if shares_messages else None
         self._key: object = None
+        """The history, the plan and the options by which the view before was made, if that was proved."""
         self._window: Window | None = None
         self._index = Index()
 
     def view(self, noted: Noted) -> Rebuilt:
-        """Make the view of a request again; as `rebuild`.
+        """Make the view of a request again and compare it with its receipt.
 
         Raises:
             LogUnreadableError: the log's bytes changed while they were read.
         """
-        return self._go_on(noted) or rebuild(self._reader, self._book, noted)
-
-    def _go_on(self, noted: Noted) -> Rebuilt | None:
-        """Make a view with the window of its plan; None where that does not prove it."""
-        receipt, book = noted.receipt, self._book
-        if book.index.damage or book.lacks(noted) or unknown_options(receipt):
-            return None
-        window = self._window_of(noted)
-        if window is None or not self._reach(noted):
-            self._key = None
-            return None
-        request = request_of(book, receipt)
-        shared, index = self._shared, self._index
-        past = Past(self._reader, index) if shared is None else _SharingPast(self._reader, index, shared)
-        built = window.build(past, request)
-        view, head = built.view or [], request.head
-        if len(view) == receipt.messages:
-            found = window.chain.hash_of(built.items, lambda at: view[len(head) + at :], head, of=self._index)
-            if found == receipt.hash:
-                return Rebuilt(view, [], proved=True)
-        self._key = None
-        return None
-
-    def _window_of(self, noted: Noted) -> Window | None:
-        """The window of the history, the plan and the options of a request; None where there can be none."""
-        receipt, record = noted.receipt, self._book.plan(noted.receipt.plan)
-        key = (id(noted.live), receipt.plan, sorted(map(repr, receipt.render.items())), bool(receipt.bound))
-        if key == self._key and len(self._index) <= noted.records:
-            return self._window
+        receipt, book, reasons = noted.receipt, self._book, self._book.lacks(noted)
         try:
             config = config_of(receipt)
-        except ConfigError:
-            return None
-        index = as_of(index_of(self._book.index, noted.records), noted.live, receipt.upto, record)
-        if index is None:
-            return None
-        self._key, self._index = key, index
-        self._window = window_of(config, receipt)
-        return self._window
+        except ConfigError as error:
+            return Rebuilt(None, [*reasons, str(error)])
+        if unknown := {*receipt.render} - {*RENDERING, LINE, WIRE}:
+            reasons.append(f"it was rendered with options that are unknown here: {', '.join(sorted(unknown))}")
+        record = book.plan(receipt.plan)
+        if receipt.plan and record is None:
+            return Rebuilt(None, reasons)
+        key = (id(noted.live), receipt.plan, sorted(map(repr, receipt.render.items())), bool(receipt.bound))
+        if key == self._key and self._reach(noted) and (made := self._make(noted, reasons)).proved:
+            return made
+        self._key, first = None, None
+        known = _index_of(book.index, noted.records)
+        for live in (noted.live, *reversed(book.replaced[: noted.resets])):
+            if (index := _as_of(known, live, receipt.upto, record)) is None:
+                continue
+            self._index, self._window = index, _window_of(config, receipt)
+            made = self._make(noted, reasons)
+            if made.proved:
+                self._key = key if live is noted.live else None
+                return made
+            first = first or made
+        missing = f"the log lacks the message {receipt.upto}, or one that its plan keeps"
+        return first or Rebuilt(None, [*reasons, missing])
+
+    def _make(self, noted: Noted, reasons: list[str]) -> Rebuilt:
+        """Make a view with the window at hand."""
+        assert self._window is not None  # noqa: S101 - it was made with the index
+        receipt, index, request = noted.receipt, self._index, request_of(self._book, noted.receipt)
+        built = self._window.build(Past(self._reader, index), request)
+        view, head = built.view or [], request.head
+        found = self._window.chain.hash_of(built.items, lambda at: view[len(head) + at :], head, of=index)
+        proved = not reasons and len(view) == receipt.messages and found == receipt.hash
+        damaged = _damaged(view, index) if self._book.index.damage else []
+        return Rebuilt(view, reasons, damaged, proved=proved)
 
     def _reach(self, noted: Noted) -> bool:
         """Let the index be what it was at a request; False if it had been further."""
         index, upto = self._index, noted.receipt.upto
-        for name in PAST_COLUMNS:
+        if len(index) > noted.records:
+            return False
+        for name in _PAST_COLUMNS:
             getattr(index, name).extend(getattr(self._book.index, name)[len(getattr(index, name)) : noted.records])
         ordinal = index.find(upto) if upto else None
         if ordinal is None:
@@ -392,27 +327,3 @@ class Rebuilder:
             return False
         index.live.extend(noted.live[len(index.live) : position + 1])
         return True
-
-
-class _SharingPast(Past):
-    """A log as it was, of which a message that was read for the view before is given out as the same object."""
-
-    def __init__(self, reader: ReadableLog, index: Index, known: dict[int, Message]) -> None:
-        super().__init__(reader, index)
-        self._known = known
-
-    @property
-    def shares_messages(self) -> bool:
-        """It does."""
-        return True
-
-    def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
-        """Give messages in the order asked for."""
-        known = self._known
-        new = [ordinal for ordinal in dict.fromkeys(ordinals) if ordinal not in known]
-        known.update(zip(new, super().read(new), strict=True))
-        messages = [known[ordinal] for ordinal in ordinals]
-        if len(known) > _MOST_SHARED + 2 * len(ordinals):
-            known.clear()
-            known.update(zip(ordinals, messages, strict=True))
-        return iter(messages)

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.transcript.view_rebuild import Rebuilt, read_receipts, rebuild
+from amplifier_module_context_persistent.transcript.view_rebuild import Rebuilder, Rebuilt, read_receipts
 from fixtures.generate import generate_session
 from tests.support.messages import Message, set_prompt
 
@@ -26,7 +26,7 @@ def made(path: Path) -> list[Rebuilt]:
     with closing(LogReader(path)) as reader:
         reader.follow()
         book = read_receipts(reader)
-        return [rebuild(reader, book, noted) for noted in book.requests]
+        return [Rebuilder(reader, book).view(noted) for noted in book.requests]
 
 
 def assert_proved(path: Path, views: list[list[Message]]) -> None:

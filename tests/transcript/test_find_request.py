@@ -1,4 +1,4 @@
-"""The receipts of a log, read from its control records alone, against a pass over the whole log."""
+"""The receipts of a log, and a request by its number."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ import pytest
 
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import CRC_TAIL_BYTES
-from amplifier_module_context_persistent.transcript import view_rebuild
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transcript.view_rebuild import read_receipts
-from tests.support.counted_sessions import CountedReads
 from tests.support.logs import sealed, write_file
 from tests.support.messages import user
 from tests.support.recorded_sessions import Recorded, controls
-from tests.support.snapshots import always
 
 
 async def record(path: Path) -> Recorded:
@@ -61,23 +58,14 @@ def without(path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("gone", ["", "plan", "side_plan", "system"])
-def test_control_records_alone_say_what_a_pass_over_the_log_says(
-    path: Path, gone: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Receipts, their places, and what their views lack, also where a plan stands after its receipt or nowhere."""
+def test_what_a_view_lacks_is_said(path: Path, gone: str) -> None:
+    """Where its plan or its system text stands nowhere in the log."""
     if gone:
         without(path, gone)
     with closing(LogReader(path)) as reader:
         reader.follow()
-        quick = read_receipts(reader)
-        monkeypatch.setattr(view_rebuild, "has_known_places", lambda _: False)
         book = read_receipts(reader)
-        assert [(one.receipt, one.records) for one in quick.requests] == [
-            (one.receipt, one.records) for one in book.requests
-        ]
-        lacking = [book.lacks(one) for one in book.requests]
-        assert [quick.lacks(one) for one in quick.requests] == lacking
-        assert any(lacking) == bool(gone)
+        assert any(book.lacks(one) for one in book.requests) == bool(gone)
 
 
 def test_a_receipt_that_cannot_be_read_is_counted(path: Path) -> None:
@@ -105,21 +93,3 @@ def test_each_request_is_found(path: Path) -> None:
         for number in (0, count + 1, -count - 1):
             with pytest.raises(IndexError, match="there is no request"):
                 transcript.request(number)
-
-
-async def test_a_view_does_not_read_the_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a snapshot, four times the messages cost far less than the 360 kB more that the log then has."""
-    always(monkeypatch)
-    read: dict[int, int] = {}
-    for turns in (50, 200):
-        recorded = Recorded(tmp_path / f"{turns}.jsonl", max_tokens=3_000)
-        for number in range(turns):
-            await recorded.add(user(f"question {number} " + "word " * 400))
-            if number > turns - 10:
-                await recorded.view()
-        await recorded.manager.close()
-        files = CountedReads()
-        with Transcript(recorded.path, files=files) as transcript:
-            transcript.view(-1)
-        read[turns] = files.bytes_read
-    assert read[200] < read[50] + 50_000

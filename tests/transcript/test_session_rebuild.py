@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,13 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.transcript.view_rebuild import Rebuilder, read_receipts, rebuild
+from amplifier_module_context_persistent.transcript.view_rebuild import (
+    Noted,
+    Rebuilder,
+    Rebuilt,
+    ReceiptLog,
+    read_receipts,
+)
 from tests.support.messages import Message, user
 from tests.support.recorded_sessions import Recorded
 
@@ -63,18 +69,20 @@ def reader(log: Path) -> Iterator[CountingReader]:
     reader.close()
 
 
-@pytest.mark.parametrize("shares_messages", [False, True])
+def made_from_nothing(reader: LogReader, book: ReceiptLog, requests: Iterable[Noted]) -> list[Rebuilt]:
+    """Each view by a rebuilder of its own."""
+    return [Rebuilder(reader, book).view(noted) for noted in requests]
+
+
 @pytest.mark.parametrize("seed", [None, 1])
-def test_they_are_those_that_are_made_from_nothing(
-    reader: CountingReader, seed: int | None, shares_messages: bool
-) -> None:
+def test_they_are_those_that_are_made_from_nothing(reader: CountingReader, seed: int | None) -> None:
     """In their order and in any other one: messages, reasons, and whether they are proved."""
     book = read_receipts(reader)
     requests = list(book.requests)
     if seed is not None:
         random.Random(seed).shuffle(requests)
-    rebuilder = Rebuilder(reader, book, shares_messages=shares_messages)
-    expected = [rebuild(reader, book, noted) for noted in requests]
+    rebuilder = Rebuilder(reader, book)
+    expected = made_from_nothing(reader, book, requests)
     assert [rebuilder.view(noted) for noted in requests] == expected
     assert {one.proved for one in expected} == {True, False}
 
@@ -89,7 +97,7 @@ async def test_a_message_is_read_once_between_two_plans(tmp_path: Path) -> None:
     reader = CountingReader(recorded.path)
     reader.follow()
     book = read_receipts(reader)
-    rebuilder = Rebuilder(reader, book, shares_messages=True)
+    rebuilder = Rebuilder(reader, book)
     assert [rebuilder.view(noted).messages for noted in book.requests] == recorded.views
     assert reader.messages_read <= 2 * len(reader.index)
     reader.close()
@@ -116,7 +124,7 @@ def test_an_altered_log_is_not_believed(log: Path, change: Callable[[bytes], byt
         reader.follow()
         book = read_receipts(reader)
         rebuilder = Rebuilder(reader, book)
-        expected = [rebuild(reader, book, noted) for noted in book.requests]
+        expected = made_from_nothing(reader, book, book.requests)
         assert [rebuilder.view(noted) for noted in book.requests] == expected
     assert any(one.damaged for one in expected)
     assert change is damaged or not all(one.proved for one in expected)

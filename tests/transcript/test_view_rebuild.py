@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from amplifier_core.llm_errors import ContextLengthError
@@ -16,10 +14,7 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import LogError, PersistentContextManager
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.record import encode_control
-from amplifier_module_context_persistent.transcript.transcript import Transcript
-from amplifier_module_context_persistent.transcript.view_rebuild import PackedRecord, read_receipts
-from tests.support.counted_sessions import CountedReads
+from amplifier_module_context_persistent.transcript.view_rebuild import PackedRecord
 from tests.support.histories import messages as any_histories
 from tests.support.logs import sealed
 from tests.support.messages import CALLS, Message, result, user
@@ -215,31 +210,6 @@ async def test_a_log_that_was_altered_proves_nothing(recorded: Recorded, kind: s
     recorded.path.write_bytes(b"".join(ALTERED[kind](before.splitlines(keepends=True))))
     assert recorded.path.read_bytes() != before
     assert [one.proved for one in made(recorded.path)] == [False]
-
-
-async def test_receipts_are_found_without_reading_messages(recorded: Recorded) -> None:
-    """The same as in a pass over the whole log, with the plans and the histories that they were made for."""
-    await recorded.play(60, seed=3)
-    await recorded.add(user("x" * 2_000_000))
-    await recorded.play(20, seed=4)
-    await recorded.manager.close()
-    with closing(FileLog(recorded.path)) as log:
-        log.append([lambda _: [encode_control("view", no="receipt")]])
-    read = CountedReads()
-    with Transcript(recorded.path, files=read) as transcript:
-        before = read.bytes_read
-        found = transcript.book
-        assert read.bytes_read - before < 1_000_000
-        reader = transcript.reader
-        whole = read_receipts(cast(Any, SimpleNamespace(index=reader.index, records=reader.records)))
-        assert [(one.receipt, one.records, one.resets) for one in found.requests] == [
-            (one.receipt, one.records, one.resets) for one in whole.requests
-        ]
-        assert {*map(tuple, (one.live for one in found.requests))} == {tuple(transcript.reader.index.live)}
-        assert [plan.record() for plan, _ in found.made_for] == [plan.record() for plan, _ in whole.made_for] != []
-        assert (found.heads, found.malformed, found.replaced) == (whole.heads, whole.malformed, whole.replaced)
-        assert found.malformed == 1
-        assert found.plans.keys() == whole.plans.keys()
 
 
 VALUES = st.recursive(
