@@ -14,27 +14,27 @@ Rules:
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Callable
+from contextlib import closing
+from typing import TYPE_CHECKING, cast
 
-from ..catalogue.database import CatalogueError, remove_catalogue
-from ..errors import LogFailedError, LogUnreadableError, PurgeError
-from ..log.atomic_file import remove_other_name
-from ..log.filesystem import WINDOWS, FileSystem, unreadable
-from ..log.index import Index
+from ..errors import PurgeError
+from ..log.base import ReadableLog
+from ..log.filesystem import FileSystem
 from ..log.location import stored_name
 from ..log.lock import LogLock
 from ..log.not_a_log import check_is_log
+from ..log.open import file_reader, not_there, open_reader
 from ..log.reader import LogReader
 from ..log.record import encode_control
-from ..log.torn_tail import save_torn_tail, saved_tails
-from .purge_file import PurgeFile
+from ..log.torn_tail import saved_tails
+from .purge_file import PurgeFile, remove_tails
 from .purge_options import Purge, PurgeCounts
-from .purge_rewrite import Rewrite
+from .purge_rewrite import ChainedLines, Rewrite, check_written
+from .raw_records import ScannedLog
 
-_SMALL_BYTES = 1 << 20  # so much of what was appended meanwhile is left for the time under the lock
-_MOST_ROUNDS = 20
+if TYPE_CHECKING:
+    from .purge_stored import PurgeRows
 
 
 def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> PurgeCounts:
@@ -44,18 +44,13 @@ def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> P
         PurgeError: this log cannot be purged so.
         LogUnreadableError: there is no log, or it cannot be read.
     """
-    if stored_name(path) is not None:
-        from .purge_stored import plan_stored_purge  # its driver is an extra
-
-        return plan_stored_purge(path, purge)
-    reader = _open(path, files, writable=False)
-    try:
+    with closing(open_reader(path, files=files, trusting=False)) as reader:
+        _follow(reader)
         counts = _begin(reader, purge)
         if not purge.is_torn_only:
-            Rewrite(reader, purge, counts, lambda _body: None, lambda _line: None, time="").run()
+            log = cast("ScannedLog", reader)  # as every log that is stored is
+            Rewrite(log, purge, counts, ChainedLines(lambda _: None), time="").run()
         return counts
-    finally:
-        reader.close()
 
 
 def purge_log(
@@ -72,76 +67,78 @@ def purge_log(
 
     Raises:
         PurgeError: this log cannot be purged so, or another purge came first; nothing was changed.
-        AppendError: the system refused; the log is what it was.
-        LogFailedError: the log was purged, and the system refused what makes that durable or removes the saved tails.
+        AppendError: the system or the server refused; the log is what it was.
+        LogFailedError: the log was purged, and the system refused what makes that durable or removes the saved tails;
+            or a server did not say whether it was purged.
         LockTimeoutError: another process holds the lock.
         LogUnreadableError: there is no log, or it cannot be read.
     """
     if stored_name(path) is not None:
-        from .purge_stored import purge_stored
+        from .purge_stored import PurgeRows, open_rows  # its driver is an extra
 
-        return purge_stored(path, purge, now=now, lock_timeout_s=lock_timeout_s)
-    reader = _open(path, files, writable=True)
-    try:
+        with closing(open_rows(path, lock_timeout_s)) as stored:
+            _follow(stored)
+            counts = _begin(stored, purge)
+            if not purge.is_torn_only:
+                _rewrite(stored, purge, counts, PurgeRows(stored, path, lock_timeout_s), now())
+            return counts
+    with closing(LogReader(path, files=files, writable=True)) as reader:
+        _follow(reader)
         with LogLock(reader, timeout_s=lock_timeout_s):  # no append is half written then
-            index, counts = reader.index, _begin(reader, purge)
+            counts = _begin(reader, purge)
             if purge.is_torn_only:
-                _remove_tails(reader)
+                remove_tails(reader)
                 return counts
-        _check_file(reader)
-        time = now()
-        with PurgeFile(reader) as new:
-            rewrite = Rewrite(reader, purge, counts, new.lines.put, new.lines.put_raw, time=time)
-            end = reader.scanner.offset
-            with new.refusing():
-                rewrite.run()
-                if counts.is_nothing:
-                    return counts
-                new.sync()
-                new.follow()
-                for _ in range(_MOST_ROUNDS):
-                    reader.follow()
-                    _check_same(reader, index)
-                    if reader.scanner.offset - end < _SMALL_BYTES:
-                        break
-                    rewrite.take_appended(reader.whole_lines(end))
-                    end = reader.scanner.offset
-                    new.sync()
-                    new.follow()
-            with LogLock(reader, timeout_s=lock_timeout_s):
-                _check_same(reader, index)
-                with new.refusing():
-                    _finish(reader, new, rewrite, purge, counts, end, time)
-                _settle(reader, purge)
+        _rewrite(reader, purge, counts, PurgeFile(reader, purge, lock_timeout_s), now())
         return counts
-    finally:
-        reader.close()
 
 
-def _open(path: str, files: FileSystem | None, *, writable: bool) -> LogReader:
-    reader = LogReader(path, files=files, writable=writable)
+def _rewrite(log: ScannedLog, purge: Purge, counts: PurgeCounts, new: PurgeFile | PurgeRows, time: str) -> None:
+    """Write what stays of a log anew, and put it in the log's place; nothing where nothing goes."""
+    index = log.index
+    with new, new.refusing():
+        lines = ChainedLines(new.write)
+        rewrite = Rewrite(log, purge, counts, lines, time=time)
+        end = log.scanner.offset
+        rewrite.run()
+        if counts.is_nothing:
+            return
+        new.read_back()
+        with new.holding():
+            if log.index is not index:
+                raise PurgeError("the log was purged, replaced or damaged meanwhile; nothing was changed; try again")
+            rewrite.take_appended(log.whole_lines(end))
+            lines.put(encode_control("purge", time=time, mode=purge.mode, **counts.to_record()))
+            check_written(new.read_back(), rewrite.expected())
+            new.take_place()
+
+
+def _follow(reader: ReadableLog) -> None:
+    """Read a log that is to be purged.
+
+    Raises:
+        PurgeError: this version does not know it.
+        LogUnreadableError: there is none, or it cannot be read.
+    """
     reader.follow()
-    if reader.file.fd is None:
-        raise LogUnreadableError(errno.ENOENT, "there is no such file; check the path", reader.path)
-    try:
-        check_is_log(reader)
-    except LogUnreadableError:
-        reader.close()
-        raise
-    return reader
+    if not reader.describe().exists:
+        raise not_there(reader.describe().location)
+    check_is_log(reader)
+    if version := reader.index.unknown_version:
+        raise PurgeError(f"the log has format version {version}; use the version that wrote it")
 
 
-def _begin(reader: LogReader, purge: Purge) -> PurgeCounts:
-    """Count what lies beside the log's records, and refuse a log that this version does not know."""
-    if reader.index.unknown_version:
-        raise PurgeError(f"the log has format version {reader.index.unknown_version}; use the version that wrote it")
-    tails = saved_tails(reader.path)
-    counts = PurgeCounts(bytes_before=reader.size)
+def _begin(reader: ReadableLog, purge: Purge) -> PurgeCounts:
+    """Count what lies beside the log's records."""
+    counts, file = PurgeCounts(bytes_before=reader.describe().size_bytes), file_reader(reader)
+    if file is None:
+        return counts
+    tails = saved_tails(file.path)
     if purge.torn:
         counts.saved_tails = len(tails)
-        counts.torn_bytes = reader.torn.torn_bytes if reader.torn and not purge.is_torn_only else 0
+        counts.torn_bytes = file.torn.torn_bytes if file.torn and not purge.is_torn_only else 0
     elif purge.redact is not None:
-        counts.tails_matching = sum(_matches(reader.file.files, name, purge) for name in tails)
+        counts.tails_matching = sum(_matches(file.file.files, name, purge) for name in tails)
     return counts
 
 
@@ -156,68 +153,3 @@ def _matches(files: FileSystem, name: str, purge: Purge) -> bool:
     finally:
         files.close(fd)
     return purge.redact is not None and purge.redact(content) != content
-
-
-def _check_file(reader: LogReader) -> None:
-    """Refuse a file whose content would stay elsewhere, or get into other hands, when its name gets a new one."""
-    files = reader.file.files
-    try:
-        status = files.fstat(reader.file.descriptor)
-        if status.st_nlink > 1:
-            remove_other_name(reader.path, files)
-            status = files.fstat(reader.file.descriptor)
-    except OSError as error:
-        raise unreadable(error, reader.path) from error
-    if status.st_nlink > 1:
-        raise PurgeError(f"the log has {status.st_nlink} names (hard links); remove the others first, then purge")
-    if not WINDOWS and status.st_uid != os.geteuid():
-        raise PurgeError(f"the log belongs to the user with the id {status.st_uid}; purge it as that user")
-
-
-def _check_same(reader: LogReader, index: Index) -> None:
-    if reader.index is not index:
-        raise PurgeError("the log was purged, replaced or damaged meanwhile; nothing was changed; try again")
-
-
-def _finish(
-    reader: LogReader, new: PurgeFile, rewrite: Rewrite, purge: Purge, counts: PurgeCounts, end: int, time: str
-) -> None:
-    """Under the lock: add what was appended, and put the new file in the log's place."""
-    rewrite.take_appended(reader.whole_lines(end))
-    new.lines.put(encode_control("purge", time=time, mode=purge.mode, **counts.to_record()))
-    new.sync()
-    new.check(rewrite.expected())
-    if (torn := reader.torn) and not purge.torn:
-        save_torn_tail(reader.file.files, reader.file.descriptor, reader.path, torn)
-    try:
-        remove_catalogue(reader.path)
-    except CatalogueError as error:
-        raise PurgeError(f"the catalogue cannot be removed ({error}); nothing was changed; try again") from error
-    new.take_place()
-
-
-def _settle(reader: LogReader, purge: Purge) -> None:
-    """Make the new file's name durable, then remove the saved tails if that was asked for."""
-    try:
-        reader.file.files.sync_directory(os.path.dirname(reader.path))
-    except OSError as error:
-        reason = f"the log was purged, but that may not survive a power cut ({error}); run the purge again"
-        raise LogFailedError(error.errno or errno.EIO, reason, reader.path) from error
-    try:
-        remove_catalogue(reader.path)
-    except (CatalogueError, OSError) as error:
-        reason = f"the log was purged, but the catalogue may still hold traces of it ({error}); run the purge again"
-        raise LogFailedError(errno.EIO, reason, reader.path) from error
-    if purge.torn:
-        _remove_tails(reader)
-
-
-def _remove_tails(reader: LogReader) -> None:
-    files = reader.file.files
-    try:
-        for name in saved_tails(reader.path):
-            files.remove(name)
-        files.sync_directory(os.path.dirname(reader.path))
-    except OSError as error:
-        reason = f"the saved torn tails could not all be removed ({error}); run the purge again"
-        raise LogFailedError(error.errno or errno.EIO, reason, reader.path) from error

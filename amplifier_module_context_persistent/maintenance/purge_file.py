@@ -1,4 +1,7 @@
-"""The file that takes a log's place in a purge; removed again if it does not."""
+"""The file that takes a log's place in a purge; removed again if it does not.
+
+It is locked too until all that is done, so nobody appends to a file whose name could still be lost.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,15 @@ import re
 from collections.abc import Iterator
 from secrets import token_hex
 
-from ..errors import AppendError, LogError
-from ..log.filesystem import WINDOWS, FileSystem
+from ..catalogue.database import CatalogueError, remove_catalogue
+from ..errors import AppendError, LogError, LogFailedError, PurgeError
+from ..log.atomic_file import remove_other_name
+from ..log.filesystem import WINDOWS, FileSystem, unreadable
+from ..log.index import Index
+from ..log.lock import LogLock
 from ..log.reader import LogReader
-from .purge_rewrite import ChainedLines, check_written
+from ..log.torn_tail import save_torn_tail, saved_tails
+from .purge_options import Purge
 
 PURGING_SUFFIX = ".purging"
 """What a purge writes before it takes the log's place has the log's name, this, and a number of its own."""
@@ -32,19 +40,25 @@ class PurgeFile:
 
     Args:
         reader: the open log.
+        purge: what goes.
+        lock_timeout_s: how long to wait for another process that holds the log's lock.
+
+    Raises:
+        PurgeError: the file's content would stay elsewhere, or get into other hands.
+        AppendError: the system refuses; the log is what it was.
     """
 
-    def __init__(self, reader: LogReader) -> None:
-        self._reader, self._files = reader, reader.file.files
+    def __init__(self, reader: LogReader, purge: Purge, lock_timeout_s: float) -> None:
+        self._reader, self._files, self._takes_tails = reader, reader.file.files, purge.torn
+        self._timeout_s = lock_timeout_s
         self._path = f"{reader.path}{PURGING_SUFFIX}-{token_hex(4)}"
         self._check = LogReader(self._path, files=self._files, max_record_bytes=reader.max_record_bytes)
         self._fd: int | None = None
         self._waiting = bytearray()
-        self.lines = ChainedLines(self._write)
-        """Takes what the file is to hold."""
         self._in_place = False
 
     def __enter__(self) -> PurgeFile:
+        _check_file(self._reader)
         try:
             _sweep(self._files, self._reader.path)
             self._fd = self._files.create_new(self._path)
@@ -69,42 +83,59 @@ class PurgeFile:
         except OSError as error:
             raise self._refused(error) from error
 
-    def sync(self) -> None:
-        """Bring what was written to the disk."""
+    def write(self, line: bytes) -> None:
+        """Add a line with its LF."""
+        self._waiting += line
+        self._flush(_BLOCK_BYTES)
+
+    def read_back(self) -> Index:
+        """Bring what was written to the disk, and read it as any reader would."""
         self._flush(0)
         self._files.sync(self._descriptor)
-
-    def follow(self) -> None:
-        """Read what was written so far."""
         self._check.follow()
+        return self._check.index
 
-    def check(self, expected: list[int]) -> None:
-        """Read the file as any reader would: it must hold what stays, live in the same order, and verify.
-
-        Raises:
-            PurgeError: it does not.
-        """
-        self._check.follow()
-        assert self._check.torn is None  # noqa: S101 - only whole lines are written
-        check_written(self._check.index, expected)
+    def holding(self) -> LogLock:
+        """Let nobody append to the log while a block lasts; what others appended is taken in."""
+        return LogLock(self._reader, timeout_s=self._timeout_s)
 
     def take_place(self) -> None:
-        """Rename the file over the log."""
+        """Rename the file over the log, whose lock is held.
+
+        Raises:
+            PurgeError: the catalogue cannot be removed; nothing was changed.
+            LogFailedError: the log was purged, and what comes after that was refused.
+        """
+        reader, path = self._reader, self._reader.path
+        if (torn := reader.torn) and not self._takes_tails:
+            save_torn_tail(self._files, reader.file.descriptor, path, torn)
+        try:
+            remove_catalogue(path)
+        except CatalogueError as error:
+            raise PurgeError(f"the catalogue cannot be removed ({error}); nothing was changed; try again") from error
         if WINDOWS:  # an open file cannot be replaced there
             self._check.close()
             self._close()
-            self._reader.close()
-        self._files.replace(self._path, self._reader.path)
+            reader.close()
+        self._files.replace(self._path, path)
         self._in_place = True
+        try:
+            self._files.sync_directory(os.path.dirname(path))
+        except OSError as error:
+            reason = f"the log was purged, but that may not survive a power cut ({error}); run the purge again"
+            raise LogFailedError(error.errno or errno.EIO, reason, path) from error
+        try:
+            remove_catalogue(path)
+        except (CatalogueError, OSError) as error:
+            reason = f"the log was purged, but the catalogue may still hold traces of it ({error}); run the purge again"
+            raise LogFailedError(errno.EIO, reason, path) from error
+        if self._takes_tails:
+            remove_tails(reader)
 
     @property
     def _descriptor(self) -> int:
         assert self._fd is not None  # noqa: S101 - between __enter__ and __exit__ it is open
         return self._fd
-
-    def _write(self, line: bytes) -> None:
-        self._waiting += line
-        self._flush(_BLOCK_BYTES)
 
     def _flush(self, more_than_bytes: int) -> None:
         if len(self._waiting) > more_than_bytes:
@@ -131,6 +162,22 @@ class PurgeFile:
                 self._files.remove(self._path)
 
 
+def _check_file(reader: LogReader) -> None:
+    """Refuse a file whose content would stay elsewhere, or get into other hands, when its name gets a new one."""
+    files = reader.file.files
+    try:
+        status = files.fstat(reader.file.descriptor)
+        if status.st_nlink > 1:
+            remove_other_name(reader.path, files)
+            status = files.fstat(reader.file.descriptor)
+    except OSError as error:
+        raise unreadable(error, reader.path) from error
+    if status.st_nlink > 1:
+        raise PurgeError(f"the log has {status.st_nlink} names (hard links); remove the others first, then purge")
+    if not WINDOWS and status.st_uid != os.geteuid():
+        raise PurgeError(f"the log belongs to the user with the id {status.st_uid}; purge it as that user")
+
+
 def _sweep(files: FileSystem, path: str) -> None:
     """Remove what killed purges of this user left; a purge that still runs holds a lock on its file."""
     for name in unfinished_purges(path):
@@ -143,3 +190,19 @@ def _sweep(files: FileSystem, path: str) -> None:
                     files.remove(name)
             finally:
                 files.close(fd)
+
+
+def remove_tails(reader: LogReader) -> None:
+    """Remove the saved torn tails of a log.
+
+    Raises:
+        LogFailedError: the system refuses.
+    """
+    files = reader.file.files
+    try:
+        for name in saved_tails(reader.path):
+            files.remove(name)
+        files.sync_directory(os.path.dirname(reader.path))
+    except OSError as error:
+        reason = f"the saved torn tails could not all be removed ({error}); run the purge again"
+        raise LogFailedError(error.errno or errno.EIO, reason, reader.path) from error

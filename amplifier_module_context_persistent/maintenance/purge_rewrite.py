@@ -39,8 +39,6 @@ from .purge_options import Purge, PurgeCounts
 from .raw_records import ScannedLog, control_body, pieces_of, strings_of, was_live
 from .redact import redact_control, redact_message, without_title
 
-Put = Callable[[bytes], None]
-
 _TOO_DAMAGED = "the damage in this log is such that it cannot be purged so; only --everything works"
 _DAMAGED = frozenset({"checksum", "unchained", "repeated", "reset"})
 _DAMAGED_RECORD = b'{"_record":"damaged"}'
@@ -57,16 +55,15 @@ class Rewrite:
         reader: the log, scanned; what goes is decided by what it holds now.
         purge: what goes.
         counts: filled in as the pass goes.
-        put: takes the body of a record that stays.
-        put_raw: takes a line that is no record.
+        lines: take what stays.
         time: of the resets that are written, ISO 8601.
     """
 
     def __init__(
-        self, reader: ScannedLog, purge: Purge, counts: PurgeCounts, put: Put, put_raw: Put, *, time: str
+        self, reader: ScannedLog, purge: Purge, counts: PurgeCounts, lines: ChainedLines, *, time: str
     ) -> None:
         self._reader, self._purge, self._counts, self._time = reader, purge, counts, time
-        self._put, self._put_raw = put, put_raw
+        self._put, self._put_raw = lines.put, lines.put_raw
         index = reader.index
         self._total = len(index)
         self._plan, self._usage = index.plan, list(index.usage.values())

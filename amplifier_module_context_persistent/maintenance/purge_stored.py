@@ -10,95 +10,78 @@ gone.
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from ..errors import LogUnreadableError, PurgeError
-from ..log.location import Location, location_of, parse_location, split_location
-from ..log.open import not_there
+from ..log.index import Index
+from ..log.location import location_of, parse_location, split_location
 from ..log.postgres.new_log import NewStoredLog
 from ..log.postgres.reader import PostgresReader
-from ..log.postgres.rows import Head
-from ..log.record import MAX_RECORD_BYTES, encode_control
-from .purge_options import Purge, PurgeCounts
-from .purge_rewrite import ChainedLines, Rewrite, check_written
+from ..log.record import MAX_RECORD_BYTES
 
-_PURGED_MEANWHILE = "the log was purged or replaced meanwhile; nothing was changed; try again"
 _BESIDE = " (purge)"  # a name within the transaction only; nobody else sees it
 
 
-def plan_stored_purge(location: str, purge: Purge) -> PurgeCounts:
-    """Count what a purge would remove; writes nothing.
+def open_rows(location: str, timeout_s: float) -> PostgresReader:
+    """What reads a log that is to be purged."""
+    return PostgresReader(
+        parse_location(location), timeout_s=timeout_s, max_record_bytes=MAX_RECORD_BYTES, trusting=False
+    )
+
+
+class PurgeRows:
+    """New rows that take the place of a log's; use it in a `with` statement.
+
+    Args:
+        reader: the open log.
+        location: its location.
+        timeout_s: how long each step may wait for the server.
 
     Raises:
-        PurgeError: this log cannot be purged so.
-        LogUnreadableError: there is no log, or it cannot be read.
-    """
-    with _opened(parse_location(location)) as (reader, _):
-        counts = _begin(reader, purge)
-        if not purge.is_torn_only:
-            Rewrite(reader, purge, counts, lambda _body: None, lambda _line: None, time="").run()
-        return counts
-
-
-def purge_stored(location: str, purge: Purge, *, now: Callable[[], str], lock_timeout_s: float) -> PurgeCounts:
-    """Remove history for good; what was removed. Where nothing goes, nothing is written.
-
-    Raises:
-        PurgeError: this log cannot be purged so, or another purge came first; nothing was changed.
         AppendError: the server refused or went away; the log is what it was.
-        LogFailedError: the server did not say whether the log was purged.
-        LogUnreadableError: there is no log, or it cannot be read.
     """
-    parsed = parse_location(location)
-    beside = location_of(split_location(location)[0], parsed.name + _BESIDE)
-    with _opened(parsed, lock_timeout_s) as (reader, held):
-        index, counts, written = reader.index, _begin(reader, purge), now()
-        if purge.is_torn_only:
-            return counts
-        with NewStoredLog(beside, timeout_s=lock_timeout_s) as new:
-            lines = ChainedLines(new.write)
-            with _refusing_other_purges():
-                rewrite = Rewrite(reader, purge, counts, lines.put, lines.put_raw, time=written)
-                rewrite.run()
-            if counts.is_nothing:
-                return counts
-            end = reader.scanner.offset
-            reader.take_in(new.connection, lock=True)
-            if reader.index is not index:
-                raise PurgeError(_PURGED_MEANWHILE)
-            rewrite.take_appended(reader.whole_lines(end))
-            lines.put(encode_control("purge", time=written, mode=purge.mode, **counts.to_record()))
-            new.flush()
-            check_written(new.index, rewrite.expected())
-            new.take_place(held, parsed.name)
-        return counts
 
+    def __init__(self, reader: PostgresReader, location: str, timeout_s: float) -> None:
+        storage, self._name = split_location(location)
+        self._reader, self._held = reader, reader.head
+        self._new = NewStoredLog(location_of(storage, self._name + _BESIDE), timeout_s=timeout_s)
+        self.write = self._new.write
 
-@contextmanager
-def _refusing_other_purges() -> Iterator[None]:
-    """Another purge that comes first deletes the rows that this one reads."""
-    try:
+    def __enter__(self) -> PurgeRows:
+        self._new.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._new.__exit__(*error)
+
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Say it where another purge came first and deleted the rows that this one reads."""
+        try:
+            yield
+        except LogUnreadableError as error:
+            if error.errno == errno.ENOENT:
+                raise PurgeError("the log was purged or replaced meanwhile; nothing was changed; try again") from error
+            raise
+
+    def read_back(self) -> Index:
+        """Send what was written; what a reader finds in it."""
+        self._new.flush()
+        return self._new.index
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Let nobody append to the log until the transaction ends; what others appended is taken in."""
+        self._reader.take_in(self._new.connection, lock=True)
         yield
-    except LogUnreadableError as error:
-        if error.errno == errno.ENOENT:
-            raise PurgeError(_PURGED_MEANWHILE) from error
-        raise
 
+    def take_place(self) -> None:
+        """Put the rows in the place of the log's.
 
-@contextmanager
-def _opened(location: Location, timeout_s: float = 10.0) -> Iterator[tuple[PostgresReader, Head]]:
-    reader = PostgresReader(location, timeout_s=timeout_s, max_record_bytes=MAX_RECORD_BYTES, trusting=False)
-    try:
-        reader.follow()
-        if reader.head is None:
-            raise not_there(location.shown)
-        yield reader, reader.head
-    finally:
-        reader.close()
-
-
-def _begin(reader: PostgresReader, purge: Purge) -> PurgeCounts:
-    if reader.index.unknown_version:
-        raise PurgeError(f"the log has format version {reader.index.unknown_version}; use the version that wrote it")
-    return PurgeCounts(bytes_before=reader.scanner.offset)
+        Raises:
+            LogFailedError: the server did not say whether that was done.
+        """
+        assert self._held is not None  # noqa: S101 - the log is there
+        self._new.take_place(self._held, self._name)
