@@ -81,17 +81,8 @@ class Covered:
 
 
 def name_of(log: str | Path) -> str:
-    """Under which name a log stands in its catalogue: its path from there."""
-    return os.path.relpath(log, catalogue_of(log).parent)
-
-
-def can_be_named(log: str | Path) -> bool:
-    """Whether SQLite can hold a log's name: that of a directory need not be UTF-8."""
-    try:
-        name_of(log).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    """Under which name a log stands in its catalogue: its path from there, in UTF-8, which paths need not be in."""
+    return os.path.relpath(log, catalogue_of(log).parent).encode("utf-8", "backslashreplace").decode()
 
 
 def is_same_file(log: str | Path, stamp: Stamp) -> bool:

@@ -17,7 +17,7 @@ from ..log.base import ReadableLog
 from ..log.open import file_reader
 from ..log.reader import LogReader
 from ..tokens.counter import TokenCounter, open_counter
-from .covered import FIGURES, Covered, Stamp, can_be_named, cover, covered_of, is_same_file, name_of, session_id
+from .covered import FIGURES, Covered, Stamp, cover, covered_of, is_same_file, name_of, session_id
 from .database import (
     COMMAND_WAIT_S,
     FIGURE_TABLES,
@@ -91,7 +91,7 @@ def figures_of(
         CatalogueError: Python has no SQLite.
     """
     file = file_reader(reader)
-    if file is not None and (file.size < (0 if keeps_small else LEAST_LOG_BYTES) or not can_be_named(file.path)):
+    if file is not None and file.size < LEAST_LOG_BYTES and not keeps_small:
         file = None
     with ExitStack() as opened:
         found = None

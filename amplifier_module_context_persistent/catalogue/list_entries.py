@@ -12,7 +12,7 @@ import logging
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import accumulate, islice
 from pathlib import Path
@@ -32,7 +32,7 @@ from ..messages.message import Message, calls_of, result_id_of
 from ..messages.metadata import first_line, instant_of, is_human, metadata_of, timestamp_of
 from ..messages.normalize import tokens_of
 from ..tokens.counter import TokenCounter, open_counter
-from .covered import GLANCE, Covered, Stamp, can_be_named, cover, covered_by_path, name_of, session_id
+from .covered import GLANCE, Covered, Stamp, cover, covered_by_path, name_of, session_id
 from .database import Catalogue, CatalogueError, catalogue_of, is_switched_off
 
 logger = logging.getLogger(__name__)
@@ -89,21 +89,25 @@ def _glance(log: ReadableLog, counter: TokenCounter, first_line: str) -> Glance:
 
 
 class Glances:
-    """The glances that the catalogues of some logs keep, and those that are to be kept.
+    """The glances that catalogues and databases keep of some logs, and those that are to be kept.
 
-    Each catalogue is read at the first question, and written once, by `keep`.
+    Each place is asked at the first question, and written to once, by `keep`.
     """
 
     def __init__(self) -> None:
         self._known: dict[Path, dict[str, tuple[Covered, str]]] = {}
         self._new: dict[Path, list[tuple[str, Covered, str]]] = {}
+        self._stored: dict[str, dict[str, tuple[str, bytes]]] = {}
+        self._new_stored: dict[str, list[tuple[str, int, str, int]]] = {}
 
     def of(self, path: str, files: FileSystem | None = None) -> Glance | None:
-        """The glance that is kept of a log; None unless its file is as it was then.
+        """The glance that is kept of a log; None unless its file, or the log in its database, is as it was then.
 
         Raises:
             LogUnreadableError: the log cannot be read.
         """
+        if stored_name(path) is not None:
+            return self._of_stored(path)
         place = catalogue_of(path)
         if place not in self._known:
             self._known[place] = _kept_in(place)
@@ -112,18 +116,26 @@ class Glances:
         try:
             if covered is None or not log.open(create=False) or Stamp.of(log.status()) != covered.stamp:
                 return None
-            known, (offset, length, check) = read_told(told)
-            if not length or not 0 <= offset < offset + length <= known.size_bytes:
-                return known if not length else None
-            content = log.read(offset, length)
-            return replace(known, first_line=said_first(decode(content))) if crc32(content) == check else None
-        except (ValueError, KeyError, TypeError):
-            return None  # somebody else wrote it
+            return _glance_told(told, log.read)
         finally:
             log.close()
 
+    def _of_stored(self, location: str) -> Glance | None:
+        from ..log.postgres.names import kept_glances  # its driver is an extra
+
+        storage, name = split_location(location)
+        if storage not in self._stored:
+            self._stored[storage] = {} if is_switched_off() else kept_glances(storage)
+        told, line = self._stored[storage].get(name, ("", b""))
+        return _glance_told(told, lambda _offset, _length: line)
+
     def look_at(self, log: ReadableLog, counter: TokenCounter, location: str = "") -> Glance:
         """Look at a log that was opened, and have it kept; a small one and one that is damaged is looked at each time.
+
+        Args:
+            log: the log.
+            counter: counts tokens.
+            location: where it lies in a database, with the password; empty for a file.
 
         Raises:
             LogUnreadableError: its bytes changed.
@@ -138,18 +150,16 @@ class Glances:
             place = (log.index.offsets[ordinal], len(content), crc32(content))
         with contextlib.suppress(TypeError):  # a lone surrogate in a model's name
             told = orjson.dumps({"glance": asdict(replace(glance, first_line="")), "line": place}).decode()
-            self.note(log, glance, told, place[0] if line else -1, location)
+            if location:
+                storage, name = split_location(location)
+                row = (name, glance.size_bytes, told, place[0] if line else -1)
+                self._new_stored.setdefault(storage, []).append(row)
+            elif (file := file_reader(log)) is not None and file.file.fd is not None and file.size >= LEAST_LOG_BYTES:
+                stamp = Stamp.of(file.file.status())
+                if stamp.size_bytes == file.size:
+                    kept = (file.path, Covered(stamp, file.size, b""), told)
+                    self._new.setdefault(catalogue_of(file.path), []).append(kept)
         return glance
-
-    def note(self, log: ReadableLog, glance: Glance, told: str, first_offset: int, location: str) -> None:
-        """Have what is told of a log kept; a subclass keeps that of logs with a location."""
-        reader = file_reader(log)
-        if reader is None or reader.file.fd is None or reader.size < LEAST_LOG_BYTES:
-            return
-        stamp = Stamp.of(reader.file.status())
-        if stamp.size_bytes == reader.size and can_be_named(reader.path):
-            kept = (reader.path, Covered(stamp, reader.size, b""), told)
-            self._new.setdefault(catalogue_of(reader.path), []).append(kept)
 
     def keep(self) -> None:
         """Write what is new; where that cannot be done, the logs are looked at again the next time."""
@@ -159,16 +169,11 @@ class Glances:
                     session = session_id(connection, name_of(path))
                     connection.execute("UPDATE sessions SET glance = ? WHERE id = ?", (told, session))
                     cover(connection, session, GLANCE, covered)
-        self._new = {}
+        for storage, glances in self._new_stored.items() if not is_switched_off() else ():
+            from ..log.postgres.names import keep_glances
 
-
-class _GlanceInDatabase(Glances):
-    def note(self, log: ReadableLog, glance: Glance, told: str, first_offset: int, location: str) -> None:
-        """Keep it now."""
-        from ..log.postgres.names import keep_glances  # its driver is an extra
-
-        storage, name = split_location(location)
-        keep_glances(storage, [(name, glance.size_bytes, told, first_offset)])
+            keep_glances(storage, glances)
+        self._new, self._new_stored = {}, {}
 
 
 def keep_in_database(log: Log) -> None:
@@ -176,16 +181,29 @@ def keep_in_database(log: Log) -> None:
 
     No failure is told.
     """
-    location = log.describe().location
+    location, glances = log.describe().location, Glances()
     if stored_name(location) is None or is_switched_off():
         return
     try:
-        _GlanceInDatabase().look_at(log, open_counter("estimate"), location)
+        glances.look_at(log, open_counter("estimate"), location)
+        glances.keep()
     except LogError as error:
         logger.debug("%s: what list says of it is not kept: %s", location, error)
 
 
-def read_told(told: str) -> tuple[Glance, tuple[int, int, int]]:
+def _glance_told(told: str, read: Callable[[int, int], bytes]) -> Glance | None:
+    """What is told of a log, with the line that it names; None where that is another one, or somebody else wrote it."""
+    try:
+        known, (offset, length, check) = _read_told(told)
+        if not length:
+            return known
+        content = read(offset, length) if 0 <= offset < offset + length <= known.size_bytes else b""
+        return replace(known, first_line=_said_first(decode(content))) if crc32(content) == check else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _read_told(told: str) -> tuple[Glance, tuple[int, int, int]]:
     """What is told, and where its line stands, how long it is, and its checksum; all zero where there is none.
 
     Raises:
@@ -209,7 +227,7 @@ def _kept_in(place: Path) -> dict[str, tuple[Covered, str]]:
         return {}
 
 
-def said_first(message: Message) -> str:
+def _said_first(message: Message) -> str:
     """The first line of a message that a person wrote; empty if there is none."""
     return first_line(message) if is_human(message) else ""
 
@@ -278,7 +296,7 @@ def _first_line(log: ReadableLog) -> tuple[str, int]:
     """The first line that a person wrote, and the message's ordinal; empty and -1 if there is none."""
     for ordinal in islice(_users(log.index), _FIRST_USERS):
         for message in log.read([ordinal]):
-            if line := said_first(message):
+            if line := _said_first(message):
                 return line, ordinal
     return "", -1
 

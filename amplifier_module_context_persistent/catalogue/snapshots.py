@@ -21,7 +21,7 @@ import orjson
 
 from ..log.open_log import OpenLog
 from ..log.scanner import Scanner
-from .covered import SNAPSHOT, Covered, Stamp, can_be_named, cover, covered_of, is_same_file, name_of, session_id
+from .covered import SNAPSHOT, Covered, Stamp, cover, covered_of, is_same_file, name_of, session_id
 from .database import COMMAND_WAIT_S, Catalogue, CatalogueError, catalogue_of, is_usable, old_files
 from .snapshot_data import Snapshot, SnapshotError, restore
 
@@ -48,7 +48,7 @@ class CatalogueSnapshots:
 
     def load(self, log: OpenLog, max_record_bytes: int) -> Scanner | None:
         """Make the scanner that goes on where a log's snapshot ends; None if there is none that can be believed."""
-        if log.opened_status is None or log.opened_status.st_size < LEAST_LOG_BYTES or not can_be_named(log.path):
+        if log.opened_status is None or log.opened_status.st_size < LEAST_LOG_BYTES:
             return None
         now = Stamp.of(log.opened_status)
         try:
@@ -69,7 +69,7 @@ class CatalogueSnapshots:
 
     def take(self, log: OpenLog, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
         """Take a snapshot; what writes it, on any thread. None if there can be none now, or the file is no log."""
-        if scanner.offset < LEAST_LOG_BYTES or not len(scanner.index) or not can_be_named(log.path) or not is_usable():
+        if scanner.offset < LEAST_LOG_BYTES or not len(scanner.index) or not is_usable():
             return None
         with contextlib.suppress(OSError):
             stamp = Stamp.of(log.files.fstat(log.descriptor))

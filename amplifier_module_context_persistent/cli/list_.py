@@ -21,12 +21,13 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from ..catalogue.list_entries import Glances
 from ..errors import LogError, RecallError
 from ..log.open import file_reader
 from ..maintenance.open_files import held_for_writing
 from ..tokens.counter import open_counter
 from ..transcript.find_session import SessionFile, files_in, sessions_above, where_else
-from ..transcript.overview import Overview, SessionGlances, look_at
+from ..transcript.overview import Overview, look_at
 from ..transcript.transcript import Transcript
 from .parameters import Since
 from .progress import progress
@@ -120,7 +121,7 @@ class _Look:
     ) -> None:
         self._sessions, self._since, self._matches = sessions, since, matches
         self._held = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
-        self._counter, self._glances = open_counter("estimate"), SessionGlances()
+        self._counter, self._glances = open_counter("estimate"), Glances()
 
     def newest_first(self, project: str | None = None) -> Iterator[Overview]:
         """Give them, or those of one project, in order of their last messages.

@@ -16,6 +16,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from ..catalogue.list_entries import Glances
 from ..errors import RecallError
 from ..log.open import file_reader
 from ..log.reader import LogReader
@@ -25,7 +26,7 @@ from ..search.pattern import Pattern, regex_pattern, text_pattern
 from ..search.words import AllWords, words_pattern
 from ..tokens.counter import open_counter
 from ..transcript.find_session import SessionFile
-from ..transcript.overview import Overview, SessionGlances, look_at
+from ..transcript.overview import Overview, look_at
 from ..transcript.search import FoundLine, HiddenText, search
 from ..transcript.transcript import Placed
 from .exit_codes import DONE, FINDINGS, UNUSABLE
@@ -107,7 +108,7 @@ def search_command(
     files = [] if sessions or last else all_sessions(everywhere=everywhere)
     paths = [last_path()] if last else list(dict.fromkeys(path_of(name) for name in sessions))
     paths = paths or [str(session.path) for session in files]
-    known, glances = {str(session.path): session for session in files}, SessionGlances()
+    known, glances = {str(session.path): session for session in files}, Glances()
 
     def look(path: str) -> Overview:
         session = known.get(path) or session_file(path)

@@ -163,12 +163,11 @@ def _show_one(
                 printer = MessagePrinter(full=full, as_json=as_json)
                 is_all = not (as_json or errors or role or tool)
                 compactions = source_compactions(transcript) if is_all else {}
-                shown = False
+                shown, begins = False, {turn.start + 1: turn.number for turn in turns}
                 for placed in transcript.placed(start, stop, role=role, tool=tool):
                     if not errors or _went_wrong(placed):
                         is_hidden = transcript.is_hidden(placed.number - 1)
-                        turn = turns.number_at(placed.number - 1)
-                        printer.show(placed, turn=turn, note=HIDDEN if is_hidden else "")
+                        printer.show(placed, turn=begins.get(placed.number), note=HIDDEN if is_hidden else "")
                         shown = True
                     if (compaction := compactions.get(placed.number - 1)) is not None:
                         printer.show_compaction(compaction)

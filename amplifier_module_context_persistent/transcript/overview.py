@@ -7,19 +7,14 @@ what it holds in memory is the index.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
-from ..catalogue.database import is_switched_off
-from ..catalogue.list_entries import Glance, Glances, read_told, said_first
+from ..catalogue.list_entries import Glance, Glances
 from ..errors import LogError
-from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
-from ..log.location import split_location
-from ..log.record import decode
 from ..maintenance.open_files import Identity, identity_of
 from ..messages.metadata import instant_of
 from ..tokens.counter import TokenCounter
@@ -89,54 +84,12 @@ class Overview(Glance):
         }
 
 
-class SessionGlances(Glances):
-    """Also the glances that databases keep of their logs: one question to each, and one to keep what is new."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._stored: dict[str, dict[str, tuple[str, bytes]]] = {}
-        self._new_stored: dict[str, list[tuple[str, int, str, int]]] = {}
-
-    def of_stored(self, location: str) -> Glance | None:
-        """The glance that a database keeps of a log; None unless the log is as it was then."""
-        from ..log.postgres.names import kept_glances  # its driver is an extra
-
-        storage, name = split_location(location)
-        if storage not in self._stored:
-            self._stored[storage] = {} if is_switched_off() else kept_glances(storage)
-        told, line = self._stored[storage].get(name, ("", b""))
-        try:
-            known, (_, length, check) = read_told(told)
-            if not length:
-                return known
-            return replace(known, first_line=said_first(decode(line))) if crc32(line) == check else None
-        except (ValueError, KeyError, TypeError):
-            return None
-
-    def note(self, log: ReadableLog, glance: Glance, told: str, first_offset: int, location: str) -> None:
-        """Have what is told of a log kept."""
-        if location:
-            storage, name = split_location(location)
-            self._new_stored.setdefault(storage, []).append((name, glance.size_bytes, told, first_offset))
-        else:
-            super().note(log, glance, told, first_offset, location)
-
-    def keep(self) -> None:
-        """Write what is new, where that is allowed."""
-        super().keep()
-        for storage, glances in self._new_stored.items() if not is_switched_off() else ():
-            from ..log.postgres.names import keep_glances
-
-            keep_glances(storage, glances)
-        self._new_stored = {}
-
-
 def look_at(
     session: SessionFile,
     counter: TokenCounter,
     held: Collection[Identity] | None,
     *,
-    glances: SessionGlances | None = None,
+    glances: Glances | None = None,
     files: FileSystem | None = None,
 ) -> Overview:
     """Look at a session's log; where its catalogue says all, nothing else is read.
@@ -149,13 +102,12 @@ def look_at(
         files: the system calls, to be told how far reading is.
     """
     try:
-        kept, glance = glances or SessionGlances(), None
-        stored = session.path if isinstance(session.path, str) else ""
+        glance, location = None, session.path if isinstance(session.path, str) else ""
         if counter.name == "estimate" and glances is not None:
-            glance = kept.of_stored(stored) if stored else kept.of(str(session.path), files)
+            glance = glances.of(str(session.path), files)
         if glance is None:
             with Transcript(session.path, files=files) as transcript:
-                glance = kept.look_at(transcript.reader, counter, stored)
+                glance = (glances or Glances()).look_at(transcript.reader, counter, location)
         return Overview(**asdict(glance), session=session, is_open=_is_open(session.path, held))
     except (OSError, ValueError, LogError) as error:
         said = error.strerror if isinstance(error, OSError) else str(error)

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from ..catalogue.covered import WORDS, Covered, Stamp, can_be_named, covered_by_path, is_same_file, name_of
+from ..catalogue.covered import WORDS, Covered, Stamp, covered_by_path, is_same_file, name_of
 from ..catalogue.database import Catalogue, CatalogueError, catalogue_of
 from ..catalogue.snapshots import CatalogueSnapshots
 from ..catalogue.words import BLOCK_BYTES, Block, Searched, asked_of, find_blocks, forget_session, take_in
@@ -110,7 +110,7 @@ class ProjectSearch:
                     for name in self._gone:
                         forget_session(connection, name)
             for name, covered in self._stale.items():
-                if left_bytes > 0 and can_be_named(self._paths[name]):
+                if left_bytes > 0:
                     left_bytes -= self._add(name, covered, left_bytes)
         except CatalogueError:
             return

@@ -197,14 +197,11 @@ def _usage(found: Figures) -> UsageReports:
         "SELECT total(actual_tokens), total(reported_cached_tokens) FROM requests"
         " WHERE session = ? AND actual_tokens IS NOT NULL"
     )
-    errors = found.rows(
-        "SELECT error, count(*) FROM requests WHERE session = ? AND error IS NOT NULL GROUP BY error ORDER BY error"
-    )
-    count = sum(times for _, times in errors)
+    ((count,),) = found.rows("SELECT count(error) FROM requests WHERE session = ?")
     usage = UsageReports(count, int(actual), int(cached))
     if count:
-        usage.error_median = (_at(errors, (count - 1) // 2) + _at(errors, count // 2)) / 2
-        usage.error_95 = _at(errors, min(count - 1, int(0.95 * count)))
+        usage.error_median = (_error_at(found, (count - 1) // 2) + _error_at(found, count // 2)) / 2
+        usage.error_95 = _error_at(found, min(count - 1, int(0.95 * count)))
     learned = found.rows(
         "SELECT provider, model, ratio, overhead_tokens FROM requests WHERE rowid IN"
         " (SELECT max(rowid) FROM requests WHERE session = ? AND error IS NOT NULL GROUP BY provider, model)"
@@ -217,13 +214,11 @@ def _usage(found: Figures) -> UsageReports:
     return usage
 
 
-def _at(errors: list[tuple[float, int]], rank: int) -> float:
+def _error_at(found: Figures, rank: int) -> float:
     """The error of a report by its rank, from 0, the smallest first."""
-    for error, times in errors:
-        rank -= times
-        if rank < 0:
-            return error
-    raise IndexError(rank)
+    query = "SELECT error FROM requests WHERE session = ? AND error IS NOT NULL ORDER BY error LIMIT 1 OFFSET ?"
+    ((error,),) = found.rows(query, rank)
+    return float(error)
 
 
 @dataclass(slots=True)

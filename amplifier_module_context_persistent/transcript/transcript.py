@@ -6,12 +6,12 @@ Reads only, also while the session is running, and holds no message: each one is
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from ..catalogue.snapshots import CatalogueSnapshots
 from ..errors import LogUnreadableError
@@ -50,40 +50,6 @@ class Turn:
 
     def __len__(self) -> int:
         return self.stop - self.start
-
-
-class Turns(Sequence[Turn]):
-    """The turns of a history, made as they are asked for: a session of a million messages has some fifty thousand.
-
-    Args:
-        starts: where each begins.
-        stop: where the last one ends.
-    """
-
-    def __init__(self, starts: Sequence[int], stop: int) -> None:
-        self._edges = [*starts, stop]
-
-    def __len__(self) -> int:
-        return len(self._edges) - 1
-
-    @overload
-    def __getitem__(self, number: int) -> Turn: ...
-
-    @overload
-    def __getitem__(self, number: slice) -> list[Turn]: ...
-
-    def __getitem__(self, number: int | slice) -> Turn | list[Turn]:
-        """A turn, or some, by their positions, from 0."""
-        chosen = range(len(self))[number]
-        return list(map(self._turn, chosen)) if isinstance(chosen, range) else self._turn(chosen)
-
-    def number_at(self, start: int) -> int | None:
-        """The number of the turn that begins at a position; None if none does."""
-        at = bisect_left(self._edges, start, 0, len(self))
-        return at + 1 if at < len(self) and self._edges[at] == start else None
-
-    def _turn(self, at: int) -> Turn:
-        return Turn(at + 1, self._edges[at], self._edges[at + 1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +197,10 @@ class Transcript:
             names.update(placed.tools)
         return sorted(names)
 
-    def turns(self) -> Turns:
+    def turns(self) -> list[Turn]:
         """The turns of the live history; empty where it is."""
-        return Turns(turn_starts(self.reader.index, self.reader.read), len(self))
+        edges = [*turn_starts(self.reader.index, self.reader.read), len(self)]
+        return [Turn(number, *edge) for number, edge in enumerate(pairwise(edges), 1)]
 
     def is_hidden(self, position: int) -> bool:
         """Whether the turn of a message, named by its position in the live history, is hidden from views."""
