@@ -35,8 +35,6 @@ SUFFIX = ".catalogue"
 
 LEAST_SQLITE = (3, 34)
 """The first version whose FTS5 has the `trigram` tokenizer (https://sqlite.org/fts5.html)."""
-APPLICATION_ID = 0x63746361
-"""Stands in the header of every version of the file."""
 
 COMMAND_WAIT_S = 2.0
 """How long a command waits for another one's transaction; a session does not wait."""
@@ -53,7 +51,7 @@ FIGURE_TABLES = MappingProxyType(
         "turns": "turn INTEGER NOT NULL, first_position INTEGER NOT NULL, messages INTEGER NOT NULL,"
         " tokens INTEGER NOT NULL, first_us INTEGER, last_us INTEGER, timed_position INTEGER, said_position INTEGER",
         "shares": "role TEXT NOT NULL, messages INTEGER NOT NULL, tokens INTEGER NOT NULL",
-        "large": "position INTEGER NOT NULL, tokens INTEGER NOT NULL",
+        "large": "position INTEGER NOT NULL, message_id TEXT NOT NULL, role TEXT NOT NULL, tokens INTEGER NOT NULL",
         "calls": "turn INTEGER NOT NULL, position INTEGER, tool TEXT NOT NULL, called_us INTEGER,"
         " result_position INTEGER, answered_us INTEGER, failed INTEGER NOT NULL, result_tokens INTEGER NOT NULL",
         "requests": "turn INTEGER, provider TEXT NOT NULL, model TEXT NOT NULL, time_us INTEGER,"
@@ -188,7 +186,6 @@ class Catalogue:
         with self._connected() as connection:
             connection.execute("BEGIN IMMEDIATE")
             if not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 for statement in _SCHEMA:
                     connection.execute(statement)
             _check_schema(connection)
@@ -358,7 +355,7 @@ def _check_schema(connection: sqlite3.Connection) -> None:
         _OtherSchemaError: it has not.
         sqlite3.Error: it cannot be read, or SQLite has no FTS5.
     """
-    if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,) or _schema(connection) != _ours():
+    if _schema(connection) != _ours():
         raise _OtherSchemaError("another version of this package made it, or another program")
 
 

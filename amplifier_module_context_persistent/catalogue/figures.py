@@ -21,6 +21,7 @@ from .covered import FIGURES, Covered, Stamp, cover, covered_of, is_same_file, n
 from .database import (
     COMMAND_WAIT_S,
     FIGURE_TABLES,
+    NAME,
     SQLITE_ERRORS,
     UNUSABLE,
     Catalogue,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LEAST_LOG_BYTES = 64 << 10
-"""A smaller log is added up in a moment: nothing is kept of it."""
+"""A smaller log is added up in a moment: nothing is kept of it, but among the sessions of a project, which are many."""
 ROWS_AT_ONCE = 1_000
 """So many in one transaction."""
 
@@ -74,7 +75,6 @@ def figures_of(
     counter: TokenCounter,
     *,
     wait_s: float = COMMAND_WAIT_S,
-    keeps_small: bool = False,
     or_any: bool = False,
 ) -> Iterator[Figures]:
     """The figures of an open log as it is now.
@@ -83,7 +83,6 @@ def figures_of(
         reader: the log.
         counter: counts tokens; figures by another one are made anew.
         wait_s: how long to wait for others who use its catalogue.
-        keeps_small: whether it is written of a small log, too: worth it where there are many.
         or_any: whether figures by another tokenizer will do, if they are kept already.
 
     Raises:
@@ -91,7 +90,7 @@ def figures_of(
         CatalogueError: Python has no SQLite.
     """
     file = file_reader(reader)
-    if file is not None and file.size < LEAST_LOG_BYTES and not keeps_small:
+    if file is not None and file.size < LEAST_LOG_BYTES and catalogue_of(file.path).name != NAME:
         file = None
     with ExitStack() as opened:
         found = None

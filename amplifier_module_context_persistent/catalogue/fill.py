@@ -238,8 +238,8 @@ class MessagePass:
         self.calls: list[_Call] = []
         self.shares: dict[str, list[int]] = {}
         """Messages and their tokens, by role; and before them the first turn with one."""
-        self.large: list[tuple[int, int]] = []
-        """Tokens and negated positions."""
+        self.large: list[tuple[int, int, str, str]] = []
+        """Tokens, negated positions, ids and roles."""
         self._open: dict[str, list[tuple[_Call, bool]]] = {}
         """Calls without a result, and whether they ask something."""
         self._answered: dict[str, list[Request]] = {}
@@ -264,16 +264,16 @@ class MessagePass:
             if turn.first_us is None or turn.last_us is None:
                 turn.first_us, turn.last_us, turn.timed_position = us, us, position
             turn.last_us = max(turn.last_us, us)
-        share = self.shares.setdefault(_text(message.get("role")), [turn.number, 0, 0])
+        role, message_id = _text(message.get("role")), given_id(message) or ""
+        share = self.shares.setdefault(role, [turn.number, 0, 0])
         share[1] += 1
         share[2] += tokens
-        self.large = nlargest(LARGEST, [*self.large, (tokens, -position)])
+        self.large = nlargest(LARGEST, [*self.large, (tokens, -position, _text(message_id), role)])
         turn.has_person = turn.has_person or human
         turn.messages += 1
         turn.tokens += tokens
-        if message.get("role") == "assistant" and (message_id := given_id(message)):
-            for request in self._answered.get(message_id, ()):
-                request.turn = turn.number
+        for request in self._answered.get(message_id, ()) if message_id and role == "assistant" else ():
+            request.turn = turn.number
 
     def _take_calls(self, message: Message, position: int, tokens: int, us: int | None) -> None:
         """Add a message's calls; let a result answer the last call with its id that has none."""
@@ -318,7 +318,7 @@ class AddedUp:
         tables: dict[str, Iterable[Row]] = {
             "turns": [astuple(turn)[:-1] for turn in messages.turns if turn.messages],
             "shares": [share[1:] for share in shares],
-            "large": [(-negated, tokens) for tokens, negated in messages.large],
+            "large": [(-negated, *named, tokens) for tokens, negated, *named in messages.large],
             "calls": map(astuple, messages.calls),
             "requests": (request.row() for request in records.requests),
             "views": records.views,

@@ -15,8 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from ..search.pattern import Pattern
+from ..search.words import AllWords
 from .covered import WORDS, Covered, cover, covered_of, session_id
 from .database import FIGURE_TABLES
 
@@ -35,15 +37,6 @@ _MOST_ASKED = 64
 """Trigrams of an alternative: more rule out hardly more."""
 
 
-class Searched(Protocol):
-    """What a search looks for."""
-
-    @property
-    def literals(self) -> tuple[tuple[str, ...], ...]:
-        """Alternatives: every text that matches holds all texts of at least one of them, whatever their case."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Block:
     """The text of some neighbouring messages, and the offsets of the first and the last of them in their log."""
@@ -53,7 +46,7 @@ class Block:
     last_offset: int
 
 
-def asked_of(pattern: Searched) -> list[list[str]]:
+def asked_of(pattern: Pattern | AllWords) -> list[list[str]]:
     """The trigrams that a matching text has: all of at least one alternative; empty where that is not known."""
     alternatives = [sorted(set().union(*map(_trigrams, texts)))[:_MOST_ASKED] for texts in pattern.literals]
     return alternatives if all(alternatives) else []

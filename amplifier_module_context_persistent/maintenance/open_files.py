@@ -6,6 +6,7 @@ open files of this user's processes; where it does not, or elsewhere, nothing is
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Collection
 
@@ -36,34 +37,18 @@ def held_for_writing(names: Collection[str], proc: str = _PROC) -> frozenset[Ide
         Their identities; None where the system does not tell.
     """
     try:
-        own_files = os.listdir(f"{proc}/self/fd")
+        if not os.listdir(f"{proc}/self/fd"):
+            return None
     except OSError:
         return None
-    if not own_files:
-        return None
     held: set[Identity] = set()
-    for process in os.listdir(proc):
-        if not process.isdigit():
-            continue
+    for link in glob.iglob(f"{proc}/[0-9]*/fd/*"):  # nothing of other users' processes, nor of those that ended
         try:
-            descriptors = os.listdir(f"{proc}/{process}/fd")
-        except OSError:
-            continue  # another user's, or it has ended
-        for descriptor in descriptors:
-            identity = _identity(f"{proc}/{process}", descriptor, names)
-            if identity is not None:
-                held.add(identity)
+            if os.path.basename(os.readlink(link)) in names and _writes(link.replace("/fd/", "/fdinfo/")):
+                held.add(identity_of(link))
+        except (OSError, ValueError):
+            continue  # closed meanwhile
     return frozenset(held)
-
-
-def _identity(process: str, descriptor: str, names: Collection[str]) -> Identity | None:
-    try:
-        link = f"{process}/fd/{descriptor}"
-        if os.path.basename(os.readlink(link)) not in names or not _writes(f"{process}/fdinfo/{descriptor}"):
-            return None
-        return identity_of(link)
-    except (OSError, ValueError):
-        return None  # closed meanwhile
 
 
 def _writes(path: str) -> bool:

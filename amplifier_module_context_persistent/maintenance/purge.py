@@ -31,7 +31,7 @@ from ..log.torn_tail import saved_tails
 from .purge_file import PurgeFile, remove_tails
 from .purge_options import Purge, PurgeCounts
 from .purge_rewrite import ChainedLines, Rewrite, check_written
-from .raw_records import ScannedLog
+from .raw_records import StoredLog
 
 if TYPE_CHECKING:
     from .purge_stored import PurgeRows
@@ -48,7 +48,7 @@ def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> P
         _follow(reader)
         counts = _begin(reader, purge)
         if not purge.is_torn_only:
-            log = cast("ScannedLog", reader)  # as every log that is stored is
+            log = cast("StoredLog", reader)  # as every log that is stored is
             Rewrite(log, purge, counts, ChainedLines(lambda _: None), time="").run()
         return counts
 
@@ -93,7 +93,7 @@ def purge_log(
         return counts
 
 
-def _rewrite(log: ScannedLog, purge: Purge, counts: PurgeCounts, new: PurgeFile | PurgeRows, time: str) -> None:
+def _rewrite(log: StoredLog, purge: Purge, counts: PurgeCounts, new: PurgeFile | PurgeRows, time: str) -> None:
     """Write what stays of a log anew, and put it in the log's place; nothing where nothing goes."""
     index = log.index
     with new, new.refusing():

@@ -36,7 +36,7 @@ from ..log.reset_record import reset_bodies
 from ..log.scanner import Scanner
 from ..messages.metadata import bound_to, without_bound
 from .purge_options import Purge, PurgeCounts
-from .raw_records import ScannedLog, control_body, pieces_of, strings_of, was_live
+from .raw_records import StoredLog, control_body, pieces_of, strings_of, was_live
 from .redact import redact_control, redact_message, without_title
 
 _TOO_DAMAGED = "the damage in this log is such that it cannot be purged so; only --everything works"
@@ -59,9 +59,7 @@ class Rewrite:
         time: of the resets that are written, ISO 8601.
     """
 
-    def __init__(
-        self, reader: ScannedLog, purge: Purge, counts: PurgeCounts, lines: ChainedLines, *, time: str
-    ) -> None:
+    def __init__(self, reader: StoredLog, purge: Purge, counts: PurgeCounts, lines: ChainedLines, *, time: str) -> None:
         self._reader, self._purge, self._counts, self._time = reader, purge, counts, time
         self._put, self._put_raw = lines.put, lines.put_raw
         index = reader.index

@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..log.index import Index
-from ..log.read_back import NumberedLine
+from ..log.reader import LogReader
 from ..log.record import CRC_TAIL_BYTES, Message, decode, encode_object, has_crc
 from ..log.salvage import has_role, whole_records
 from ..log.scanner import Scanner
 
+if TYPE_CHECKING:
+    from ..log.postgres.reader import PostgresReader  # its driver is an extra
 
-class ScannedLog(Protocol):
-    """A log that was scanned, wherever it is kept."""
-
-    max_record_bytes: int
-
-    @property
-    def scanner(self) -> Scanner:
-        """Stands where the scan has ended."""
-        ...
-
-    @property
-    def index(self) -> Index:
-        """The index of all that is known."""
-        ...
-
-    def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Give records' lines as they were written, without LF, in the given order."""
-        ...
-
-    def whole_lines(self, start: int = 0) -> Iterator[NumberedLine]:
-        """Give the lines from an offset on, in their order."""
-        ...
+StoredLog: TypeAlias = "LogReader | PostgresReader"
+"""A log that was scanned, wherever it is kept."""
 
 
-def was_live(reader: ScannedLog) -> bytearray:
+def was_live(reader: StoredLog) -> bytearray:
     """For each message of a log whether it ever was live."""
     scanner = Scanner(reader.max_record_bytes)
     index, found = scanner.index, bytearray(len(reader.index))

@@ -94,13 +94,7 @@ class Report:
         """The report in plain JSON types."""
 
         def plain(found: Finding) -> dict[str, Any]:
-            return {
-                "kind": found.kind,
-                "line": found.line,
-                "offset": found.offset,
-                "detail": found.detail,
-                "advice": found.advice,
-            }
+            return {name: getattr(found, name) for name in ("kind", "line", "offset", "detail", "advice")}
 
         total = sum(self.messages.values())
         return {

@@ -5,24 +5,20 @@ Looked up for one message at a time, in the messages near it: a result mostly fo
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ..log.index import ASSISTANT, ROLE_CODES
+from ..log.base import ReadableLog
+from ..log.index import ROLE_CODES
 from ..messages.message import Message, calls_of, parsed, result_id_of
 from ..messages.metadata import instant_of, is_repair, timestamp_of
 from ..messages.outcome import ANSWERED, asking_calls, outcome_of
 from ..messages.text import parts_of
-from ..search.tool_names import Records
-
-NEAR = 256
-"""How many messages before a result are searched for its call, and after a call for its result."""
+from ..search.tool_names import NEAR, caller_of
 
 _RESULTS = (ROLE_CODES["tool"], ROLE_CODES["function"])
-_KEPT = 64  # assistant messages whose calls are remembered
 _SUBJECTS = ("file_path", "path", "filename", "file", "command", "cmd", "pattern", "query", "url", "name", "id")
 _SUBJECT_CHARS = 60
 
@@ -64,10 +60,8 @@ class CallLookup:
         log: the log.
     """
 
-    def __init__(self, log: Records) -> None:
+    def __init__(self, log: ReadableLog) -> None:
         self._log = log
-        self._made: OrderedDict[int, Mapping[str, MadeCall]] = OrderedDict()
-        """By ordinal, the calls of some assistant messages."""
 
     def ending(self, live: Sequence[int], position: int, message: Message) -> Ending | None:
         """Say how a call ended whose result a message is; None for a message that is no result.
@@ -80,7 +74,8 @@ class CallLookup:
         call_id = result_id_of(message)
         if call_id is None:
             return None
-        call = self._find(live, position, call_id)
+        caller = caller_of(self._log, live, position, call_id)
+        call = made_calls(caller[1], caller[0] + 1).get(call_id) if caller is not None else None
         outcome = outcome_of(message, asks=call is not None and call.asks)
         return Ending(call, outcome, duration_s(call.instant if call else None, instant_of_message(message)))
 
@@ -94,21 +89,6 @@ class CallLookup:
             if roles[live[at]] in _RESULTS:
                 calls.discard(next((result_id_of(result) or "" for result in self._log.read([live[at]])), ""))
         return frozenset(calls)
-
-    def _find(self, live: Sequence[int], position: int, call_id: str) -> MadeCall | None:
-        roles = self._log.index.roles
-        for at in range(position - 1, max(-1, position - 1 - NEAR), -1):
-            if roles[live[at]] == ASSISTANT and (call := self._calls_at(live[at], at).get(call_id)) is not None:
-                return call
-        return None
-
-    def _calls_at(self, ordinal: int, position: int) -> Mapping[str, MadeCall]:
-        if ordinal not in self._made:
-            (message,) = self._log.read([ordinal])
-            self._made[ordinal] = made_calls(message, position + 1)
-            while len(self._made) > _KEPT:
-                self._made.popitem(last=False)
-        return self._made[ordinal]
 
 
 def made_calls(message: Message, number: int) -> Mapping[str, MadeCall]:

@@ -145,10 +145,8 @@ def _may_exist(path: Path) -> bool:
     """Whether something has this name, or its directory may not be looked into."""
     try:
         path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
+    except OSError as error:
+        return not isinstance(error, FileNotFoundError | NotADirectoryError)
     return True
 
 

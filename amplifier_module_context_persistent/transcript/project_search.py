@@ -24,7 +24,7 @@ from pathlib import Path
 from ..catalogue.covered import WORDS, Covered, Stamp, covered_by_path, is_same_file, name_of
 from ..catalogue.database import Catalogue, CatalogueError, catalogue_of
 from ..catalogue.snapshots import CatalogueSnapshots
-from ..catalogue.words import BLOCK_BYTES, Block, Searched, asked_of, find_blocks, forget_session, take_in
+from ..catalogue.words import BLOCK_BYTES, Block, asked_of, find_blocks, forget_session, take_in
 from ..errors import LogError
 from ..log.location import stored_name
 from ..log.reader import LogReader
@@ -48,7 +48,7 @@ class ProjectSearch:
         pattern: what is looked for.
     """
 
-    def __init__(self, sessions: Iterable[SessionFile], pattern: Searched) -> None:
+    def __init__(self, sessions: Iterable[SessionFile], pattern: Pattern | AllWords) -> None:
         self._paths = {name_of(session.path): str(session.path) for session in sessions}
         self._catalogue = Catalogue(catalogue_of(next(iter(self._paths.values()))))
         self._covered: dict[str, Covered] = {}
@@ -200,7 +200,7 @@ class SessionsSearch:
         pattern: what is looked for.
     """
 
-    def __init__(self, sessions: Iterable[SessionFile], pattern: Searched) -> None:
+    def __init__(self, sessions: Iterable[SessionFile], pattern: Pattern | AllWords) -> None:
         by_project: dict[str, list[SessionFile]] = {}
         for session in sessions:
             by_project.setdefault(session.project, []).append(session)

@@ -22,7 +22,7 @@ from ..log.filesystem import unreadable
 from ..log.open import file_reader
 from ..log.record import name_of
 from ..log.torn_tail import saved_tails
-from ..maintenance.raw_records import ScannedLog, pieces_of, strings_of
+from ..maintenance.raw_records import StoredLog, pieces_of, strings_of
 from ..messages.message import Message, result_id_of
 from ..messages.metadata import is_ephemeral
 from ..messages.text import arguments_text, parts_of
@@ -157,7 +157,7 @@ def hidden_texts(transcript: Transcript) -> Iterator[HiddenText]:
     Raises:
         LogUnreadableError: the log's bytes changed while they were read, or a saved torn tail cannot be read.
     """
-    reader = cast("ScannedLog", transcript.reader)  # as every log that is stored is
+    reader = cast("StoredLog", transcript.reader)  # as every log that is stored is
     live = {reader.index.offsets[ordinal] for ordinal in reader.index.live}
     last = 0
     for line in reader.whole_lines():

@@ -14,9 +14,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..catalogue.figures import Figures, figures_of
-from ..catalogue.fill import LARGEST
 from ..log.base import ReadableLog
-from ..messages.metadata import first_line, metadata_of, timestamp_of
+from ..messages.metadata import first_line, timestamp_of
 from ..tokens.counter import TokenCounter
 from .transcript import Transcript
 
@@ -156,7 +155,7 @@ def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_t
         roles={role: Share(*numbers) for role, *numbers in roles},
         tools={tool: ToolShare(*numbers) for tool, *numbers in tools},
         turns=[Share(*numbers) for numbers in turns],
-        largest=_largest(reader, found),
+        largest=[Large(*large) for large in found.rows(_LARGEST)],
         slowest=[SlowCall(*call) for call in found.rows(_SLOWEST, SLOWEST)],
         plans=[json.loads(summary) for (summary,) in plans],
         usage=_usage(found),
@@ -171,25 +170,12 @@ def total_share(found: Figures) -> Share:
     return Share(*map(int, total))
 
 
+_LARGEST = "SELECT position + 1, message_id, role, tokens FROM large WHERE session = ? ORDER BY tokens DESC, position"
 SLOWEST = 5
 _SLOWEST = """
 SELECT position + 1, turn, tool, (answered_us - called_us) / 1e6 AS took FROM calls
 WHERE session = ? AND position IS NOT NULL AND took > 0 ORDER BY took DESC, position, rowid LIMIT ?
 """
-
-
-def _largest(reader: ReadableLog, found: Figures) -> list[Large]:
-    live = reader.index.live
-    places = found.rows(
-        "SELECT position, tokens FROM large WHERE session = ? AND position < ? ORDER BY tokens DESC, position LIMIT ?",
-        len(live),
-        LARGEST,
-    )
-    read = reader.read([live[position] for position, _ in places])
-    return [
-        Large(position + 1, str(metadata_of(message).get("message_id", "")), str(message.get("role")), tokens)
-        for (position, tokens), message in zip(places, read, strict=True)
-    ]
 
 
 def _usage(found: Figures) -> UsageReports:

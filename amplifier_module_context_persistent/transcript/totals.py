@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..catalogue.covered import FIGURES, covered_by_path, name_of
-from ..catalogue.database import NAME, Catalogue, CatalogueError, catalogue_of, in_memory
+from ..catalogue.database import Catalogue, CatalogueError, catalogue_of, in_memory
 from ..catalogue.figures import Figures, figures_of
 from ..catalogue.fill import insert
 from ..errors import LogError
@@ -241,11 +241,10 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
             left = _take_known(found, place, left, counter)
         with watch([str(one.path) for one in left.values()]) as files:
             for number, one in left.items():
-                is_shared = isinstance(one.path, Path) and catalogue_of(one.path).name == NAME
                 try:
                     with (
                         Transcript(one.path, files=files) as transcript,
-                        figures_of(transcript.reader, counter, wait_s=0, keeps_small=is_shared) as kept,
+                        figures_of(transcript.reader, counter, wait_s=0) as kept,
                     ):
                         _copy(kept, found, number, one)
                 except (LogError, OSError, ValueError) as error:

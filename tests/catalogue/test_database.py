@@ -12,7 +12,6 @@ import pytest
 
 from amplifier_module_context_persistent.catalogue import database
 from amplifier_module_context_persistent.catalogue.database import (
-    APPLICATION_ID,
     NAME,
     Catalogue,
     CatalogueError,
@@ -95,13 +94,12 @@ def test_a_file_that_others_may_have_written_is_neither_read_nor_replaced(catalo
 @pytest.mark.parametrize(
     "statements",
     [
-        ["PRAGMA application_id = 5"],
         ["CREATE TABLE more (a)"],
         ["CREATE VIEW sessions_2 AS SELECT 1"],
         ["CREATE TRIGGER later AFTER INSERT ON sessions BEGIN DELETE FROM sessions; END"],
         ["DROP INDEX blocks_of_sessions"],
     ],
-    ids=["another program's", "a table more", "a view", "a trigger", "an index less"],
+    ids=["a table more", "a view", "a trigger", "an index less"],
 )
 def test_another_schema_is_not_read_and_is_replaced_by_a_writer(catalogue: Catalogue, statements: list[str]) -> None:
     connection = sqlite3.connect(catalogue.path)
@@ -186,9 +184,3 @@ def test_without_a_fit_sqlite_there_is_no_catalogue(
             pass
     catalogue.remove()
     assert not catalogue.path.exists()
-
-
-def test_every_version_has_the_same_application_id(catalogue: Catalogue) -> None:
-    """By it `file` and later versions know what the file is."""
-    with catalogue.reading() as connection:
-        assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)

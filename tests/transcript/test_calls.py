@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.report.report import report
+from amplifier_module_context_persistent.search.tool_names import NEAR
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
-from amplifier_module_context_persistent.transcript.calls import NEAR, subject_of
+from amplifier_module_context_persistent.transcript.calls import subject_of
 from amplifier_module_context_persistent.transcript.stats import outline
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from tests.support.commands import run
