@@ -12,7 +12,6 @@ Rules:
 from __future__ import annotations
 
 import contextlib
-import errno
 import glob
 import os
 import stat
@@ -108,11 +107,6 @@ def switched_off() -> Iterator[None]:
         _IS_OFF.reset(token)
 
 
-def is_switched_off() -> bool:
-    """Whether nothing that was derived may be used, nor kept."""
-    return _IS_OFF.get()
-
-
 def is_usable() -> bool:
     """Whether catalogues may be used here, and Python can."""
     return not _IS_OFF.get() and sqlite3 is not None and sqlite3.sqlite_version_info >= LEAST_SQLITE
@@ -199,23 +193,20 @@ class Catalogue:
             CatalogueError: another process writes it for too long, or the system refuses.
         """
         try:
-            if sqlite3 is not None and os.path.lexists(self.path) and not distrust(os.lstat(self.path)):
-                self._remove_locked()
-            else:
-                _remove_files(self.path)
+            with contextlib.ExitStack() as locked:
+                if sqlite3 is not None and os.path.lexists(self.path) and not distrust(os.lstat(self.path)):
+                    connection = locked.enter_context(contextlib.closing(self._opened()))
+                    try:
+                        connection.execute("BEGIN EXCLUSIVE")
+                    except sqlite3.DatabaseError as error:
+                        if _is(error, _BUSY):
+                            raise CatalogueError(f"{self.path}: another process uses it") from error
+                _remove(f"{self.path}-journal")  # one that is broken cannot be locked, and nobody writes it
+                _remove(str(self.path))
         except OSError as error:
             raise CatalogueError(f"{self.path}: {error.strerror}") from error
         except SQLITE_ERRORS as error:
             raise CatalogueError(f"{self.path}: {error}") from error
-
-    def _remove_locked(self) -> None:
-        with contextlib.closing(self._opened()) as connection:
-            try:
-                connection.execute("BEGIN EXCLUSIVE")
-            except sqlite3.DatabaseError as error:
-                if _is(error, _BUSY):
-                    raise OSError(errno.EBUSY, "another process uses it", str(self.path)) from error
-            _remove_files(self.path)  # one that is broken cannot be locked, and nobody writes it
 
     def _make(self) -> None:
         """Make an empty file where there is none, or none that can be used.
@@ -316,11 +307,6 @@ _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 def _remove(path: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.remove(path)
-
-
-def _remove_files(path: Path) -> None:
-    _remove(f"{path}-journal")
-    _remove(str(path))
 
 
 def distrust(status: os.stat_result) -> str:

@@ -33,7 +33,7 @@ from ..messages.metadata import first_line, instant_of, is_human, metadata_of, t
 from ..messages.normalize import tokens_of
 from ..tokens.counter import TokenCounter, open_counter
 from .covered import GLANCE, Covered, Stamp, cover, covered_by_path, name_of, session_id
-from .database import Catalogue, CatalogueError, catalogue_of, is_switched_off
+from .database import Catalogue, CatalogueError, catalogue_of, is_usable
 
 logger = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ class Glances:
 
         storage, name = split_location(location)
         if storage not in self._stored:
-            self._stored[storage] = {} if is_switched_off() else kept_glances(storage)
+            self._stored[storage] = kept_glances(storage) if is_usable() else {}
         told, line = self._stored[storage].get(name, ("", b""))
         return _glance_told(told, lambda _offset, _length: line)
 
@@ -169,7 +169,7 @@ class Glances:
                     session = session_id(connection, name_of(path))
                     connection.execute("UPDATE sessions SET glance = ? WHERE id = ?", (told, session))
                     cover(connection, session, GLANCE, covered)
-        for storage, glances in self._new_stored.items() if not is_switched_off() else ():
+        for storage, glances in self._new_stored.items() if is_usable() else ():
             from ..log.postgres.names import keep_glances
 
             keep_glances(storage, glances)
@@ -182,7 +182,7 @@ def keep_in_database(log: Log) -> None:
     No failure is told.
     """
     location, glances = log.describe().location, Glances()
-    if stored_name(location) is None or is_switched_off():
+    if stored_name(location) is None or not is_usable():
         return
     try:
         glances.look_at(log, open_counter("estimate"), location)

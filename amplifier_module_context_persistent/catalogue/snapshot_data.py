@@ -155,25 +155,22 @@ def _check_columns(index: Index, end: int, max_record_bytes: int) -> None:
 def _controls(given: dict[str, Any], index: Index, end: int, read: Read) -> HeldControls:
     """Read the control records that the index holds from the log again."""
     places, met = HeldControls(), set[int]()
-
-    def read_all(kind: str) -> Iterator[tuple[Place, Message]]:
+    for kind in ("headers", "usage", "plan", "side_plan"):
         for numbers in given.get(kind, ()):
             place = Place(*map(int, numbers))
             if place.offset in met or not 0 <= place.offset < place.offset + place.length <= end:
                 raise ValueError("a control record beyond the end, or twice")
             met.add(place.offset)
-            yield place, _read_control(place, read)
-
-    for place, value in read_all("headers"):
-        places.headers.append(place)
-        index.headers.append(value)
-    for place, value in read_all("usage"):
-        name = name_of(value.get("provider")), name_of(value.get("model"))
-        places.usage[name], index.usage[name] = place, value
-    for place, value in read_all("plan"):
-        places.plan, index.plan = place, value
-    for place, value in read_all("side_plan"):
-        places.side_plan, index.side_plan = place, value
+            value = _read_control(place, read)
+            if kind == "headers":
+                places.headers.append(place)
+                index.headers.append(value)
+            elif kind == "usage":
+                name = name_of(value.get("provider")), name_of(value.get("model"))
+                places.usage[name], index.usage[name] = place, value
+            else:
+                setattr(places, kind, place)
+                setattr(index, kind, value)
     return places
 
 

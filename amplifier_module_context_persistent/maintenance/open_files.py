@@ -13,8 +13,6 @@ from collections.abc import Collection
 Identity = tuple[int, int]
 """Device and inode."""
 
-_PROC = "/proc"
-
 
 def identity_of(path: str | os.PathLike[str]) -> Identity:
     """The device and the inode of a file.
@@ -26,7 +24,7 @@ def identity_of(path: str | os.PathLike[str]) -> Identity:
     return status.st_dev, status.st_ino
 
 
-def held_for_writing(names: Collection[str], proc: str = _PROC) -> frozenset[Identity] | None:
+def held_for_writing(names: Collection[str], proc: str = "/proc") -> frozenset[Identity] | None:
     """Find the files with one of these names that processes of this user hold open for writing.
 
     Args:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ..errors import PurgeError
@@ -32,6 +33,7 @@ from .purge_file import PurgeFile, remove_tails
 from .purge_options import Purge, PurgeCounts
 from .purge_rewrite import ChainedLines, Rewrite, check_written
 from .raw_records import StoredLog
+from .redact import Replace
 
 if TYPE_CHECKING:
     from .purge_stored import PurgeRows
@@ -138,18 +140,14 @@ def _begin(reader: ReadableLog, purge: Purge) -> PurgeCounts:
         counts.saved_tails = len(tails)
         counts.torn_bytes = file.torn.torn_bytes if file.torn and not purge.is_torn_only else 0
     elif purge.redact is not None:
-        counts.tails_matching = sum(_matches(file.file.files, name, purge) for name in tails)
+        counts.tails_matching = sum(_matches(name, purge.redact) for name in tails)
     return counts
 
 
-def _matches(files: FileSystem, name: str, purge: Purge) -> bool:
+def _matches(name: str, replace: Replace) -> bool:
     """Whether a saved tail holds what is to be redacted."""
     try:
-        fd = files.open_readonly(name)
+        content = Path(name).read_bytes().decode("utf-8", "surrogateescape")
     except OSError:
         return False
-    try:
-        content = files.read(fd, files.fstat(fd).st_size, 0).decode("utf-8", "surrogateescape")
-    finally:
-        files.close(fd)
-    return purge.redact is not None and purge.redact(content) != content
+    return replace(content) != content

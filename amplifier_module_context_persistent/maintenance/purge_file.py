@@ -53,7 +53,7 @@ class PurgeFile:
         self._timeout_s = lock_timeout_s
         self._path = f"{reader.path}{PURGING_SUFFIX}-{token_hex(4)}"
         self._check = LogReader(self._path, files=self._files, max_record_bytes=reader.max_record_bytes)
-        self._fd: int | None = None
+        self._fd = -1
         self._waiting = bytearray()
         self._in_place = False
 
@@ -91,7 +91,7 @@ class PurgeFile:
     def read_back(self) -> Index:
         """Bring what was written to the disk, and read it as any reader would."""
         self._flush(0)
-        self._files.sync(self._descriptor)
+        self._files.sync(self._fd)
         self._check.follow()
         return self._check.index
 
@@ -132,14 +132,9 @@ class PurgeFile:
         if self._takes_tails:
             remove_tails(reader)
 
-    @property
-    def _descriptor(self) -> int:
-        assert self._fd is not None  # noqa: S101 - between __enter__ and __exit__ it is open
-        return self._fd
-
     def _flush(self, more_than_bytes: int) -> None:
         if len(self._waiting) > more_than_bytes:
-            written = self._files.write(self._descriptor, bytes(self._waiting))
+            written = self._files.write(self._fd, bytes(self._waiting))
             if written != len(self._waiting):
                 raise OSError(errno.ENOSPC, f"only {written} of {len(self._waiting)} bytes were taken")
             self._waiting.clear()
@@ -149,13 +144,13 @@ class PurgeFile:
         return AppendError(error.errno or errno.EIO, reason, self._reader.path)
 
     def _close(self) -> None:
-        fd, self._fd = self._fd, None
-        if fd is not None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
             with contextlib.suppress(OSError):
                 self._files.close(fd)
 
     def _discard(self) -> None:
-        created = self._fd is not None
+        created = self._fd >= 0
         self._close()
         if created and not self._in_place:
             with contextlib.suppress(OSError):

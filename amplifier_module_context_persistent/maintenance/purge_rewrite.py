@@ -10,7 +10,7 @@ The lines are chained anew (`ChainedLines`), and checked before they take the lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from zlib import crc32
 
@@ -61,11 +61,9 @@ class Rewrite:
 
     def __init__(self, reader: StoredLog, purge: Purge, counts: PurgeCounts, lines: ChainedLines, *, time: str) -> None:
         self._reader, self._purge, self._counts, self._time = reader, purge, counts, time
-        self._put, self._put_raw = lines.put, lines.put_raw
+        self._lines, self._put = lines, lines.put
         index = reader.index
         self._total = len(index)
-        self._plan, self._usage = index.plan, list(index.usage.values())
-        self._snapshot_live = list(index.live)
         self._cut_offset = 0
         self._gone = self._gone_ordinals(index)
         self._gone_ids: set[str] = set()
@@ -75,7 +73,6 @@ class Rewrite:
         self._live: list[int] = []
         """The ordinals that are live in the new file."""
         self._resets = 0
-        self._damage_put = False
         self._asked = ("", "")
         """Whom the new file names for the next answer."""
         self._answer_altered = False
@@ -85,7 +82,6 @@ class Rewrite:
         counts.messages_removed = len(self._gone)
         counts.messages_kept = self._total - len(self._gone)
         self._any_chained = any(not flags & UNCHAINED for flags in index.flags) or bool(index.headers)
-        self._check_damage(index)
 
     def expected(self) -> list[int]:
         """The hashes of the ids of the messages that stay live, in order."""
@@ -100,27 +96,29 @@ class Rewrite:
         """
         if self._purge.everything:
             self._keep_headers()
-            return
+        else:
+            self._keep_parts()
+        # from now on nothing goes but what is to be redacted
+        self._purge, self._cut_offset = replace(self._purge, before=None, cleared=False, everything=False), 0
+
+    def _keep_parts(self) -> None:
+        if any(found.kind == "oversized" for found in self._reader.index.damage):
+            raise PurgeError("a line is too long to be carried over; only --everything removes it")
         for line in self._reader.whole_lines():
             self._take(line)
         index = self._scanner.index
-        if list(index.live) != self._snapshot_live or len(index) != self._total:
+        if index.live != self._reader.index.live or len(index) != self._total:
             raise PurgeError(_TOO_DAMAGED)
         if self._purge.cleared:
             for ordinal, content in self._reader.lines(self._reader.index.live):
                 self._put_message(ordinal, content, decode(content), damaged=self._is_damaged(ordinal))
             for body in self._late:
                 self._put(body)
-        self._keep_damage(self._reader.index)
+        if not self._lines.has_raw and any(found.offset >= self._cut_offset for found in self._reader.index.damage):
+            self._lines.put_raw(_DAMAGED_RECORD)  # nothing that shows the damage was carried over; it is to be reported
         self._live = [ordinal for ordinal in index.live if ordinal not in self._gone]
         kept = (ordinal for ordinal in range(self._total) if ordinal not in self._gone)
         self._counts.altered_kept = sum(bool(index.flags[ordinal] & DAMAGED) for ordinal in kept)
-        self._keep_the_rest()
-
-    def _keep_damage(self, index: Index) -> None:
-        """Leave a mark that is reported, if the log was damaged and nothing that shows it was carried over."""
-        if not self._damage_put and any(found.offset >= self._cut_offset for found in index.damage):
-            self._put_raw(_DAMAGED_RECORD)
 
     def take_appended(self, lines: Iterator[NumberedLine]) -> None:
         """Give on what was appended since; all of it stays, redacted likewise."""
@@ -138,11 +136,6 @@ class Rewrite:
             self._put(encode_object(without_title(header)))
         scanner.go_on(self._reader.scanner)
         self._scanner, self._total, self._gone, self._was_live = scanner, 0, set(), bytearray()
-        self._keep_the_rest()
-
-    def _keep_the_rest(self) -> None:
-        """From now on nothing goes but what is to be redacted."""
-        self._purge, self._cut_offset = replace(self._purge, before=None, cleared=False, everything=False), 0
 
     def _gone_ordinals(self, index: Index) -> set[int]:
         purge = self._purge
@@ -158,12 +151,6 @@ class Rewrite:
         self._cut_offset = index.offsets[first]
         position = index.live.index(first)
         return set(index.live[:position]) | {ordinal for ordinal in range(first) if not index.is_live(ordinal)}
-
-    def _check_damage(self, index: Index) -> None:
-        if self._purge.everything:
-            return
-        if any(found.kind == "oversized" for found in index.damage):
-            raise PurgeError("a line is too long to be carried over; only --everything removes it")
 
     # -- one line ----------------------------------------------------------------------------------------------------
 
@@ -197,7 +184,7 @@ class Rewrite:
             self._counts.unreadable_removed += changed != line
             line = changed
         self._counts.unreadable_kept += 1
-        self._put_damaged(line)
+        self._lines.put_raw(line)
 
     def _take_message(self, ordinal: int, line: bytes, value: Message, offset: int, *, damaged: bool) -> None:
         self._ids.append(message_id_of(value, line, offset))
@@ -222,9 +209,9 @@ class Rewrite:
         if not damaged:
             self._put(body)
         elif has_crc(line):
-            self._put_damaged(body + line[-CRC_TAIL_BYTES:])
+            self._lines.put_raw(body + line[-CRC_TAIL_BYTES:])
         else:
-            self._put_damaged(body + b"}")
+            self._lines.put_raw(body + b"}")
 
     def _put_asked(self, ordinal: int) -> None:
         """Say who gave an answer where its receipt went: what is bound to a model is shown to that one alone."""
@@ -232,10 +219,6 @@ class Rewrite:
         if provider and (provider, model) != self._asked:
             self._put(encode_control("asked", provider=provider, model=model))
         self._asked = ("", "")
-
-    def _put_damaged(self, line: bytes) -> None:
-        self._damage_put = True
-        self._put_raw(line)
 
     def _stays_live(self, ordinal: int) -> bool:
         return ordinal >= self._total or bool(self._was_live[ordinal])
@@ -269,7 +252,7 @@ class Rewrite:
         if kind.frames:  # written anew where it takes effect
             self._counts.controls_removed += self._purge.cleared
             if damaged:
-                self._put_damaged(_DAMAGED_RECORD)
+                self._lines.put_raw(_DAMAGED_RECORD)
         elif not kind.permanent and (
             (offset < self._cut_offset and not kind.outlives_messages) or self._is_void(name, value)
         ):
@@ -286,7 +269,7 @@ class Rewrite:
                 self._asked = str(value.get("provider", "")), str(value.get("model", ""))
             body = control_body(line, value) if changed == value else encode_object(changed)
             if damaged:
-                self._put_damaged(body + b"}")
+                self._lines.put_raw(body + b"}")
             else:
                 self._put(body)
 
@@ -299,7 +282,8 @@ class Rewrite:
             return True  # nobody can say what of the messages is in it
         if self._purge.cleared and name == "asked":
             return True  # written anew before its answer
-        if self._purge.cleared and kind.last_in_force and value != self._plan and value not in self._usage:
+        index = self._reader.index
+        if self._purge.cleared and kind.last_in_force and value not in (index.plan, *index.usage.values()):
             return True
         return bool(self._gone_ids) and any(text in self._gone_ids for text in strings_of(value))
 
@@ -315,13 +299,17 @@ class Rewrite:
             raise PurgeError(_TOO_DAMAGED)
         self._resets += 1
         reset_id = f"purge-{self._time}-{self._resets}"
-        bodies = reset_bodies(self._live, live, self._ids_of, reset_id=reset_id, reason="purge", time=self._time)
-        for body in bodies:
+        ids = self._ids
+        for body in reset_bodies(
+            self._live,
+            live,
+            lambda ordinals: [ids[ordinal] for ordinal in ordinals],
+            reset_id=reset_id,
+            reason="purge",
+            time=self._time,
+        ):
             self._put(body)
         self._live, self._plan_put = live, False
-
-    def _ids_of(self, ordinals: Sequence[int]) -> list[str]:
-        return [self._ids[ordinal] for ordinal in ordinals]
 
 
 _TOLERATED = ("unreadable", "glued", "unchained", "checksum", "repeated")
@@ -332,6 +320,8 @@ class ChainedLines:
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self._write, self._seed = write, 0
+        self.has_raw = False
+        """Whether bytes were carried over that are no record."""
 
     def put(self, body: bytes) -> None:
         """Write a record."""
@@ -340,7 +330,7 @@ class ChainedLines:
 
     def put_raw(self, line: bytes) -> None:
         """Carry over bytes that are no record; the chain goes through them as a reader's does."""
-        stored = stored_crc(line)
+        self.has_raw, stored = True, stored_crc(line)
         self._seed = crc32(line, self._seed) if stored is None else stored
         self._write(line + b"\n")
 

@@ -264,7 +264,7 @@ def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> li
     """
     found_request = transcript.request(number)
     noted, live = found_request.noted, found_request.noted.live
-    marker, positions = marker_of(transcript, noted, found_request.book.index)
+    marker, positions = marker_of(transcript, noted, transcript.book.index)
     positions.learn(view)
     marks = marker.mark(view, positions.count_to(noted.receipt.upto))
     calls = CallLookup(transcript.reader)

@@ -75,7 +75,7 @@ class CallLookup:
         if call_id is None:
             return None
         caller = caller_of(self._log, live, position, call_id)
-        call = made_calls(caller[1], caller[0] + 1).get(call_id) if caller is not None else None
+        call = _made_call(caller[1], caller[0] + 1, call_id) if caller is not None else None
         outcome = outcome_of(message, asks=call is not None and call.asks)
         return Ending(call, outcome, duration_s(call.instant if call else None, instant_of_message(message)))
 
@@ -91,16 +91,11 @@ class CallLookup:
         return frozenset(calls)
 
 
-def made_calls(message: Message, number: int) -> Mapping[str, MadeCall]:
-    """The calls of a message by their ids; `number` is the message's, from 1."""
-    if not calls_of(message):
-        return {}
-    instant, asking = instant_of_message(message), asking_calls(message)
-    calls = (part for part in parts_of(message) if part.kind == "call")
-    return {
-        part.call_id: MadeCall(number, part.name, subject_of(part.text), instant, part.call_id in asking)
-        for part in calls
-    }
+def _made_call(message: Message, number: int, call_id: str) -> MadeCall | None:
+    """A call of a message by its id; `number` is the message's, from 1."""
+    asks, instant = call_id in asking_calls(message), instant_of_message(message)
+    calls = (part for part in parts_of(message) if part.kind == "call" and part.call_id == call_id)
+    return next((MadeCall(number, part.name, subject_of(part.text), instant, asks) for part in calls), None)
 
 
 def subject_of(arguments: str) -> str:

@@ -16,12 +16,11 @@ from .view_rebuild import Noted, ReceiptLog
 
 @dataclass(frozen=True, slots=True)
 class FoundRequest:
-    """A request, the number of requests in its log, and what its view is made of."""
+    """A request, the number of requests in its log, and the receipt by which its view is made."""
 
     number: int
     count: int
     noted: Noted
-    book: ReceiptLog
 
 
 def imported_plans(index: Index, book: ReceiptLog) -> Iterator[tuple[int, int, Message]]:
@@ -50,10 +49,20 @@ def find_request(reader: ReadableLog, book: ReceiptLog, number: int) -> FoundReq
     count = len(book.requests)
     if not count:
         return _source_request(reader, book, number)
+    wanted = _from_first(number, count, f"the log has {count:,} receipts")
+    return FoundRequest(wanted, count, book.requests[wanted - 1])
+
+
+def _from_first(number: int, count: int, there_are: str) -> int:
+    """A number from 1 on, or from -1 for the last one, as one from 1 on.
+
+    Raises:
+        IndexError: there is no such request.
+    """
     wanted = number if number > 0 else count + 1 + number
     if number == 0 or not 1 <= wanted <= count:
-        raise IndexError(f"there is no request {number:,}: the log has {count:,} receipts")
-    return FoundRequest(wanted, count, book.requests[wanted - 1], book)
+        raise IndexError(f"there is no request {number:,}: {there_are}")
+    return wanted
 
 
 def _source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> FoundRequest:
@@ -78,9 +87,7 @@ def _source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> Found
             "`replay --views` shows what the default policy would have shown"
         )
     answers = [place for place, ordinal in enumerate(index.live) if index.roles[ordinal] == ASSISTANT]
-    wanted = number if number > 0 else len(answers) + 1 + number
-    if number == 0 or not 1 <= wanted <= len(answers):
-        raise IndexError(f"there is no request {number:,}: the source made one before each answer, {len(answers):,}")
+    wanted = _from_first(number, len(answers), f"the source made one before each answer, {len(answers):,}")
     place = answers[wanted - 1]
     plans = [name_of(record.get("id")) for position, _, record in imported_plans(index, book) if position < place]
     answer, *before = reader.read([index.live[at] for at in (place, place - 1) if at >= 0])
@@ -97,4 +104,4 @@ def _source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> Found
         extras=0,
         hash="",
     )
-    return FoundRequest(wanted, len(answers), Noted(receipt, index.live, len(index), 0), book)
+    return FoundRequest(wanted, len(answers), Noted(receipt, index.live, len(index), 0))

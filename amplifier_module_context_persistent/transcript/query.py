@@ -170,20 +170,13 @@ def _bound(connection: sqlite3.Connection) -> None:
             return sqlite3.SQLITE_DENY if (name or "").lower() in _FORBIDDEN else sqlite3.SQLITE_OK
         return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
 
-    for limit, most in _limits().items():
-        connection.setlimit(limit, most)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 4 << 20)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1 << 17)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1_000)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.text_factory = lambda given: given.decode("utf-8", "replace")
     connection.execute(f"PRAGMA hard_heap_limit = {_MOST_MEMORY_BYTES}")
     connection.set_authorizer(authorize)
-
-
-def _limits() -> dict[int, int]:
-    return {
-        sqlite3.SQLITE_LIMIT_LENGTH: 4 << 20,
-        sqlite3.SQLITE_LIMIT_SQL_LENGTH: 1 << 17,
-        sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1_000,
-        sqlite3.SQLITE_LIMIT_ATTACHED: 0,
-    }
 
 
 def _unique(names: Sequence[str]) -> list[str]:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..log.index import Index
 from ..log.record import name_of
 from .transcript import Transcript
-
-if TYPE_CHECKING:  # plans load half of the package, and most logs were not imported
-    from ..view.plan import Plan
 
 _OWN_FIELDS = {"_record", "version", "log_id", "session_id", "tokenizer", "created"}
 """What a session writes into a header; whoever imports or forks adds where it came from."""
@@ -44,23 +41,20 @@ def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
     index = transcript.reader.index
     if not index.control_counts.get("plan") or _is_own(index):
         return {}
-    from ..view.plan import Plan
+    from ..view.plan import Plan  # it loads half of the package, and most logs were not imported
     from .find_request import imported_plans
 
     found: dict[int, SourceCompaction] = {}
     for position, kept, record in imported_plans(index, transcript.book):
-        found[position] = _compaction(record, Plan.from_record(record, ()), position, kept)
+        plan = Plan.from_record(record, ())
+        tokens, summary = (plan.tokens_before, plan.tokens_after), plan.summary or name_of(record.get("notice"))
+        found[position] = SourceCompaction(position, plan.dropped, kept, *tokens, summary)
     return found
 
 
 def _is_own(index: Index) -> bool:
     """Whether a log's headers are those of sessions alone: then no plan in it was imported, and none is looked for."""
     return bool(index.headers) and all(header.keys() <= _OWN_FIELDS for header in index.headers)
-
-
-def _compaction(record: Mapping[str, Any], plan: Plan, position: int, kept: int) -> SourceCompaction:
-    summary = plan.summary or name_of(record.get("notice"))
-    return SourceCompaction(position, plan.dropped, kept, plan.tokens_before, plan.tokens_after, summary)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,10 +84,14 @@ def totals(found: GatheredFigures, prices: PriceList, by: str, since_s: float | 
         by: one of `BY`, or `"path"` for each log, or `""` for the sum of all.
         since_s: only what happened since then, in seconds since 1970; what tells no time is left out.
     """
-    query = _Query(found, by, since_s)
     told: dict[str, Total] = {}
+
+    def rows(table: str, columns: str, also: str = "") -> list[tuple[Any, ...]]:
+        query = f"SELECT key, {columns} FROM ({_source(table, by)}) GROUP BY key{also}"
+        return found.connection.execute(query, _since(since_s)).fetchall()
+
     if by not in ("model", "tool"):
-        for key, turns in query.rows("turns", "count(*)"):
+        for key, turns in rows("turns", "count(*)"):
             told.setdefault(key, Total()).turns = turns
     if by != "model":
         took = "max(0, answered_us - called_us) / 1e6"
@@ -95,17 +99,20 @@ def totals(found: GatheredFigures, prices: PriceList, by: str, since_s: float | 
             "count(position), total(failed), total(result_position IS NULL), total(result_tokens),"
             f" total({took}), ifnull(max({took}), 0.0)"
         )
-        for key, calls, failed, left_open, tokens, took_s, slowest_s in query.rows("calls", columns):
+        for key, calls, failed, left_open, tokens, took_s, slowest_s in rows("calls", columns):
             one = told.setdefault(key, Total())
             one.calls, one.failed_calls, one.open_calls = calls, int(failed), int(left_open)
             one.result_tokens, one.calls_s, one.slowest_s = int(tokens), took_s, slowest_s
     if by != "tool":
         columns, group = sums_by_model(prices)
-        for key, *sums in query.rows("requests", columns, f", {group}"):
+        for key, *sums in rows("requests", columns, f", {group}"):
             told.setdefault(key, Total()).bill.add(bill_of(prices, *sums))
-    for key, sessions, sub_agents in query.sessions(by):
+    tables = [by.replace("model", "requests").replace("tool", "calls")] if by in ("model", "tool") else list(_TIMES)
+    parts = " UNION ".join(f"SELECT key, log, is_below FROM ({_source(table, by)})" for table in tables)
+    query = f"SELECT key, count(*), total(is_below) FROM ({parts}) GROUP BY key"
+    for key, sessions, sub_agents in found.connection.execute(query, _since(since_s) * len(tables)):
         if key in told:
-            told[key].sessions, told[key].sub_agents = sessions, sub_agents
+            told[key].sessions, told[key].sub_agents = sessions, int(sub_agents)
     if by in ("day", ""):
         return dict(sorted(told.items()))
     return dict(sorted(told.items(), key=lambda item: (-item[1].bill.cost, -item[1].calls_s, -item[1].calls, item[0])))
@@ -144,33 +151,14 @@ def _since(since_s: float | None) -> tuple[int | None, int | None]:
     return since_us, since_us
 
 
-class _Query:
-    """Asks the tables by a key."""
-
-    def __init__(self, found: GatheredFigures, by: str, since_s: float | None) -> None:
-        self._connection, self._by, self._since = found.connection, by, _since(since_s)
-
-    def _source(self, table: str) -> str:
-        """What is counted of a table, with its key."""
-        key = _DAY.format(_TIMES[table]) if self._by == "day" else _KEYS[self._by]
-        counts = " AND uncached_tokens IS NOT NULL" if table == "requests" else ""
-        return (
-            f"SELECT ifnull({key}, '') AS key, logs.session AS log, name != root AS is_below, * FROM {table}"
-            f" JOIN logs USING (session) WHERE (? IS NULL OR {_TIMES[table]} >= ?){counts}"
-        )
-
-    def rows(self, table: str, columns: str, also: str = "") -> list[tuple[Any, ...]]:
-        """Add columns up by the key."""
-        query = f"SELECT key, {columns} FROM ({self._source(table)}) GROUP BY key{also}"
-        return self._connection.execute(query, self._since).fetchall()
-
-    def sessions(self, by: str) -> list[tuple[str, int, int]]:
-        """How many sessions each key has, and how many of these are of sub-agents."""
-        tables = [by.replace("model", "requests").replace("tool", "calls")] if by in ("model", "tool") else list(_TIMES)
-        parts = " UNION ".join(f"SELECT key, log, is_below FROM ({self._source(table)})" for table in tables)
-        query = f"SELECT key, count(*), total(is_below) FROM ({parts}) GROUP BY key"
-        rows = self._connection.execute(query, self._since * len(tables))
-        return [(key, sessions, int(below)) for key, sessions, below in rows]
+def _source(table: str, by: str) -> str:
+    """What is counted of a table, with its key."""
+    key = _DAY.format(_TIMES[table]) if by == "day" else _KEYS[by]
+    counts = " AND uncached_tokens IS NOT NULL" if table == "requests" else ""
+    return (
+        f"SELECT ifnull({key}, '') AS key, logs.session AS log, name != root AS is_below, * FROM {table}"
+        f" JOIN logs USING (session) WHERE (? IS NULL OR {_TIMES[table]} >= ?){counts}"
+    )
 
 
 if TYPE_CHECKING:
@@ -181,6 +169,8 @@ _LOGS = """CREATE TABLE logs (
     session INTEGER PRIMARY KEY, name TEXT NOT NULL, project TEXT NOT NULL, path TEXT NOT NULL,
     is_fork INTEGER NOT NULL, root TEXT)"""
 """`root` is the id of the session whose sub-agent it is, or of one whose sub-agent's; its own where it is none."""
+_GATHERED = """SELECT count(*), count(nullif(name, root)), (SELECT max(us) FROM
+    (SELECT max(last_us) AS us FROM turns UNION ALL SELECT max(time_us) FROM requests)) FROM logs"""
 
 Watch = Callable[[Sequence[str]], AbstractContextManager[FileSystem]]
 """Gives the system calls with which logs are read, and shows meanwhile how far that is."""
@@ -194,30 +184,16 @@ class GatheredFigures:
     unreadable: dict[str, str] = field(default_factory=dict)
     """By the paths of logs that cannot be read, why not."""
 
-    @property
-    def sessions(self) -> int:
-        """How many sessions there are."""
-        ((count,),) = self.connection.execute("SELECT count(*) FROM main.logs")
-        return int(count)
+    sessions: int = 0
+    """How many there are."""
+    sub_agents: int = 0
+    """How many of them are of sub-agents."""
+    up_to_us: int | None = None
+    """When the last message was written, or the last request answered, in microseconds since 1970."""
 
     def tools(self) -> list[str]:
         """The tools that were called, by name."""
         return [tool for (tool,) in self.connection.execute("SELECT DISTINCT tool FROM calls ORDER BY tool")]
-
-    @property
-    def sub_agents(self) -> int:
-        """How many of them are of sub-agents."""
-        ((count,),) = self.connection.execute("SELECT count(*) FROM main.logs WHERE root != name")
-        return int(count)
-
-    @property
-    def up_to_us(self) -> int | None:
-        """When the last message was written, or the last request answered, in microseconds since 1970."""
-        ((last,),) = self.connection.execute(
-            "SELECT max(us) FROM"
-            " (SELECT max(last_us) AS us FROM main.turns UNION ALL SELECT max(time_us) FROM main.requests)"
-        )
-        return last if isinstance(last, int) else None
 
 
 @contextmanager
@@ -252,6 +228,7 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
                     said = error.strerror if isinstance(error, OSError) else str(error)
                     found.unreadable[str(one.path)] = str(said or error)
         _note_roots(connection)
+        ((found.sessions, found.sub_agents, found.up_to_us),) = connection.execute(_GATHERED)
         connection.execute("COMMIT")
         yield found
 

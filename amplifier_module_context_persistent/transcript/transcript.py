@@ -244,8 +244,7 @@ class Transcript:
         """
         from .view_rebuild import Rebuilder
 
-        found = self.request(request)
-        return Rebuilder(self.reader, found.book).view(found.noted)
+        return Rebuilder(self.reader, self.book).view(self.request(request).noted)
 
 
 def session_id_in(transcript: Transcript) -> str | None:
