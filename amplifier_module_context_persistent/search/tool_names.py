@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
-from ..log.base import ReadableLog
-from ..log.index import ASSISTANT
+from ..log.index import ASSISTANT, Index
 from ..messages.message import Message, calls_of, result_id_of
 
 NEAR = 256
 """How many messages before a result are searched for its call, and after a call for its result."""
 
 
-def tools_of(records: ReadableLog, live: Sequence[int], position: int, message: Message) -> tuple[str, ...]:
+class Records(Protocol):
+    """What a log or a reader of one offers."""
+
+    @property
+    def index(self) -> Index:
+        """The index."""
+        ...
+
+    def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
+        """Parse records."""
+        ...
+
+
+def tools_of(records: Records, live: Sequence[int], position: int, message: Message) -> tuple[str, ...]:
     """The names of the tools that a message calls, or of the one whose result it is; empty where it is neither.
 
     Args:
@@ -30,7 +43,7 @@ def tools_of(records: ReadableLog, live: Sequence[int], position: int, message: 
     return (name,) if name else ()
 
 
-def caller_of(records: ReadableLog, live: Sequence[int], position: int, call_id: str) -> tuple[int, Message] | None:
+def caller_of(records: Records, live: Sequence[int], position: int, call_id: str) -> tuple[int, Message] | None:
     """The message that makes the call which a result answers, and where it stands; None if none near it does."""
     roles = records.index.roles
     for at in range(position - 1, max(-1, position - 1 - NEAR), -1):
