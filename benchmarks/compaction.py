@@ -46,7 +46,7 @@ from amplifier_module_context_persistent.replay.measures import CACHED_PRICE, UN
 from amplifier_module_context_persistent.replay.player import Player
 from amplifier_module_context_persistent.replay.policies import POLICIES, CachedCounter, Message
 from amplifier_module_context_persistent.tokens.counter import TokenCounter, count_message, open_counter
-from benchmarks.reader_measures import Owed, ViewReader, ViewReading
+from benchmarks.reader_measures import Owed, ViewReader
 from benchmarks.sessions import GENERATED, sessions
 from tests.support.checker import check_view
 
@@ -110,8 +110,8 @@ async def play(player: Player, name: str, budget_tokens: int, options: Mapping[s
     session, config = player.session, Config.load(options)
     measures = Checked(session.name, budget_tokens, name, session.tokens)
     measures.band = config.compact_threshold - config.target_usage
-    reading = ViewReading(ViewReader(session.messages))
-    player.on_view = lambda *seen: measures.owed.take(reading.look(*seen))
+    reader = ViewReader(session.messages)
+    player.on_view = lambda before, view, parts, _: measures.owed.take(reader.look(before, view, parts))
     place, view = 0, None
     async for played in player.requests(POLICIES[name], budget_tokens, options, measures):
         place, view = played.place, played.view

@@ -23,7 +23,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any
 
 from amplifier_module_context_persistent.messages.message import Message, call_arguments_of, given_calls, text_of
@@ -159,138 +159,64 @@ class ViewReader:
 
     def look(self, before: int, view: Sequence[Message], parts: Sequence[Said]) -> Looked:
         """Look at the view of a request after so many messages; `parts` are what its messages say."""
-        return ViewReading(self).look(before, view, parts, 0)
-
-    def look_at_all(self, before: int) -> Looked:
-        """What a view gives that shows everything."""
-        turns = bisect_left(self.ends, before)
-        return Looked(turns=turns, answered=turns)
-
-
-class ViewReading:
-    """Reads the views of a session in their order; of one that goes on, only what was appended.
-
-    Args:
-        reader: knows the session.
-    """
-
-    def __init__(self, reader: ViewReader) -> None:
-        self._reader = reader
-        self._clear()
-
-    def _clear(self) -> None:
-        self._length = 0
-        self._last: int | None = None
-        self._largest = -1
-        self._run = self._longest = 1
-        self._answered = self._gaps = self._unmarked = 0
-        self._inserted: list[str] = []
-        """What was inserted after the last of the session's own messages."""
-        self._calls: set[str] = set()
-        self._reads: dict[int, Message] = {}
-        """The results that show a file which is edited somewhere in the session."""
-        self._checked: dict[int, int] = {}
-        """By the position of such a result that was not stale, how many edits of its file there were."""
-
-    def look(self, before: int, view: Sequence[Message], parts: Sequence[Said], same: int) -> Looked:
-        """Look at the view of a request.
-
-        Args:
-            before: how many messages came before the request.
-            view: its messages.
-            parts: what they say.
-            same: how many of the first messages are those of the view before, in its order.
-        """
-        start = same if same == self._length else 0
-        positions = [self._position(view[at], parts[at]) for at in range(start, len(view))]
-        own = [at for at in positions if at is not None]
-        if start and not (self._last == self._largest and all(a < b for a, b in pairwise([self._largest, *own]))):
-            start = 0  # something was put between what was there
-            positions = [self._position(message, part) for message, part in zip(view, parts, strict=True)]
-            own = [at for at in positions if at is not None]
-        if not start:
-            self._clear()
-        self._take(positions, view[start:], parts[start:], sorted({*own}) if not start else [])
-        self._length = len(view)
+        positions = [self._position(message, part) for message, part in zip(view, parts, strict=True)]
+        own = {at: message for at, message in zip(positions, view, strict=True) if at is not None}
+        shown, inserted, last = sorted(own), list[str](), None
+        run = longest = 1
+        gaps = unmarked = 0
+        for at, part in zip(positions, parts, strict=True):
+            if at is None:
+                inserted.append(part.text)
+                continue
+            if last is not None:
+                missing = at - last - 1 - (bisect_left(shown, at) - bisect_right(shown, last))
+                gaps += missing > 0
+                unmarked += missing > 0 and not _has_number(inserted, missing)
+                run = run + 1 if self._stand_alone(last, at) else 1
+                longest = max(longest, run)
+            last, inserted = at, list(part.inserted)
+        begun = [at for at in shown if at in self.beginnings]
         return Looked(
-            stale=self._is_stale(before, parts),
-            turns=bisect_left(self._reader.ends, before),
-            answered=self._answered,
-            alone=self._longest,
-            gaps=self._gaps,
-            unmarked=self._unmarked,
+            stale=self._is_stale(before, own, parts),
+            turns=bisect_left(self.ends, before),
+            answered=sum(_words(own[at]).startswith(self.beginnings[at]) for at in begun),
+            alone=longest,
+            gaps=gaps,
+            unmarked=unmarked,
         )
 
     def _position(self, message: Message, part: Said) -> int | None:
         """Which message of the session it is; None for what was inserted."""
-        known = self._reader.positions
-        return None if part.whole else known.get(str(metadata_of(message).get("message_id")))
-
-    def _take(
-        self,
-        positions: Sequence[int | None],
-        view: Sequence[Message],
-        parts: Sequence[Said],
-        shown: Sequence[int],
-    ) -> None:
-        """Take messages of a view; `shown` are the positions of all of them, where their order is not that of those."""
-        reader, own = self._reader, dict[int, Message]()
-        for at, message, part in zip(positions, view, parts, strict=True):
-            if at is None:
-                self._inserted.append(part.text)
-                continue
-            if self._last is not None:
-                between = bisect_left(shown, at) - bisect_right(shown, self._last)
-                self._pass_over(at - self._last - 1 - between)
-                self._run = self._run + 1 if self._stand_alone(self._last, at) else 1
-                self._longest = max(self._longest, self._run)
-            self._last, self._inserted = at, list(part.inserted)
-            own[at] = message
-        for at, message in own.items():
-            self._calls.update(reader.call_ids.get(at, ()))
-            if (begins := reader.beginnings.get(at)) is not None:
-                self._answered += _words(message).startswith(begins)
-            if at in reader.read_in:
-                self._reads[at] = message
-        self._largest = max([self._largest, *own])
-
-    def _pass_over(self, missing: int) -> None:
-        """Count a gap, and whether its marker has the number of the missing messages."""
-        if missing > 0:
-            said = "\n".join(self._inserted).replace(",", "")
-            self._gaps += 1
-            self._unmarked += not re.search(rf"(?<!\d){missing}(?!\d)", said)
+        return None if part.whole else self.positions.get(str(metadata_of(message).get("message_id")))
 
     def _stand_alone(self, one: int, other: int) -> bool:
         """Whether two neighbours are people's messages between which the assistant spoke."""
-        reader = self._reader
-        both = reader.human[one] and reader.human[other] and one < other
-        return bool(both and reader.spoken[other] > reader.spoken[one])
+        both = self.human[one] and self.human[other] and one < other
+        return bool(both and self.spoken[other] > self.spoken[one])
 
-    def _is_stale(self, before: int, parts: Sequence[Said]) -> bool:
+    def _is_stale(self, before: int, own: Mapping[int, Message], parts: Sequence[Said]) -> bool:
         """Whether a result shows lines that an edit took away which the view does not show."""
-        own: str | None = None
-        for at, message in self._reads.items():
-            edits = self._reader.edits[self._reader.read_in[at]]
-            stop = bisect_left(edits, before, key=_position_of)
-            start = self._checked.get(at)
-            if start is not None and all(edit.call_id in self._calls for edit in edits[start:stop]):
-                self._checked[at] = stop  # the view shows what it showed, and what is new in the file
+        calls = {call_id for at in own for call_id in self.call_ids.get(at, ())}
+        text: str | None = None
+        for at in own.keys() & self.read_in.keys():
+            edits = self.edits[self.read_in[at]]
+            later = edits[bisect_right(edits, at, key=_position_of) : bisect_left(edits, before, key=_position_of)]
+            if all(edit.call_id in calls for edit in later):
                 continue
-            later = edits[bisect_right(edits, at, key=_position_of) : stop]
-            self._checked[at] = stop
-            if all(edit.call_id in self._calls for edit in later):
-                continue
-            lines = Counter(_lines(text_of(message)))
+            lines = Counter(_lines(text_of(own[at])))
             for number, edit in enumerate(later):
-                hit = {line for line in edit.gone if lines[line] == 1} if edit.call_id not in self._calls else ()
+                hit = {line for line in edit.gone if lines[line] == 1} if edit.call_id not in calls else ()
                 if not hit or any(hit & other.new for other in later[number + 1 :]):
                     continue
-                own = "\n".join(part.original for part in parts) if own is None else own
-                if not any(line in own for line in edit.new):
-                    del self._checked[at]
+                text = "\n".join(part.original for part in parts) if text is None else text
+                if not any(line in text for line in edit.new):
                     return True
         return False
+
+
+def _has_number(inserted: Sequence[str], missing: int) -> bool:
+    """Whether the marker of a gap has the number of the missing messages."""
+    return re.search(rf"(?<!\d){missing}(?!\d)", "\n".join(inserted).replace(",", "")) is not None
 
 
 def _position_of(edit: _Edit) -> int:

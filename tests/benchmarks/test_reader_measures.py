@@ -1,15 +1,11 @@
 """What a view owes its reader, on sessions small enough to be judged by eye."""
 
-import asyncio
 from collections.abc import Sequence
 
 import pytest
 
 from amplifier_module_context_persistent.replay.evidence import said
-from amplifier_module_context_persistent.replay.policies import POLICIES
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter
-from benchmarks.reader_measures import Looked, ViewReader, ViewReading
-from fixtures.generate import generate_session
+from benchmarks.reader_measures import Looked, ViewReader
 from tests.support.messages import Message, user
 
 OLD, NEW, OTHER = (f"the {word} line of the file, long enough to be told" for word in ("old", "new", "other"))
@@ -145,38 +141,6 @@ def test_another_order_is_no_gap() -> None:
     assert look(session, 0, 2).gaps == 1
 
 
-def test_a_view_that_shows_everything_owes_nothing() -> None:
-    """As it would be found by looking."""
-    messages = numbered(TALK)
-    assert ViewReader(messages).look_at_all(8) == look(TALK, *range(8))
-    assert ViewReader(messages).look_at_all(5).turns == 1
-
-
-@pytest.mark.parametrize("policy", ["sliding", "truncate", "stateless"])
-def test_views_that_go_on_are_read_as_others(policy: str) -> None:
-    """Each request of a session gives the same, whether its view is read after the one before it or by itself."""
-    messages = numbered(list(generate_session(9, 160, mean_bytes=300)))
-    reader = ViewReader(messages)
-    originals = {message["metadata"]["message_id"]: message for message in messages}
-    reading, before, went_on = ViewReading(reader), list[Message](), 0
-
-    async def play() -> None:
-        nonlocal before, went_on
-        opened = POLICIES[policy](3_000, EstimateCounter(), {})
-        for position, message in enumerate(messages):
-            if message["role"] == "assistant" and (view := await opened.view()) is not None:
-                parts = [said(one, originals.get(one["metadata"].get("message_id"))) for one in view]
-                same = len(before) if view[: len(before)] == before else 0
-                went_on += same > 0
-                assert reading.look(position, view, parts, same) == reader.look(position, view, parts)
-                before = view
-            await opened.add(message)
-        await opened.close()
-
-    asyncio.run(play())
-    assert went_on or policy == "stateless"
-
-
 @pytest.mark.parametrize(
     ("views", "stale"),
     [
@@ -191,23 +155,8 @@ def test_what_was_not_stale_is_so_when_an_edit_is_left_out(
     """And it stays so, while the views go on; an edit that is shown changes nothing."""
     again = [call("c3", "edit", path="a.py", old_string=OTHER, new_string="x"), result("c3", "The file was edited.")]
     messages = numbered([*EDITING[:3], user("go on"), *EDITING[3:], user("one more"), *again])
-    reader = ViewReader(messages)
-    reading, size, found = ViewReading(reader), 0, []
+    reader, found = ViewReader(messages), []
     for before, shown in views:
         view = [messages[at] for at in shown]
-        found.append(reading.look(before, view, [said(message, message) for message in view], size).stale)
-        size = len(view)
+        found.append(reader.look(before, view, [said(message, message) for message in view]).stale)
     assert found == stale
-
-
-@pytest.mark.parametrize("order", [[0, 2, 1, 3], [0, 1, 2, 3], [3, 0, 1, 2], [0, 0, 1, 2]])
-def test_what_is_put_between_is_read_too(order: list[int]) -> None:
-    """A view whose new messages stand before old ones in the session is read from its beginning."""
-    messages = numbered([user(f"question {number}") for number in range(5)])
-    reader = ViewReader(messages)
-    view = [messages[at] for at in order]
-    parts = [said(message, message) for message in view]
-    for size in range(1, len(view)):
-        reading = ViewReading(reader)
-        reading.look(5, view[:size], parts[:size], 0)
-        assert reading.look(5, view, parts, size) == reader.look(5, view, parts)

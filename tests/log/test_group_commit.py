@@ -317,16 +317,6 @@ async def test_a_closed_log_opens_again_when_it_is_used(path: str) -> None:
     await commit.close()
 
 
-async def test_a_closed_log_has_no_thread(path: str) -> None:
-    """The thread goes with the log, so a host that opens many sessions does not collect them."""
-    before = set(threading.enumerate())
-    commit = GroupCommit(FileLog(path), inline=False)
-    await commit.append(giving(body(0)))
-    (own,) = [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("context-log")]
-    await commit.close()
-    await until(lambda: not own.is_alive())
-
-
 async def test_a_log_that_is_dropped_without_a_close_leaves_no_thread(path: str) -> None:
     """A host that forgets to close its sessions collects no threads."""
     before = set(threading.enumerate())

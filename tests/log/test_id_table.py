@@ -79,21 +79,6 @@ async def test_a_message_with_an_id_costs_the_same_however_long_the_session_is(t
     await manager.close()
 
 
-def test_appends_with_an_id_cost_the_same_however_long_the_log_is() -> None:
-    """Looking an id up and adding it, again and again, looks at a bounded number of hashes each."""
-    for count in (2 * FEW, 300_000):
-        index = index_of(count)
-        for _ in range(count // MOST_AT_ONCE + 1):
-            index.find("new")
-        before = CountedColumn.looked_at
-        for number in range(3 * FEW):
-            name = f"new{number}"
-            assert index.find(name) is None
-            index.add([row(id_hash=id_hash_of(name))])
-            assert index.find(name) == count + number
-        assert (CountedColumn.looked_at - before) / (6 * FEW) <= FEW + 100
-
-
 def test_one_lookup_takes_in_only_so_much() -> None:
     """The first lookup in a long log is answered soon; the table is complete after some more."""
     index = index_of(3 * MOST_AT_ONCE)

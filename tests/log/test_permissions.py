@@ -2,8 +2,6 @@
 
 import json
 import logging
-import os
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -132,25 +130,3 @@ def test_reports_and_purges_say_nothing_of_the_messages(tmp_path: Path, caplog: 
     counts = purge_log(path, Purge(everything=True), now=lambda: STAMP)
     assert len(report.damage) == 3
     assert_unsaid(caplog, report.to_json(), repr(counts), content_of(path).decode())
-
-
-@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
-def test_only_the_owner_can_read_what_is_created(tmp_path: Path, umask: int) -> None:
-    """Directories 0700 and files 0600, saved tails too, whatever the umask (FIELD 18)."""
-    path = str(tmp_path / "a" / "b" / "log.jsonl")
-    old = os.umask(umask)
-    try:
-        log = FileLog(path)
-        append_bodies(log, body(0))
-        write_file(path, content_of(path) + b"torn")
-        append_bodies(log, body(1))
-    finally:
-        os.umask(old)
-    modes = {
-        os.path.join(directory, name): stat.S_IMODE(os.stat(os.path.join(directory, name)).st_mode)
-        for directory, names, files in os.walk(tmp_path)
-        for name in names + files
-    }
-    assert len(modes) == 4
-    assert {mode for name, mode in modes.items() if os.path.isdir(name)} == {0o700}
-    assert {mode for name, mode in modes.items() if not os.path.isdir(name)} == {0o600}

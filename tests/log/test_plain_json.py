@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.errors import RecordError
-from amplifier_module_context_persistent.log.record import MAX_DEPTH, to_plain_json
+from amplifier_module_context_persistent.log.record import to_plain_json
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -30,13 +29,6 @@ def containers(value: Any) -> list[int]:
     return [id(value), *(one for item in value for one in containers(item))] if isinstance(value, list) else []
 
 
-def nested(depth: int, innermost: Any, *, in_lists: bool) -> Any:
-    value = innermost
-    for _ in range(depth):
-        value = [value] if in_lists else {"k": value}
-    return value
-
-
 @given(values)
 def test_plain_values_are_copied_with_all_that_is_in_them(value: Any) -> None:
     """The copy is equal, in the same order, and holds no dictionary or list of the original."""
@@ -50,30 +42,6 @@ def test_one_value_of_another_type_changes_nothing_else(value: Any) -> None:
     """A mapping, a tuple or an enum beside plain values, or around them, is converted."""
     given_one = MappingProxyType({"a": value, "b": (value, Colour.RED)})
     assert repr(to_plain_json(given_one)) == repr({"a": value, "b": [value, "red"]})
-
-
-@pytest.mark.parametrize("in_lists", [True, False])
-@pytest.mark.parametrize("innermost", ["plain", ("a", "tuple")])
-def test_the_limit_of_nesting_is_the_same_for_all(innermost: Any, in_lists: bool) -> None:
-    """Plain or not, in lists or in dictionaries, so many levels and no more."""
-    levels = MAX_DEPTH + (1 if innermost == "plain" else 0)
-    to_plain_json(nested(levels, innermost, in_lists=in_lists))
-    with pytest.raises(RecordError, match=f"nested deeper than {MAX_DEPTH} levels"):
-        to_plain_json(nested(levels + 1, innermost, in_lists=in_lists))
-
-
-@pytest.mark.parametrize(
-    ("value", "told"),
-    [
-        ({"a": [1, {"b": {2}}]}, r"message\.a\[1\]\.b: set has no JSON form"),
-        ({"a": {3: 4}}, r"message\.a: the key 3 is int, not a string"),
-        ([b"bytes"], r"message\[0\]: bytes has no JSON form"),
-    ],
-)
-def test_a_refusal_names_the_way_to_the_value(value: Any, told: str) -> None:
-    """Wherever in plain values it stands."""
-    with pytest.raises(RecordError, match=told):
-        to_plain_json(value)
 
 
 class Degrees(float):

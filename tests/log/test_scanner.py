@@ -243,14 +243,6 @@ def test_a_repeated_line_is_seen(six: list[bytes]) -> None:
     assert found(scan(lines)) == [(kind, 4, offset_of(lines, 4)) for kind in ("checksum", "repeated")]
 
 
-def test_swapped_lines_are_seen(six: list[bytes]) -> None:
-    """Lines that changed places are reported and read where they stand."""
-    lines = [six[0], six[2], six[1], *six[3:]]
-    scanner = scan(lines)
-    assert [damage.line for damage in scanner.index.damage] == [2]
-    assert ids(scanner) == [0, 2, 1, 3, 4, 5]
-
-
 @pytest.mark.parametrize(
     ("line", "kind"),
     [

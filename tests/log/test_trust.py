@@ -164,33 +164,6 @@ def test_a_log_of_a_later_version_is_read_with_a_warning_and_never_changed(
     log.close()
 
 
-def test_a_header_of_a_later_version_that_arrives_meanwhile_ends_appends(path: str) -> None:
-    """Another process may have been updated; what was acknowledged before is served."""
-    log = FileLog(path)
-    append(log, 0)
-    other = FileLog(path)
-    other.append([lambda _: [encode_control("header", version=99)]])
-    with pytest.raises(LogVersionError):
-        append(log, 1)
-    assert numbers(log) == [0]
-    log.close()
-    other.close()
-
-
-def test_a_damaged_bit_of_the_version_does_not_stop_a_session(path: str) -> None:
-    """A header's version counts only where its checksum holds."""
-    line = b"".join(sealed([encode_control("header", version=2), body(0)]))
-    for bit in range(8):
-        flipped = line.replace(b'"version":2', b'"version":' + bytes([ord("2") ^ 1 << bit]))
-        if b"\n" in flipped.split(b"}")[0]:
-            continue
-        write_file(path, flipped)
-        log = FileLog(path)
-        append(log, 1)
-        assert numbers(log) == [0, 1]
-        log.close()
-
-
 # -- directories -----------------------------------------------------------------------------------------------------
 
 
