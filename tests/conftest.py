@@ -8,6 +8,7 @@ import signal
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ from amplifier_core import AmplifierSession, HookResult
 from hypothesis import settings
 
 from amplifier_module_context_persistent.demo.session import ScriptedLoader
+from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.session.host import EVENTS
+from tests.support.fakefs import FakeFiles
 from tests.support.postgres import TestServer, running_server
 from tests.support.real_sessions import Events, StartSession
 from tests.support.recorded_sessions import Recorded
@@ -104,6 +107,20 @@ def without_and_with_snapshots(request: pytest.FixtureRequest, monkeypatch: pyte
 def path(tmp_path: Path) -> str:
     """Where a test has its log."""
     return str(tmp_path / "log.jsonl")
+
+
+@pytest.fixture
+def files() -> FakeFiles:
+    """System calls that a test counts and lets fail."""
+    return FakeFiles()
+
+
+@pytest.fixture
+def log(path: str, request: pytest.FixtureRequest) -> Iterator[FileLog]:
+    """A log at `path`, closed at the end; a test that asks for `files` has it use these."""
+    files = request.getfixturevalue("files") if "files" in request.fixturenames else None
+    with closing(FileLog(path, files=files)) as log:
+        yield log
 
 
 @pytest.fixture

@@ -113,7 +113,7 @@ async def test_the_messages_stay_as_they_are(option: str, messages: int) -> None
     options = {option: messages, "protected_recent": 0.0, "protected_tool_results": 0}
     manager = InMemoryContextManager(tokenizer="estimate", max_tokens=6_000, **options)
     lost = 0
-    for number in range(40):
+    for number in range(16):
         for message in turn(number):
             await manager.add_message(message)
             history = await manager.get_messages()

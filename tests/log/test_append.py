@@ -84,9 +84,8 @@ def looked_at(files: FakeFiles, log: FileLog, number: int) -> list[str]:
     return [op for op, _ in files.calls]
 
 
-def test_a_log_that_is_as_it_was_left_is_looked_at_once(tmp_path: Path) -> None:
+def test_a_log_that_is_as_it_was_left_is_looked_at_once(tmp_path: Path, files: FakeFiles) -> None:
     """Six calls, and none more than once."""
-    files = FakeFiles()
     with closing(FileLog(tmp_path / "log.jsonl", files=files)) as log:
         append(log, 0)
         assert looked_at(files, log, 1) == ["lock", "stat", "read", "write", "sync", "unlock"]
@@ -139,8 +138,7 @@ def test_nothing_is_appended_to_a_log_of_a_later_version(tmp_path: Path, is_know
 
 
 @pytest.mark.parametrize("op", ["stat", "read", "write", "sync"])
-def test_a_call_that_fails_is_told_and_leaves_no_lock(tmp_path: Path, op: str) -> None:
-    files = FakeFiles()
+def test_a_call_that_fails_is_told_and_leaves_no_lock(tmp_path: Path, op: str, files: FakeFiles) -> None:
     log = FileLog(tmp_path / "log.jsonl", files=files)
     append(log, 0)
     files.fail(op, code=errno.EIO)

@@ -60,9 +60,8 @@ def test_a_copy_of_a_live_log_is_a_valid_prefix(path: str, step: int) -> None:
     log.close()
 
 
-def test_a_copy_cut_at_any_byte_goes_on(path: str) -> None:
+def test_a_copy_cut_at_any_byte_goes_on(path: str, log: FileLog) -> None:
     """Put in the place of the log, it is a log that is shorter: sound, or with a torn tail that is saved aside."""
-    log = FileLog(path)
     append(log, 0, 1)
     append_bodies(log, *reset_bodies("r", body(10), upto="id-1"))
     append(log, 12)
@@ -82,9 +81,8 @@ def test_a_copy_cut_at_any_byte_goes_on(path: str) -> None:
 
 
 @pytest.mark.parametrize("in_place", [False, True])
-def test_who_has_the_log_open_is_told_what_a_restored_copy_lacks(path: str, in_place: bool) -> None:
+def test_who_has_the_log_open_is_told_what_a_restored_copy_lacks(path: str, log: FileLog, in_place: bool) -> None:
     """`verify` finds the copy sound, since nothing in it tells what came after; the open session knows."""
-    log = FileLog(path)
     append(log, 0, 1, 2)
     copy = content_of(path)
     append(log, 3, 4)
@@ -99,16 +97,13 @@ def test_who_has_the_log_open_is_told_what_a_restored_copy_lacks(path: str, in_p
     assert log.describe().lost_messages == 2
     assert FileLog(path).describe().lost_messages == 0
     assert verify_log(path).is_sound
-    log.close()
 
 
-def test_a_copy_of_a_large_log_is_a_prefix_too(path: str) -> None:
+def test_a_copy_of_a_large_log_is_a_prefix_too(path: str, log: FileLog) -> None:
     """Also where a reader takes it in by several blocks."""
-    log = FileLog(path)
     append_bodies(log, *(body(number, text=" x" * 1000) for number in range(CHUNK_BYTES // 1000)))
     size = os.path.getsize(path)
     write_file(path + ".copy", content_of(path)[: size * 2 // 3])
     found = stored_numbers(path + ".copy")
     assert 0 < len(found) < len(log.index)
     assert found == list(range(len(found)))
-    log.close()

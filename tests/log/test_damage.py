@@ -64,9 +64,8 @@ def go_on(path: str, expected: list[int]) -> None:
     assert stored_numbers(path) == [*expected, 90, 91]
 
 
-def test_a_log_cut_at_every_byte_goes_on(tmp_path: Path) -> None:
+def test_a_log_cut_at_every_byte_goes_on(path: str) -> None:
     """Whatever whole lines are left are read, the rest is saved aside, and the chain stays sound."""
-    path = str(tmp_path / "log.jsonl")
     for cut in range(len(CONTENT) + 1):
         write_file(path, CONTENT[:cut])
         whole = sum(cut >= end - 1 for end in ENDS)  # a line that lacks only its newline is whole
@@ -82,11 +81,9 @@ def test_a_log_cut_at_every_byte_goes_on(tmp_path: Path) -> None:
     print(f"cuts: {len(CONTENT) + 1}")
 
 
-def test_an_open_log_appends_behind_a_cut_at_every_byte_of_a_record(tmp_path: Path) -> None:
+def test_an_open_log_appends_behind_a_cut_at_every_byte_of_a_record(path: str, log: FileLog) -> None:
     """A process that has the log open appends soundly, wherever another one was stopped in its write."""
-    path = str(tmp_path / "log.jsonl")
     line = sealed([body(0), body(1)])[1]
-    log = FileLog(path)
     append(log, 0)
     expected = [0]
     for cut in range(len(line) - 1):
@@ -139,9 +136,8 @@ def test_every_changed_byte_is_reported_with_its_place(at: int, value: int) -> N
         check_change(at, value)
 
 
-def test_a_log_with_a_changed_byte_goes_on(tmp_path: Path) -> None:
+def test_a_log_with_a_changed_byte_goes_on(path: str) -> None:
     """Behind any damage the next append and the next opening work, and nothing else changes."""
-    path = str(tmp_path / "log.jsonl")
     rng = random.Random(7)
     for at in range(0, len(CONTENT), 3):
         value = rng.choice([byte for byte in (0, 10, 32, 34, 92, 125, 255, rng.randrange(256)) if byte != CONTENT[at]])
@@ -255,12 +251,11 @@ def check_image(path: str, acknowledged: list[int], begun: list[int]) -> None:
     log.close()
 
 
-def test_of_ten_unsynced_writes_whatever_the_disk_kept_is_read(tmp_path: Path) -> None:
+def test_of_ten_unsynced_writes_whatever_the_disk_kept_is_read(tmp_path: Path, files: FakeFiles) -> None:
     """In each of the 1,024 subsets: the records that are there, in order; the others leave a report or nothing."""
     path = tmp_path / "root" / "log.jsonl"
     path.parent.mkdir()
     append(FileLog(str(path)), 0)
-    files = FakeFiles()
     log = FileLog(str(path), files=files, durability="write")
     lengths = []
     for number in range(1, 11):
@@ -290,12 +285,11 @@ def test_of_ten_unsynced_writes_whatever_the_disk_kept_is_read(tmp_path: Path) -
     print(f"crash images of ten unsynced writes: {images}")
 
 
-def test_without_a_sync_the_image_of_a_power_cut_lacks_the_records(tmp_path: Path) -> None:
+def test_without_a_sync_the_image_of_a_power_cut_lacks_the_records(tmp_path: Path, files: FakeFiles) -> None:
     """The tests above can fail: where nothing is synced, a power cut loses what was acknowledged."""
     root, target = tmp_path / "root", tmp_path / "target"
     root.mkdir()
     target.mkdir()
-    files = FakeFiles()
     append(FileLog(str(root / "log.jsonl"), files=files, durability="write"), 0)
     files.power_cut(str(root), str(target))
     assert os.listdir(target) == []

@@ -58,14 +58,14 @@ def check(path: str, expected: list[int], damaged: set[int]) -> None:
 
 @pytest.mark.parametrize("where", ["nowhere", "over a record", "over two records", "over the last one"])
 @pytest.mark.parametrize("nth", [1, 2, 3])
-def test_a_write_that_goes_astray_costs_itself_and_what_it_hit(path: str, where: str, nth: int) -> None:
+def test_a_write_that_goes_astray_costs_itself_and_what_it_hit(
+    path: str, files: FakeFiles, log: FileLog, where: str, nth: int
+) -> None:
     """The writer is told that all is well. What it wrote is never served as something else; its loss is told."""
     write_file(path, start())
     offsets = [match.start() for match in re.finditer(rb"(?m)^", content_of(path))][:-1]
     place = {"over a record": offsets[11], "over two records": offsets[12] - 30, "over the last one": offsets[-1]}
-    files = FakeFiles()
     files.go_astray(nth=nth, to=lambda _: place.get(where))
-    log = FileLog(path, files=files)
     lost = {29 + nth}
     for number in range(30, 33):
         before = content_of(path)
@@ -79,13 +79,11 @@ def test_a_write_that_goes_astray_costs_itself_and_what_it_hit(path: str, where:
     assert log.describe().lost_messages > 0 or not verify_log(path).is_sound
     found = [number for number in stored_numbers(path) if number not in lost]
     assert found == [number for number in expected if number not in lost]
-    log.close()
 
 
-def test_a_block_that_comes_back_as_it_was_costs_what_stood_in_it(path: str) -> None:
+def test_a_block_that_comes_back_as_it_was_costs_what_stood_in_it(path: str, log: FileLog) -> None:
     """An old state of a block: what was appended since into it is NUL bytes; what stands in later blocks is there."""
     write_file(path, start())
-    log = FileLog(path)
     count = 0
     for number in range(30, 42):
         before = content_of(path)

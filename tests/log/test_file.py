@@ -47,48 +47,48 @@ def mode(path: str) -> int:
 
 
 @pytest.fixture(params=["file", "memory"])
-def log(request: pytest.FixtureRequest, path: str) -> Log:
+def any_log(request: pytest.FixtureRequest, path: str) -> Log:
     return FileLog(path) if request.param == "file" else MemoryLog()
 
 
-def test_appends_are_read_back_in_order(log: Log) -> None:
+def test_appends_are_read_back_in_order(any_log: Log) -> None:
     """The ordinals that an append gives name its messages."""
-    assert log.append([giving(body(0)), giving(), giving(body(1), body(2))]) == [range(1), range(1, 1), range(1, 3)]
-    assert append_bodies(log, encode_control("view"), body(3)) == range(3, 4)
-    assert numbers(log) == [0, 1, 2, 3]
-    assert [message["metadata"]["message_id"] for message in log.read([3, 0])] == ["id-3", "id-0"]
+    assert any_log.append([giving(body(0)), giving(), giving(body(1), body(2))]) == [range(1), range(1, 1), range(1, 3)]
+    assert append_bodies(any_log, encode_control("view"), body(3)) == range(3, 4)
+    assert numbers(any_log) == [0, 1, 2, 3]
+    assert [message["metadata"]["message_id"] for message in any_log.read([3, 0])] == ["id-3", "id-0"]
 
 
-def test_a_reset_replaces_the_live_history(log: Log) -> None:
+def test_a_reset_replaces_the_live_history(any_log: Log) -> None:
     """What a reset hides stays in the log and is no longer live."""
-    append(log, 0, 1, 2)
-    append_bodies(log, *reset_bodies("r", encode_control("keep", **{"from": "id-1", "to": "id-1"}), body(3)))
-    append(log, 4)
-    assert numbers(log) == [1, 3, 4]
-    assert len(log.index) == 5
-    assert log.index.generation == 1
+    append(any_log, 0, 1, 2)
+    append_bodies(any_log, *reset_bodies("r", encode_control("keep", **{"from": "id-1", "to": "id-1"}), body(3)))
+    append(any_log, 4)
+    assert numbers(any_log) == [1, 3, 4]
+    assert len(any_log.index) == 5
+    assert any_log.index.generation == 1
 
 
-def test_what_one_caller_gets_wrong_is_refused_to_it_alone(log: Log) -> None:
+def test_what_one_caller_gets_wrong_is_refused_to_it_alone(any_log: Log) -> None:
     """Whatever a preparation raises goes to its caller, and the others are stored."""
 
     def fails(_index: Index) -> list[bytes]:
         raise KeyError("mine")
 
-    outcomes = log.append([giving(body(0)), fails, giving(body(1))])
+    outcomes = any_log.append([giving(body(0)), fails, giving(body(1))])
     assert (outcomes[0], outcomes[2]) == (range(1), range(1, 2))
     assert isinstance(outcomes[1], KeyError)
-    assert numbers(log) == [0, 1]
+    assert numbers(any_log) == [0, 1]
 
 
-def test_a_preparation_sees_the_control_records_before_it(log: Log) -> None:
+def test_a_preparation_sees_the_control_records_before_it(any_log: Log) -> None:
     """Two callers who would both write a header do not, even in one batch."""
 
     def first(index: Index) -> list[bytes]:
         return [body(0)] if index.headers else [encode_control("header", version=2), body(0)]
 
-    assert log.append([first, first, first]) == [range(1), range(1, 2), range(2, 3)]
-    assert log.index.control_counts == {"header": 1}
+    assert any_log.append([first, first, first]) == [range(1), range(1, 2), range(2, 3)]
+    assert any_log.index.control_counts == {"header": 1}
 
 
 @pytest.mark.parametrize("size", [1_000, 1_001])
@@ -123,9 +123,8 @@ def test_a_log_in_memory_has_the_bytes_of_one_on_disk(path: str) -> None:
 # -- creating ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_first_append_creates_private_and_synced_directories(tmp_path: Path) -> None:
+def test_the_first_append_creates_private_and_synced_directories(tmp_path: Path, files: FakeFiles) -> None:
     """What is made has mode 0700 and 0600 under any umask, and all entries are synced before the acknowledgement."""
-    files = FakeFiles()
     path = str(tmp_path / "a" / "b" / "log.jsonl")
     old = os.umask(0)
     try:
@@ -141,17 +140,15 @@ def test_the_first_append_creates_private_and_synced_directories(tmp_path: Path)
     assert files.calls[-1][0] == "unlock"
 
 
-def test_nothing_to_append_creates_nothing(path: str) -> None:
+def test_nothing_to_append_creates_nothing(path: str, log: FileLog) -> None:
     """A batch that is empty or refused leaves no file behind."""
-    log = FileLog(path)
     assert log.append([giving()]) == [range(0)]
     assert log.append([]) == []
     assert not os.path.exists(path)
 
 
-def test_directories_of_a_failed_creation_are_synced_by_the_next(tmp_path: Path) -> None:
+def test_directories_of_a_failed_creation_are_synced_by_the_next(tmp_path: Path, files: FakeFiles) -> None:
     """A directory made before a failure is not forgotten."""
-    files = FakeFiles()
     path = str(tmp_path / "a" / "log.jsonl")
     log = FileLog(path, files=files)
     files.fail("create", code=errno.ENOSPC)
@@ -161,12 +158,10 @@ def test_directories_of_a_failed_creation_are_synced_by_the_next(tmp_path: Path)
     assert files.unsynced_entries == set()
 
 
-def test_the_entry_of_a_log_that_another_one_created_is_synced(path: str) -> None:
+def test_the_entry_of_a_log_that_another_one_created_is_synced(path: str, log: FileLog, files: FakeFiles) -> None:
     """Who created the log may have died before its directory was synced."""
-    files = FakeFiles()
     append(FileLog(path, files=files, durability="write"), 0)
     assert files.unsynced_entries == {path}
-    log = FileLog(path, files=files)
     append(log, 1)
     assert files.unsynced_entries == set()
     once = files.count("sync_directory")
@@ -176,9 +171,8 @@ def test_the_entry_of_a_log_that_another_one_created_is_synced(path: str) -> Non
 
 @pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.ENOSPC])
 @pytest.mark.parametrize("op", ["make_directory", "create"])
-def test_where_no_log_can_be_created_an_error_says_so(tmp_path: Path, op: str, code: int) -> None:
+def test_where_no_log_can_be_created_an_error_says_so(tmp_path: Path, op: str, code: int, files: FakeFiles) -> None:
     """No log exists and none can be made: that is told apart from an unreadable one."""
-    files = FakeFiles()
     files.fail(op, code=code, forever=True)
     log = FileLog(str(tmp_path / "a" / "log.jsonl"), files=files)
     for _ in range(2):
@@ -237,13 +231,11 @@ def test_what_is_no_log_is_never_written_to(tmp_path: Path, kind: str) -> None:
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_an_unreadable_log_takes_no_append(path: str) -> None:
+def test_an_unreadable_log_takes_no_append(path: str, log: FileLog, files: FakeFiles) -> None:
     """A log that cannot be read is left as it is."""
     append(FileLog(path), 0)
     before = content_of(path)
-    files = FakeFiles()
     files.fail("open", "open_readonly", code=errno.EACCES, forever=True)
-    log = FileLog(path, files=files)
     with pytest.raises(LogUnreadableError, match="may not read"):
         append(log, 1)
     assert content_of(path) == before
@@ -253,12 +245,12 @@ def test_an_unreadable_log_takes_no_append(path: str) -> None:
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3])
-def test_a_failed_read_at_opening_never_cuts_what_was_not_read(path: str, nth: int) -> None:
+def test_a_failed_read_at_opening_never_cuts_what_was_not_read(
+    path: str, log: FileLog, nth: int, files: FakeFiles
+) -> None:
     """What could not be read is not taken for a torn tail by the append that follows."""
     whole = sealed([body(number) for number in range(20_000)])
     write_file(path, b"".join(whole))
-    files = FakeFiles()
-    log = FileLog(path, files=files)
     files.fail("read", nth=nth)
     with pytest.raises(LogUnreadableError):
         append(log, 20_000)
@@ -272,14 +264,12 @@ def test_a_failed_read_at_opening_never_cuts_what_was_not_read(path: str, nth: i
     [(0, "may only read it; change its mode or owner"), (os.ST_RDONLY, "it lies on a read-only file system")],
 )
 def test_a_log_that_may_only_be_read_refuses_appends_and_serves_reads(
-    path: str, monkeypatch: pytest.MonkeyPatch, flags: int, told: str
+    path: str, log: FileLog, monkeypatch: pytest.MonkeyPatch, flags: int, told: str, files: FakeFiles
 ) -> None:
     """A refused write that left nothing behind does not make the log fail; the words say what to do."""
     append(FileLog(path), 0)
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=flags))
-    files = FakeFiles()
     files.fail("open", code=errno.EACCES)
-    log = FileLog(path, files=files)
     for _ in range(2):
         with pytest.raises(AppendError, match=told):
             append(log, 1)
@@ -289,13 +279,11 @@ def test_a_log_that_may_only_be_read_refuses_appends_and_serves_reads(
 # -- tails -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_torn_tail_is_saved_aside_then_cut_by_the_next_append(path: str) -> None:
+def test_a_torn_tail_is_saved_aside_then_cut_by_the_next_append(path: str, log: FileLog, files: FakeFiles) -> None:
     """The torn bytes are in a synced private copy before the log is cut, and the new record stands alone."""
     whole = sealed([body(0), body(1)])
     torn = whole[1][:-30]
     write_file(path, whole[0] + torn)
-    files = FakeFiles()
-    log = FileLog(path, files=files)
     assert numbers(log) == [0]
     assert log.describe().torn_bytes == len(torn)
     append(log, 2)
@@ -313,10 +301,9 @@ def test_a_torn_tail_is_saved_aside_then_cut_by_the_next_append(path: str) -> No
     assert_sound(path)
 
 
-def test_a_whole_last_line_gets_its_newline(path: str) -> None:
+def test_a_whole_last_line_gets_its_newline(path: str, log: FileLog) -> None:
     """A record that lacks only its newline is kept, not cut."""
     write_file(path, b"".join(sealed([body(0), body(1)]))[:-1])
-    log = FileLog(path)
     append(log, 2)
     append(log, 3)
     assert (stored_numbers(path), numbers(log), saved_tails(path)) == ([0, 1, 2, 3], [0, 1, 2, 3], [])
@@ -382,12 +369,10 @@ def test_a_tail_repaired_by_another_one_is_not_cut_again(path: str) -> None:
 
 
 @pytest.mark.parametrize("op", ["create_new", "write", "sync", "sync_directory", "truncate"])
-def test_a_tail_that_cannot_be_saved_is_not_cut(path: str, op: str) -> None:
+def test_a_tail_that_cannot_be_saved_is_not_cut(path: str, log: FileLog, op: str, files: FakeFiles) -> None:
     """No byte is cut before its copy is safe."""
     content = sealed([body(0)])[0] + b"torn"
     write_file(path, content)
-    files = FakeFiles()
-    log = FileLog(path, files=files)
     log.follow()
     files.fail(op, code=errno.ENOSPC)
     with pytest.raises(LogError):

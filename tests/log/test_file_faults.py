@@ -37,10 +37,10 @@ from tests.support.logs import (
     "fault",
     [{"short": 0}, {"short": 40}, *({"code": code} for code in (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EINTR))],
 )
-def test_a_refused_write_is_cut_back_and_the_log_goes_on(path: str, fault: dict[str, int]) -> None:
+def test_a_refused_write_is_cut_back_and_the_log_goes_on(
+    path: str, files: FakeFiles, log: FileLog, fault: dict[str, int]
+) -> None:
     """Nothing of a refused batch stays, its callers are told, and the next append works."""
-    files = FakeFiles()
-    log = FileLog(path, files=files)
     append(log, 0)
     before = content_of(path)
     files.fail("write", **fault)  # type: ignore[arg-type]
@@ -53,12 +53,10 @@ def test_a_refused_write_is_cut_back_and_the_log_goes_on(path: str, fault: dict[
     assert_sound(path)
 
 
-def test_a_missing_newline_is_cut_back_too(path: str) -> None:
+def test_a_missing_newline_is_cut_back_too(path: str, files: FakeFiles, log: FileLog) -> None:
     """A write that completes a last line is undone as a whole when it is refused."""
     content = b"".join(sealed([body(0)]))[:-1]
     write_file(path, content)
-    files = FakeFiles()
-    log = FileLog(path, files=files)
     files.fail("write", short=5)
     with pytest.raises(AppendError):
         append(log, 1)
@@ -68,10 +66,10 @@ def test_a_missing_newline_is_cut_back_too(path: str) -> None:
 
 
 @pytest.mark.parametrize("op", ["sync", "sync_directory"])
-def test_after_a_failed_sync_the_log_takes_no_appends_until_it_is_opened_anew(path: str, op: str) -> None:
+def test_after_a_failed_sync_the_log_takes_no_appends_until_it_is_opened_anew(
+    path: str, files: FakeFiles, log: FileLog, op: str
+) -> None:
     """The outcome is unknown, reads serve what was acknowledged, and there is no second sync on that descriptor."""
-    files = FakeFiles()
-    log = FileLog(path, files=files)
     append(log, 0)
     log.close()
     log.follow()
@@ -90,10 +88,8 @@ def test_after_a_failed_sync_the_log_takes_no_appends_until_it_is_opened_anew(pa
 
 
 @pytest.mark.parametrize("op", ["truncate", "fstat"])
-def test_after_a_failed_cut_back_the_log_takes_no_appends(path: str, op: str) -> None:
+def test_after_a_failed_cut_back_the_log_takes_no_appends(path: str, files: FakeFiles, log: FileLog, op: str) -> None:
     """What a refused write left and could not be removed is a torn tail for the next opening."""
-    files = FakeFiles()
-    log = FileLog(path, files=files)
     append(log, 0)
     files.fail("write", short=30)
     files.fail(op)
@@ -109,10 +105,10 @@ def test_after_a_failed_cut_back_the_log_takes_no_appends(path: str, op: str) ->
     assert_sound(path)
 
 
-def test_a_failure_behind_an_acknowledged_part_keeps_the_acknowledgement(path: str) -> None:
+def test_a_failure_behind_an_acknowledged_part_keeps_the_acknowledgement(
+    path: str, files: FakeFiles, log: FileLog
+) -> None:
     """A batch is written in parts; one that fails does not unsay the parts before it."""
-    files = FakeFiles()
-    log = FileLog(path, files=files)
     append(log, 0)
     files.fail("write", nth=2, code=errno.ENOSPC)
     outcomes = log.append([giving(encode_control("header", version=2), body(1)), giving(body(2)), giving(body(3))])
@@ -121,20 +117,16 @@ def test_a_failure_behind_an_acknowledged_part_keeps_the_acknowledgement(path: s
     assert stored_numbers(path) == [0, 1]
 
 
-def test_a_large_batch_is_written_in_parts(path: str) -> None:
+def test_a_large_batch_is_written_in_parts(files: FakeFiles, log: FileLog) -> None:
     """What is written at once is bounded."""
-    files = FakeFiles()
-    log = FileLog(path, files=files)
     text = " " * (PART_BYTES // 4)
     log.append([giving(body(number, text=text)) for number in range(10)])
     assert files.count("write") == 3
     assert numbers(log) == list(range(10))
 
 
-def test_a_batch_has_one_write_and_one_sync(path: str) -> None:
+def test_a_batch_has_one_write_and_one_sync(files: FakeFiles, log: FileLog) -> None:
     """However many callers wait, the disk is waited for once."""
-    files = FakeFiles()
-    log = FileLog(path, files=files)
     append(log, 0)
     files.calls.clear()
     log.append([giving(body(number)) for number in range(1, 33)])
@@ -142,9 +134,8 @@ def test_a_batch_has_one_write_and_one_sync(path: str) -> None:
     assert numbers(log) == list(range(33))
 
 
-def test_without_a_sync_the_rest_is_alike(path: str) -> None:
+def test_without_a_sync_the_rest_is_alike(path: str, files: FakeFiles) -> None:
     """`durability="write"` never syncs the log."""
-    files = FakeFiles()
     log = FileLog(path, files=files, durability="write")
     append(log, 0)
     append(log, 1)
@@ -153,9 +144,8 @@ def test_without_a_sync_the_rest_is_alike(path: str) -> None:
 
 
 @pytest.mark.parametrize("op", ["lock", "unlock", "stat"])
-def test_a_lock_that_the_system_refuses_loses_nothing(path: str, op: str) -> None:
+def test_a_lock_that_the_system_refuses_loses_nothing(path: str, op: str, files: FakeFiles) -> None:
     """What fails around the lock leaves nothing stored, or all of it, and no lock behind."""
-    files = FakeFiles()
     log = FileLog(path, files=files, lock_timeout_s=0.5)
     append(log, 0)
     files.fail(op, code=errno.ENOLCK)

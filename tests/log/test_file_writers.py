@@ -40,9 +40,8 @@ def test_two_logs_on_one_file_interleave(path: str) -> None:
     assert_sound(path)
 
 
-def test_a_log_that_was_replaced_is_appended_to_where_it_is_now(path: str) -> None:
+def test_a_log_that_was_replaced_is_appended_to_where_it_is_now(path: str, log: FileLog) -> None:
     """After a rename over the log nothing goes to the old file."""
-    log = FileLog(path)
     append(log, 0, 1)
     os.link(path, path + ".old")
     before = content_of(path)
@@ -53,9 +52,8 @@ def test_a_log_that_was_replaced_is_appended_to_where_it_is_now(path: str) -> No
     assert content_of(path + ".old") == before
 
 
-def test_a_log_replaced_while_its_lock_is_awaited_is_appended_to_where_it_is_now(path: str) -> None:
+def test_a_log_replaced_while_its_lock_is_awaited_is_appended_to_where_it_is_now(path: str, log: FileLog) -> None:
     """Device and inode are compared once the lock is held."""
-    log = FileLog(path)
     append(log, 0)
 
     class Racing(FakeFiles):
@@ -70,9 +68,8 @@ def test_a_log_replaced_while_its_lock_is_awaited_is_appended_to_where_it_is_now
     assert numbers(racing) == stored_numbers(path) == numbers(log) == [7, 8]
 
 
-def test_a_log_that_was_removed_is_not_written_anew(path: str) -> None:
+def test_a_log_that_was_removed_is_not_written_anew(path: str, log: FileLog) -> None:
     """A log that vanished while open is an error, not a new session."""
-    log = FileLog(path)
     append(log, 0)
     os.rename(path, path + ".away")
     with pytest.raises(LogUnreadableError, match="removed while it was open"):
@@ -141,12 +138,11 @@ def test_a_lock_that_is_given_back_in_time_is_waited_for(path: str) -> None:
     assert stored_numbers(path) == [0, 1]
 
 
-def test_without_waiting_nothing_slow_is_begun(path: str) -> None:
+def test_without_waiting_nothing_slow_is_begun(path: str, log: FileLog) -> None:
     """An append that must not wait neither opens, nor repairs, nor reads much."""
     whole = b"".join(sealed([body(number) for number in range(9_000)]))
     append(FileLog(path), 0)
     content = content_of(path)
-    log = FileLog(path)
     with pytest.raises(BlockingIOError):
         log.append([giving(body(1))], wait=False)
     log.follow()
@@ -167,9 +163,8 @@ def test_without_waiting_nothing_slow_is_begun(path: str) -> None:
     assert_sound(path)
 
 
-def test_a_forked_process_appends_as_another_writer(path: str) -> None:
+def test_a_forked_process_appends_as_another_writer(path: str, log: FileLog) -> None:
     """Parent and child both append, each under a lock of its own."""
-    log = FileLog(path)
     append(log, 0)
 
     def child() -> bool:
@@ -182,11 +177,10 @@ def test_a_forked_process_appends_as_another_writer(path: str) -> None:
     assert_sound(path)
 
 
-def test_a_log_of_the_older_module_goes_on(path: str) -> None:
+def test_a_log_of_the_older_module_goes_on(path: str, log: FileLog) -> None:
     """Bare lines stay as they are, get ids that last, and chained records follow them."""
     old = b'{"role": "user", "content": "message 0", "timestamp": "2025"}\n{"role": "user", "content": "message 1"}\n'
     write_file(path, old)
-    log = FileLog(path)
     assert numbers(log) == [0, 1]
     first = [message["metadata"]["message_id"] for message in log.read([0, 1])]
     append(log, 2)

@@ -127,10 +127,9 @@ def test_a_log_of_version_1_is_refused_with_a_sentence(path: str, form: int) -> 
     assert content_of(path) == before
 
 
-def test_a_log_of_the_older_module_is_gone_on_with(path: str) -> None:
+def test_a_log_of_the_older_module_is_gone_on_with(path: str, log: FileLog) -> None:
     """It has no header."""
     write_file(path, BARE * 2)
     append_to(path, 3)
-    log = FileLog(path)
     assert numbers(log) == [7, 7, 3]
     assert json.loads(content_of(path).splitlines()[2])["_crc"]

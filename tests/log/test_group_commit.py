@@ -9,11 +9,12 @@ import sys
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from amplifier_module_context_persistent.errors import AppendError, LogFailedError
 from amplifier_module_context_persistent.log import group_commit
@@ -59,6 +60,14 @@ class BusyFiles(FileSystem):
         super().sync(fd)
 
 
+@pytest_asyncio.fixture
+async def commit(path: str) -> AsyncIterator[GroupCommit]:
+    """The queue of a log, closed at the end."""
+    commit = GroupCommit(FileLog(path), inline=False)
+    yield commit
+    await commit.close()
+
+
 async def until(condition: Callable[[], bool]) -> None:
     for _ in range(2_000):
         if condition():
@@ -89,9 +98,8 @@ async def test_the_order_of_the_queue_is_the_order_of_the_log(path: str, inline:
     assert_sound(path)
 
 
-async def test_those_who_wait_share_one_write_and_one_sync(path: str) -> None:
+async def test_those_who_wait_share_one_write_and_one_sync(path: str, files: FakeFiles) -> None:
     """What is queued while the disk is busy goes to it as one."""
-    files = FakeFiles()
     log = GatedLog.at(path, files)
     commit = GroupCommit(log, inline=False)
     tasks = [asyncio.create_task(commit.append(giving(body(number)))) for number in range(33)]
@@ -105,9 +113,8 @@ async def test_those_who_wait_share_one_write_and_one_sync(path: str) -> None:
     await commit.close()
 
 
-async def test_errors_go_to_those_whose_they_are(path: str) -> None:
+async def test_errors_go_to_those_whose_they_are(path: str, files: FakeFiles) -> None:
     """A preparation that raises concerns one caller; a failed write all of its batch, and nobody later."""
-    files = FakeFiles()
     commit = GroupCommit(FileLog(path, files=files), inline=False)
 
     def fails(_index: Index) -> list[bytes]:
@@ -168,9 +175,8 @@ async def test_a_batch_of_which_all_were_cancelled_writes_nothing(path: str) -> 
     assert stored_numbers(path) == [0]
 
 
-async def test_cancellations_at_any_moment_lose_and_double_nothing(path: str) -> None:
+async def test_cancellations_at_any_moment_lose_and_double_nothing(path: str, commit: GroupCommit) -> None:
     """Whoever got an answer is stored, and nobody twice, whatever is cancelled meanwhile."""
-    commit = GroupCommit(FileLog(path), inline=False)
     acknowledged = []
 
     async def task(number: int) -> None:
@@ -292,29 +298,25 @@ async def test_a_lock_held_elsewhere_does_not_block_the_loop(path: str) -> None:
     assert stored_numbers(path) == [0, 1, 2]
 
 
-async def test_reads_come_behind_the_appends_before_them(path: str) -> None:
+async def test_reads_come_behind_the_appends_before_them(commit: GroupCommit) -> None:
     """A function that is run sees what was queued before it."""
-    commit = GroupCommit(FileLog(path), inline=False)
     appends = [asyncio.create_task(commit.append(giving(body(number)))) for number in range(8)]
     await asyncio.sleep(0)
     assert await commit.run(numbers) == list(range(8))
     await asyncio.gather(*appends)
     with pytest.raises(ZeroDivisionError):
         await commit.run(lambda log: 1 // len(log.index.damage))
-    await commit.close()
 
 
-async def test_a_closed_log_opens_again_when_it_is_used(path: str) -> None:
+async def test_a_closed_log_opens_again_when_it_is_used(commit: GroupCommit) -> None:
     """Closing lets the thread and the file go, twice if need be, and ends nothing for good."""
     before = threading.active_count()
-    commit = GroupCommit(FileLog(path), inline=False)
     await commit.append(giving(body(0)))
     await commit.close()
     await commit.close()
     await until(lambda: threading.active_count() <= before)
     await commit.append(giving(body(1)))
     assert await commit.run(numbers) == [0, 1]
-    await commit.close()
 
 
 async def test_a_log_that_is_dropped_without_a_close_leaves_no_thread(path: str) -> None:
@@ -398,9 +400,8 @@ async def test_an_inline_append_never_waits_on_the_loop(path: str) -> None:
     assert stored_numbers(path) == [0, 1]
 
 
-async def test_what_is_queued_when_the_log_is_closed_is_committed(path: str) -> None:
+async def test_what_is_queued_when_the_log_is_closed_is_committed(path: str, commit: GroupCommit) -> None:
     """A close waits for those before it."""
-    commit = GroupCommit(FileLog(path), inline=False)
     appends = [asyncio.create_task(commit.append(giving(body(number)))) for number in range(8)]
     await asyncio.sleep(0)
     await commit.close()

@@ -45,11 +45,14 @@ LOSSES = [cut, cut_and_grow, restore, overwrite]
 @pytest.mark.parametrize("between", ["nothing", "close", "failed reads", "fork"])
 @pytest.mark.parametrize("lose", LOSSES)
 def test_lost_messages_are_counted_and_told_as_an_error(
-    path: str, lose: Callable[[str], None], between: str, caplog: pytest.LogCaptureFixture
+    path: str,
+    files: FakeFiles,
+    log: FileLog,
+    lose: Callable[[str], None],
+    between: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """By the next use, whatever this process did in between; they are told once, and the log goes on."""
-    files = FakeFiles()
-    log = FileLog(path, files=files)
     append(log, 0, 1, 2, 3)
     if between == "close":
         log.close()
@@ -71,12 +74,10 @@ def test_lost_messages_are_counted_and_told_as_an_error(
     assert [record.levelno for record in told] == [logging.ERROR]
     assert numbers(log)[:2] == [0, 1]
     assert numbers(log)[-1] == 30
-    log.close()
 
 
-def test_a_loss_in_two_steps_is_counted_twice(path: str) -> None:
+def test_a_loss_in_two_steps_is_counted_twice(path: str, log: FileLog) -> None:
     """Each is compared with what was known before it."""
-    log = FileLog(path)
     append(log, *range(5))
     os.truncate(path, len(b"".join(sealed(list(map(body, range(4)))))))
     log.follow()
@@ -84,12 +85,10 @@ def test_a_loss_in_two_steps_is_counted_twice(path: str) -> None:
     cut(path)
     log.follow()
     assert log.describe().lost_messages == 3
-    log.close()
 
 
-def test_what_a_purge_removed_is_not_lost(path: str) -> None:
+def test_what_a_purge_removed_is_not_lost(path: str, log: FileLog) -> None:
     """Nor what was appended to a log that another process had copied into its place unchanged."""
-    log = FileLog(path)
     append(log, 0, 1, 2, 3)
     purge_log(path, Purge(before="id-2"), now=lambda: STAMP)
     append(log, 4)
@@ -98,15 +97,13 @@ def test_what_a_purge_removed_is_not_lost(path: str) -> None:
     append_to(path, 5)
     assert numbers(log) == [2, 3, 4, 5]
     assert log.describe().lost_messages == 0
-    log.close()
 
 
 @pytest.mark.parametrize("met", ["appended", "read", "failed read", "fork"])
-def test_a_log_that_was_removed_is_no_new_session(path: str, met: str) -> None:
+def test_a_log_that_was_removed_is_no_new_session(path: str, met: str, files: FakeFiles) -> None:
     """Closed or not, written to or only read: nothing is created in its place, and put back it goes on."""
     if met == "read":
         append_to(path, 0)
-    files = FakeFiles()
     log = FileLog(path, files=files)
     if met == "read":
         log.follow()
@@ -144,12 +141,10 @@ def _raises_removed(use: Callable[[], object]) -> bool:
     return False
 
 
-def test_a_log_that_was_never_met_is_created(path: str) -> None:
+def test_a_log_that_was_never_met_is_created(path: str, log: FileLog) -> None:
     """Closing or looking at what is not there is no meeting."""
-    log = FileLog(path)
     log.follow()
     log.close()
     append(log, 0)
     assert numbers(log) == [0]
     assert content_of(path)
-    log.close()

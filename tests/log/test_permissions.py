@@ -45,10 +45,9 @@ def body(number: int) -> bytes:
 
 
 async def test_a_session_over_a_damaged_log_says_nothing_of_its_messages(
-    tmp_path: Path, start_session: StartSession, record_events: Any, caplog: pytest.LogCaptureFixture
+    path: str, start_session: StartSession, record_events: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Through damage, a torn tail, a resume with set_messages, replays under another content, and refused messages."""
-    path = str(tmp_path / "log.jsonl")
     append_bodies(FileLog(path), *map(body, range(4)))
     lines = content_of(path).splitlines(keepends=True)
     lines[1] = lines[1].replace(b" 1", b" 7")
@@ -109,10 +108,8 @@ async def test_a_failing_disk_says_nothing_of_the_messages(tmp_path: Path, caplo
     assert_unsaid(caplog, errors)
 
 
-def test_an_overwritten_record_is_not_quoted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_overwritten_record_is_not_quoted(path: str, log: FileLog, caplog: pytest.LogCaptureFixture) -> None:
     """A record that is no longer what was scanned is an error without its bytes."""
-    path = str(tmp_path / "log.jsonl")
-    log = FileLog(path)
     append_bodies(log, body(0), body(1))
     with open(path, "r+b") as file:
         file.write(f'{{"{WORD}" {WORD}'.encode())
@@ -121,9 +118,8 @@ def test_an_overwritten_record_is_not_quoted(tmp_path: Path, caplog: pytest.LogC
     assert_unsaid(caplog, str(raised.value))
 
 
-def test_reports_and_purges_say_nothing_of_the_messages(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_reports_and_purges_say_nothing_of_the_messages(path: str, caplog: pytest.LogCaptureFixture) -> None:
     """Neither the report of a damaged log nor what a purge tells and records."""
-    path = str(tmp_path / "log.jsonl")
     append_bodies(FileLog(path), body(0), body(1))
     write_file(path, content_of(path) + f"{WORD}\n[{WORD}\n".encode() + f'{{"{WORD}'.encode())
     report = verify_log(path)

@@ -119,10 +119,9 @@ def test_what_is_no_plain_file_is_an_error(tmp_path: Path, kind: str, writable: 
 
 
 @pytest.mark.parametrize("code", [errno.EACCES, errno.EIO, errno.EMFILE])
-def test_a_log_that_cannot_be_opened_is_an_error(path: str, code: int) -> None:
+def test_a_log_that_cannot_be_opened_is_an_error(path: str, code: int, files: FakeFiles) -> None:
     """Whatever the system refuses, an existing log is not taken for an empty one."""
     write_file(path, b"".join(lines(2)))
-    files = FakeFiles()
     files.fail("open", "open_readonly", code=code, forever=True)
     for writable in (False, True):
         with pytest.raises(LogUnreadableError) as raised:
@@ -130,10 +129,9 @@ def test_a_log_that_cannot_be_opened_is_an_error(path: str, code: int) -> None:
         assert raised.value.errno == code
 
 
-def test_a_log_that_may_only_be_read_is_read(path: str) -> None:
+def test_a_log_that_may_only_be_read_is_read(path: str, files: FakeFiles) -> None:
     """A log that this process may not write is opened for reading."""
     write_file(path, b"".join(lines(2)))
-    files = FakeFiles()
     files.fail("open", code=errno.EACCES)
     reader = LogReader(path, files=files, writable=True)
     reader.follow()
@@ -142,10 +140,9 @@ def test_a_log_that_may_only_be_read_is_read(path: str) -> None:
 
 @pytest.mark.parametrize("op", ["fstat", "read", "stat"])
 @pytest.mark.parametrize("nth", [1, 2, 3, 4, 5])
-def test_a_failed_read_leaves_nothing_half_read(path: str, op: str, nth: int) -> None:
+def test_a_failed_read_leaves_nothing_half_read(path: str, op: str, nth: int, files: FakeFiles) -> None:
     """After any failed call the next use reads the whole log, and no descriptor is lost."""
     write_file(path, b"".join(lines(40_000)))  # several blocks
-    files = FakeFiles()
     reader = LogReader(path, files=files)
     fault = files.fail(op, nth=nth)
     failed = False
@@ -167,11 +164,10 @@ def test_a_failed_read_leaves_nothing_half_read(path: str, op: str, nth: int) ->
 # -- following ---------------------------------------------------------------------------------------------------------
 
 
-def test_what_others_append_is_followed_in_order(path: str) -> None:
+def test_what_others_append_is_followed_in_order(path: str, files: FakeFiles) -> None:
     """Each follow takes in what is new, however the appends fall into it, with work that does not grow with the log."""
     content = b"".join(lines(400))
     write_file(path, b"")
-    files = FakeFiles()
     reader = opened(path, files)
     index = reader.index
     with open(path, "ab", buffering=0) as file:
@@ -185,10 +181,9 @@ def test_what_others_append_is_followed_in_order(path: str) -> None:
     assert reader.torn is None
 
 
-def test_following_nothing_new_does_next_to_nothing(path: str) -> None:
+def test_following_nothing_new_does_next_to_nothing(path: str, files: FakeFiles) -> None:
     """A follow without news is one look at the path and one at the last bytes."""
     write_file(path, b"".join(lines(10)))
-    files = FakeFiles()
     reader = opened(path, files)
     files.calls.clear()
     reader.follow()
@@ -365,12 +360,11 @@ def test_a_record_gone_from_the_file_is_an_error(path: str) -> None:
 
 
 @pytest.mark.parametrize("size", [2_000, 1 << 20, (1 << 20) + 1, 3 << 20])
-def test_a_long_line_is_skipped_in_pieces_and_all_else_is_read(path: str, size: int) -> None:
+def test_a_long_line_is_skipped_in_pieces_and_all_else_is_read(path: str, size: int, files: FakeFiles) -> None:
     """A line beyond the limit is one finding; the records around it are read and verify."""
     long = encode_message({"role": "user", "content": "x" * size}, message_id="id-1", timestamp=STAMP)
     whole = sealed([body(0), long, body(2)])
     write_file(path, b"".join(whole))
-    files = FakeFiles()
     reader = opened(path, files, max_record_bytes=1_500)
     assert numbers(reader) == [0, 2]
     assert [(damage.kind, damage.line, damage.offset) for damage in reader.index.damage] == [
@@ -404,10 +398,9 @@ def test_a_huge_line_is_scanned_in_bounded_memory(path: str) -> None:
     assert peak < 16 << 20
 
 
-def test_a_child_process_opens_its_own_file(path: str) -> None:
+def test_a_child_process_opens_its_own_file(path: str, files: FakeFiles) -> None:
     """After a fork the child does not share its parent's open file, on which the lock lies."""
     write_file(path, b"".join(lines(2)))
-    files = FakeFiles()
     reader = opened(path, files=files)
     parent_fd, opens = reader.file.descriptor, files.count("open_readonly")
 

@@ -34,9 +34,8 @@ def save(path: str, files: FakeFiles, torn: TornTail = TORN) -> str:
         files.close(fd)
 
 
-def test_the_copy_is_named_by_place_and_checksum_and_private(path: str) -> None:
+def test_the_copy_is_named_by_place_and_checksum_and_private(path: str, files: FakeFiles) -> None:
     """The copy holds the torn bytes, can be read by its owner alone, and is synced with its directory."""
-    files = FakeFiles()
     old = os.umask(0)
     try:
         name = save(path, files)
@@ -50,10 +49,9 @@ def test_the_copy_is_named_by_place_and_checksum_and_private(path: str) -> None:
     assert content_of(path) == b"{}\n" + TAIL
 
 
-def test_a_copy_that_a_crash_left_is_found_again_and_synced(path: str) -> None:
+def test_a_copy_that_a_crash_left_is_found_again_and_synced(path: str, files: FakeFiles) -> None:
     """A second try does not make a second copy, nor trusts that the first was synced."""
     save(path, FakeFiles())
-    files = FakeFiles()
     name = save(path, files)
     assert saved_tails(path) == [name]
     assert files.count("sync", "sync_directory") == 2
@@ -70,20 +68,18 @@ def test_a_copy_with_other_bytes_is_left_alone(path: str, other: bytes) -> None:
     assert content_of(name) == TAIL
 
 
-def test_a_large_tail_is_copied_in_pieces(path: str) -> None:
+def test_a_large_tail_is_copied_in_pieces(path: str, files: FakeFiles) -> None:
     """A tail of any size is copied without being held in memory."""
     tail = os.urandom((5 << 20) + 17)
     write_file(path, b"{}\n" + tail)
-    files = FakeFiles()
     name = save(path, files, TornTail(3, len(tail)))
     assert content_of(name) == tail
     assert files.count("write") == 6
 
 
 @pytest.mark.parametrize("op", ["read", "create_new", "write", "sync", "sync_directory"])
-def test_a_failure_leaves_the_log_and_no_half_copy(path: str, op: str) -> None:
+def test_a_failure_leaves_the_log_and_no_half_copy(path: str, op: str, files: FakeFiles) -> None:
     """When the copy cannot be made the error is raised, and no part of a copy stays to fill the disk."""
-    files = FakeFiles()
     files.fail(op, code=errno.ENOSPC)
     with pytest.raises(OSError, match="space"):
         save(path, files)
@@ -92,9 +88,8 @@ def test_a_failure_leaves_the_log_and_no_half_copy(path: str, op: str) -> None:
     assert len(saved_tails(path)) == (op == "sync_directory")
 
 
-def test_a_short_write_is_a_failure(path: str) -> None:
+def test_a_short_write_is_a_failure(path: str, files: FakeFiles) -> None:
     """A copy that took only some bytes does not count as one."""
-    files = FakeFiles()
     files.fail("write", short=3)
     with pytest.raises(OSError, match="short"):
         save(path, files)

@@ -106,16 +106,14 @@ def test_a_log_of_root_is_trusted(path: str, monkeypatch: pytest.MonkeyPatch) ->
     log.close()
 
 
-def test_a_log_that_its_group_may_write_is_a_warning(path: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_log_that_its_group_may_write_is_a_warning(path: str, log: FileLog, caplog: pytest.LogCaptureFixture) -> None:
     """Some people share a group on purpose. It is told once for each file."""
     append_to(path, 0)
     os.chmod(path, 0o660)
-    log = FileLog(path)
     append(log, 1)
     append(log, 2)
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     assert "its group may write it" in caplog.text
-    log.close()
 
 
 def test_a_stranger_s_log_in_the_place_of_an_open_one_is_refused(path: str) -> None:
@@ -144,12 +142,11 @@ def later(*, torn: bytes = b"") -> bytes:
 
 
 def test_a_log_of_a_later_version_is_read_with_a_warning_and_never_changed(
-    path: str, caplog: pytest.LogCaptureFixture
+    path: str, log: FileLog, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Neither by an append, nor by a repair of its tail, nor by a purge."""
     before = later(torn=b'{"role":"us')
     write_file(path, before)
-    log = FileLog(path)
     assert numbers(log) == [0]
     assert "format version 99" in caplog.text
     for _ in range(2):
@@ -161,7 +158,6 @@ def test_a_log_of_a_later_version_is_read_with_a_warning_and_never_changed(
         purge_log(path, Purge(everything=True), now=lambda: STAMP)
     assert numbers(log) == [0]
     assert (content_of(path), saved_tails(path)) == (before, [])
-    log.close()
 
 
 # -- directories -----------------------------------------------------------------------------------------------------
@@ -169,14 +165,13 @@ def test_a_log_of_a_later_version_is_read_with_a_warning_and_never_changed(
 
 @pytest.mark.parametrize("exists", [False, True])
 def test_a_directory_that_cannot_be_read_is_refused_before_anything_is_stored(
-    path: str, exists: bool, monkeypatch: pytest.MonkeyPatch
+    path: str, log: FileLog, exists: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its entries cannot be synced (mode 0300): the caller is told that nothing was stored, and it is so."""
     if exists:
         append_to(path, 0)
     before, access = content_of(path) if exists else None, os.access
     monkeypatch.setattr(os, "access", lambda name, mode: name != os.path.dirname(path) and access(name, mode))
-    log = FileLog(path)
     for _ in range(2):
         with pytest.raises(AppendError if exists else LogCreateError, match=r"chmod u\+r"):
             append(log, 1)
@@ -185,4 +180,3 @@ def test_a_directory_that_cannot_be_read_is_refused_before_anything_is_stored(
     monkeypatch.undo()
     append(log, 3)
     assert numbers(log) == ([0] if exists else []) + [2, 3]
-    log.close()

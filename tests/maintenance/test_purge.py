@@ -218,9 +218,8 @@ async def test_a_session_goes_on_behind_a_purge(path: str, start_session: StartS
 
 
 @pytest.mark.parametrize("mode", ["before", "cleared", "redact"])
-def test_who_gave_an_answer_outlives_the_receipts(path: str, mode: str) -> None:
+def test_who_gave_an_answer_outlives_the_receipts(path: str, log: FileLog, mode: str) -> None:
     """Thinking is shown to models that can read it; a second purge says it once more, not twice."""
-    log = FileLog(path)
     append_bodies(log, body(0, text=" hunter2"))
     for number, model in ((1, "m-1"), (2, "m-2")):
         receipt = Receipt(f"r{number}", STAMP, "", f"id-{number - 1}", 1, 9, 99, "p", "", 0, "0" * 32, model=model)
@@ -275,13 +274,12 @@ def test_purges_beside_writers_that_are_killed_lose_nothing(path: str) -> None:
     print(f"purges beside writers: {purges}, acknowledged: {sum(len(one['acknowledged']) for one in told)}")
 
 
-def test_who_appends_behind_a_purge_syncs_the_directory(tmp_path: Path) -> None:
+def test_who_appends_behind_a_purge_syncs_the_directory(tmp_path: Path, files: FakeFiles) -> None:
     """The purger may have died before the new name was synced; an acknowledged append must not go with it."""
     root, target = tmp_path / "root", tmp_path / "target"
     root.mkdir()
     target.mkdir()
     path = str(root / "log.jsonl")
-    files = FakeFiles()
     log = FileLog(path, files=files)
     append(log, 0, 1)
     files.fail("sync_directory")
@@ -293,9 +291,8 @@ def test_who_appends_behind_a_purge_syncs_the_directory(tmp_path: Path) -> None:
     assert stored_numbers(str(target / "log.jsonl")) == [1, 2]
 
 
-def test_a_purge_waits_for_the_lock(path: str) -> None:
+def test_a_purge_waits_for_the_lock(path: str, log: FileLog) -> None:
     """A writer that holds it is named after the deadline, and nothing is changed."""
-    log = FileLog(path)
     append(log, 0, 1)
     files = FileSystem()
     descriptor = files.open_log(path, create=False)

@@ -59,11 +59,10 @@ def test_every_call_of_a_purge_may_fail(tmp_path: Path, forever: bool, code: int
 
 
 @pytest.mark.parametrize("short", [0, 10])
-def test_a_short_write_is_refused(path: str, short: int) -> None:
+def test_a_short_write_is_refused(path: str, short: int, files: FakeFiles) -> None:
     """The log is what it was, and nothing is left beside it."""
     torn_log(path)
     content, listed = content_of(path), os.listdir(os.path.dirname(path))
-    files = FakeFiles()
     files.fail("write", short=short)
     with pytest.raises(AppendError, match="the log is what it was"):
         purged(path, before(2), files=files)

@@ -99,7 +99,7 @@ def test_a_plan_goes_with_the_messages_that_it_names(path: str) -> None:
     assert kinds(path) == ["header", "5", "purge", "purge"]
 
 
-def test_cleared_never_puts_a_void_plan_in_force(path: str) -> None:
+def test_cleared_never_puts_a_void_plan_in_force(path: str, log: FileLog) -> None:
     """A plan from before a reset is void although all that it names is live; the one in force stays."""
     bodies = [*map(body, range(3)), plan(2, (0, 2)), *reset_bodies("r", keep(0, 2))]
     write_log(path, *bodies)
@@ -108,7 +108,6 @@ def test_cleared_never_puts_a_void_plan_in_force(path: str) -> None:
     append_bodies(FileLog(path), plan(2, (1, 2)), *reset_bodies("e", keep(1, 2)), plan(2, (2, 2)))
     purged(path, CLEARED)
     assert kinds(path).count("plan") == 1
-    log = FileLog(path)
     log.follow()
     assert log.index.plan["keep"] == [["id-2", "id-2"]]
 

@@ -129,9 +129,8 @@ def test_a_purge_that_was_interrupted_is_noted(path: str) -> None:
     assert kinds(verify_log(path)) == ([], ["purging"])
 
 
-def test_an_append_on_its_way_is_not_taken_for_a_torn_tail(path: str) -> None:
+def test_an_append_on_its_way_is_not_taken_for_a_torn_tail(path: str, log: FileLog) -> None:
     """Where a writer holds the lock over an unfinished line, the report waits for it."""
-    log = FileLog(path)
     append(log, 0)
     line = sealed([body(0), body(1)])[1]
     files = FileSystem()
@@ -215,11 +214,10 @@ def test_every_kind_of_damage_has_its_advice() -> None:
 # -- FileLog.repair ----------------------------------------------------------------------------------------------------
 
 
-def test_repair_saves_a_torn_tail_and_loses_nothing(path: str) -> None:
+def test_repair_saves_a_torn_tail_and_loses_nothing(path: str, log: FileLog) -> None:
     """The tail goes to a copy, every whole record stays, and the log is sound and goes on."""
     content = b"".join(sealed([body(0), body(1)]))
     write_file(path, content + b'{"role":"us')
-    log = FileLog(path)
     log.repair()
     assert content_of(path) == content
     assert [content_of(tail) for tail in saved_tails(path)] == [b'{"role":"us']
@@ -228,11 +226,10 @@ def test_repair_saves_a_torn_tail_and_loses_nothing(path: str) -> None:
     assert verify_log(path).is_sound
 
 
-def test_repair_completes_a_last_line(path: str) -> None:
+def test_repair_completes_a_last_line(path: str, log: FileLog) -> None:
     """It gets the newline that it lacks, and the chain goes on after it."""
     content = b"".join(sealed([body(0), body(1)]))
     write_file(path, content[:-1])
-    log = FileLog(path)
     log.repair()
     assert content_of(path) == content
     assert saved_tails(path) == []
