@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks import peers
-from benchmarks.conversation import NUMBER
 from benchmarks.peer_stores import faults, rounds
 from benchmarks.peer_stores.found import Found, from_json
-from benchmarks.peer_stores.process import MissingPackageError, Process, StoreError, resume
+from benchmarks.peer_stores.process import Process, StoreError
 from benchmarks.peer_stores.rounds import APPENDS, TURN_OF_AGENT, TURNS
 from benchmarks.peer_stores.store import OURS, REQUIREMENTS, STORES
 from benchmarks.scale import limits, promised
@@ -22,31 +21,6 @@ from tests.support.places import DOCS, ROOT
 
 MEASURES = ("append new", "append long", "read back", "resume none", "resume long")
 OTHERS = sorted(STORES.keys() - OURS)
-
-
-@pytest.mark.parametrize("name", sorted(OURS))
-def test_a_store_gives_back_what_was_appended(tmp_path: Path, name: str) -> None:
-    """In its process and in one that resumes, in order, each once."""
-    with Process(sys.executable, name, str(tmp_path)) as process:
-        process.ask("fill", count=40)
-        assert len(process.ask("append", first=40, count=3, seconds=600)["us"]) == 3
-        assert process.ask("read")["messages"] == 43
-        told = process.ask("texts")
-    assert [NUMBER.match(text)[1] for text in told["texts"]] == [str(number) for number in range(43)]
-    assert told["said"] == []
-    assert resume(sys.executable, name, str(tmp_path))["messages"] == 43
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_a_store_without_its_package_says_so(tmp_path: Path, name: str) -> None:
-    """It does not end with a traceback, and what was asked for is not taken for done."""
-    bare = tmp_path / "bare"
-    venv.create(bare)
-    python = next(path for path in (bare / "bin/python", bare / "Scripts/python.exe") if path.exists())
-    with pytest.raises(MissingPackageError, match="No module named"):
-        Process(str(python), name, str(tmp_path))
-    with pytest.raises(MissingPackageError, match="No module named"):
-        resume(str(python), name, str(tmp_path))
 
 
 def test_an_error_of_a_store_is_its_answer(tmp_path: Path) -> None:

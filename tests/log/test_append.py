@@ -77,20 +77,6 @@ def test_one_by_one_and_all_at_once_write_the_same(
     together.close()
 
 
-def looked_at(files: FakeFiles, log: FileLog, number: int) -> list[str]:
-    """The system calls of one append."""
-    files.calls.clear()
-    append(log, number)
-    return [op for op, _ in files.calls]
-
-
-def test_a_log_that_is_as_it_was_left_is_looked_at_once(tmp_path: Path, files: FakeFiles) -> None:
-    """Six calls, and none more than once."""
-    with closing(FileLog(tmp_path / "log.jsonl", files=files)) as log:
-        append(log, 0)
-        assert looked_at(files, log, 1) == ["lock", "stat", "read", "write", "sync", "unlock"]
-
-
 def replace(path: str) -> None:
     Path(path + "2").write_bytes(content_of(path))
     os.replace(path + "2", path)

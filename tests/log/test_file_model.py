@@ -175,7 +175,8 @@ class LogModel(RuleBasedStateMachine):
     @rule(seed=SEEDS, junk=st.sampled_from(JUNK))
     def bytes_are_put_between_records(self, seed: int, junk: bytes) -> None:
         """They are reported, and no record is lost by them."""
-        lines, places = self.lines_outside_resets()
+        lines = self.lines()
+        places = [at for at, line in enumerate(lines) if line.endswith(b"\n")]
         if places:
             at = random.Random(seed).choice(places)
             self.rewrite(b"".join([*lines[:at], junk, *lines[at:]]))
@@ -260,18 +261,6 @@ class LogModel(RuleBasedStateMachine):
 
     def lines(self) -> list[bytes]:
         return content_of(self.path).splitlines(keepends=True) if os.path.exists(self.path) else []
-
-    def lines_outside_resets(self) -> tuple[list[bytes], list[int]]:
-        """The lines, and before which of them no reset is open and a whole record stands after."""
-        lines, places, inside = self.lines(), [], False
-        for at, line in enumerate(lines):
-            if not inside and line.endswith(b"\n"):
-                places.append(at)
-            if line.startswith(b'{"_record":"reset"'):
-                inside = True
-            elif line.startswith(b'{"_record":"commit"'):
-                inside = False
-        return lines, places
 
     def rewrite(self, content: bytes) -> None:
         """Change the file behind the log's back; both writers were closed by then."""

@@ -142,9 +142,8 @@ def use_further(path: str, damaged: frozenset[int], what: str, use: str) -> None
     log.close()
 
 
-@pytest.mark.parametrize(
-    ("seed", "snapshots"), itertools.product([1, 2], [False, True]) if WHOLE else [(1, False), (2, True)]
-)
+@pytest.mark.parametrize("snapshots", [False, True])
+@pytest.mark.parametrize("seed", [1, 2] if WHOLE else [1])
 def test_one_fault_costs_no_other_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, snapshots: bool
 ) -> None:
@@ -156,8 +155,9 @@ def test_one_fault_costs_no_other_message(
     write_file(path, b"".join(lines))
     assert live(FileLog(path)) == LIVE
     assert verify_log(path).is_sound
-    count = 0
-    for number, (what, changed, damaged) in enumerate(faults(lines, rng, 24 if WHOLE and not snapshots else 12)):
+    count, made = 0, faults(lines, rng, 12 if snapshots else 24)
+    tried = made if WHOLE else itertools.islice(made, int(snapshots), None, 2)
+    for number, (what, changed, damaged) in enumerate(tried):
         write_file(path, b"".join(changed))
         log = FileLog(path)
         check(log, LIVE, damaged, what)

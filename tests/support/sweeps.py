@@ -1,4 +1,4 @@
-"""How much of a sweep a run of the tests tries: of every byte some bits, of every line some faults; or all of them.
+"""How much of a sweep a run of the tests tries: of every byte a bit, of every line some faults; or all of them.
 
 With `WHOLE_SWEEPS=1` the tests that flip bits and break lines try every bit and more faults:
 
@@ -10,6 +10,6 @@ import os
 WHOLE = "WHOLE_SWEEPS" in os.environ
 
 
-def bits_of(place: int) -> tuple[int, ...]:
-    """Which bits of the byte at a place are flipped: two, other ones at each of four neighbours; or all eight."""
-    return tuple(range(8)) if WHOLE else (place % 4, place % 4 + 4)
+def bits_of(place: int) -> range:
+    """Which bits of the byte at a place are flipped: one, not that of the seven bytes before; or all eight."""
+    return range(8) if WHOLE else range(place % 8, place % 8 + 1)

@@ -53,19 +53,6 @@ def test_a_plan_that_was_not_stored_is_followed_all_the_same(desk: Desk) -> None
     assert same(third.view, second.view)
 
 
-def test_the_view_after_a_plan_goes_on_from_it(desk: Desk) -> None:
-    """What was arranged for the plan is not arranged again."""
-    desk.talk(40)
-    desk.add({"role": "user", "content": "And?"})
-    planned = desk.ask(3_000)
-    desk.add({"role": "assistant", "content": "So."}, {"role": "user", "content": "And?"})
-    after = desk.ask(3_000)
-    assert planned.compaction is not None
-    assert after.compaction is None
-    assert len(after.items) == len(planned.items) + 2
-    assert all(one is other for one, other in zip(planned.items, after.items, strict=False))
-
-
 def test_a_forced_plan_goes_down_to_the_target() -> None:
     """Whatever the view's size; a view at the target needs none."""
     desk = Desk(compaction_notice_enabled=False)
