@@ -80,27 +80,22 @@ def test_a_fault_of_our_own_is_no_missing_package() -> None:
 
 # -- where Microsoft's older module was installed under the same name --------------------------------------------------
 
-OLDER = """
-[build-system]
-requires = ["hatchling"]
-build-backend = "hatchling.build"
-[project]
-name = "amplifier-module-context-persistent"
-version = "0.0.1"
-"""
-
 
 def test_the_command_mends_an_environment_with_the_older_module(tmp_path: Path) -> None:
     """An environment of the host's own, in which the older module was installed once, and so ours was not."""
     for needed in ("hatchling", "editables", "pip"):  # nothing can be fetched
         pytest.importorskip(needed)
     python = environment_without(tmp_path / "host", "orjson")
-    older = tmp_path / "older" / "amplifier_module_context_persistent"
-    older.mkdir(parents=True)
-    (older / "__init__.py").write_text("async def mount(coordinator, config=None): ...\n")
-    (older.parent / "pyproject.toml").write_text(OLDER)
+    (packages,) = python.parents[1].glob("lib/python*/site-packages")
+    older, told = (packages / f"amplifier_module_context_persistent{end}" for end in ("", "-0.0.1.dist-info"))
+    for place, name, content in (
+        (older, "__init__.py", "async def mount(coordinator, config=None): ...\n"),
+        (told, "METADATA", "Metadata-Version: 2.1\nName: amplifier-module-context-persistent\nVersion: 0.0.1\n"),
+        (told, "RECORD", f"{older.name}/__init__.py,,\n{told.name}/METADATA,,\n{told.name}/RECORD,,\n"),
+    ):
+        place.mkdir(exist_ok=True)
+        (place / name).write_text(content)
     install = [str(python), "-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation"]
-    subprocess.run([*install, str(older.parent)], check=True, capture_output=True)
 
     first = mount(python, tmp_path)
     assert "needs orjson" in first.stderr

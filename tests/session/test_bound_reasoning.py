@@ -29,13 +29,13 @@ WIDE: dict[str, Any] = {"durability": "write", "tokenizer": "estimate", "max_tok
 def test_no_request_of_generated_sessions_is_refused() -> None:
     """Whatever changes: nothing refused, nothing invalid, nothing dropped, and nothing lost that is still valid."""
     totals, faults = Counter[str](), list[str]()
-    for seed in range(1, 6):
+    for seed in range(1, 5):
         outcome = play(seed)
         totals += outcome.counts
         faults += [f"seed {seed}: {fault}" for fault in outcome.faults]
     assert not faults, "\n".join(faults[:20])
     assert totals["requests with blocks"] > totals["requests"] / 3
-    assert totals["continued"] > 45
+    assert totals["continued"] > 35
 
 
 def test_views_with_all_reasoning_are_refused() -> None:
