@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -22,6 +23,7 @@ from amplifier_module_context_persistent.demo.session import ScriptedLoader
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.session.host import EVENTS
 from tests.support.fakefs import FakeFiles
+from tests.support.places import ROOT
 from tests.support.postgres import TestServer, running_server
 from tests.support.real_sessions import Events, StartSession
 from tests.support.recorded_sessions import Recorded
@@ -37,6 +39,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background
 EXPLORES = "HYPOTHESIS_EXPLORE" in os.environ
 settings.register_profile("project", deadline=None, derandomize=not EXPLORES, max_examples=200 if EXPLORES else 40)
 settings.load_profile("project")
+
+
+def _keep_what_was_compiled() -> None:
+    """Let tests and what they start be compiled once, where Python is told to write nothing beside them."""
+    if sys.dont_write_bytecode:
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        sys.dont_write_bytecode = False
+        sys.pycache_prefix = os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / ".pytest_cache" / "compiled"))
+
+
+_keep_what_was_compiled()
 
 ROOMY = 4 << 30
 """Bytes that have to be free in memory before the tests' files are kept there."""
@@ -63,13 +76,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Let the processes that tests start keep what they compiled, where Python is told to write nothing beside it."""
-    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-        os.environ.setdefault("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("compiled")))
 
 
 @pytest.fixture(scope="session")

@@ -1,15 +1,10 @@
 """Printing, asking and reporting: what comes from a log never acts on the terminal."""
 
-import click
 import pytest
-from click.testing import CliRunner
 
 from amplifier_module_context_persistent.catalogue.database import CatalogueError
-from amplifier_module_context_persistent.cli import terminal
 from amplifier_module_context_persistent.cli.terminal import (
     UnusableError,
-    ask,
-    console,
     counted,
     escaped,
     escaped_body,
@@ -31,12 +26,6 @@ def test_text_is_escaped_and_keeps_its_lines() -> None:
     assert escaped("a ü\n\x1b[0m") == "a ü\n\\u001b[0m"
     assert escaped("\u202e") == "\\u202e"
     assert escaped_body("a\tb") == "a       b"
-
-
-def test_an_output_that_lacks_a_character_gets_its_escape(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal of seven bits shows something all the same."""
-    monkeypatch.setattr(terminal.sys, "stdout", type("Ascii", (), {"encoding": "ascii"}))
-    assert escaped("ü") == "\\xfc"
 
 
 def test_numbers_are_counted_in_words() -> None:
@@ -68,29 +57,6 @@ def test_an_error_of_the_output_is_none_of_the_session() -> None:
         with pytest.raises(UnusableError) as told, unreadable():
             raise error
         assert told.value.message == "gone"
-
-
-@pytest.mark.parametrize(("answer", "done"), [("y\n", True), ("n\n", False), ("", False)])
-def test_a_question_is_answered_by_yes_alone(answer: str, done: bool) -> None:
-    """The end of the input is a no, and says how to do without a person."""
-
-    @click.command()
-    @click.option("--yes", is_flag=True)
-    def command(yes: bool) -> None:
-        ask("Really?", yes=yes)
-        click.echo("It is so.")
-
-    result = CliRunner().invoke(command, input=answer)
-    assert ("It is so." in result.output) is done
-    assert (result.exit_code == 0) is done
-    assert done or "--yes" in result.output
-    assert "Really?" not in CliRunner().invoke(command, ["--yes"]).output
-
-
-def test_the_console_reads_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
-    """Brackets are brackets."""
-    console().print("[bold]x[/bold] :smile:")
-    assert capsys.readouterr().out == "[bold]x[/bold] :smile:\n"
 
 
 def test_a_session_that_cannot_be_opened_is_named() -> None:

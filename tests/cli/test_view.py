@@ -15,8 +15,11 @@ from tests.support.recorded_sessions import Recorded
 
 @pytest.fixture
 async def compacted(tmp_path: Path) -> Recorded:
-    """Two requests with a compaction between them."""
+    """A request before a clear, and two after it with a compaction between them."""
     recorded = Recorded(tmp_path / "compacted.jsonl", max_tokens=3_000, tokenizer="estimate")
+    await recorded.add(user("before the clear"))
+    await recorded.view()
+    await recorded.manager.clear()
     call = {"id": "c1", "tool": "bash", "arguments": {"command": "make"}}
     await recorded.add(
         user("Build it."),
@@ -33,7 +36,8 @@ async def compacted(tmp_path: Path) -> Recorded:
 
 async def test_a_view_is_rendered(compacted: Recorded) -> None:
     """Messages as `show` prints them, with their numbers; what is shortened or left out is marked in its place."""
-    before = run("view", compacted.path, "--request", "1").output
+    assert "[1] user" in run("view", compacted.path, "--request", "1").output  # as it was numbered then
+    before = run("view", compacted.path, "--request", "2").output
     assert "[3] tool bash make, of [2], " in before
     assert "ELIDED" not in before
     assert "dropped" not in before
@@ -73,7 +77,7 @@ async def test_a_difference_shows_what_changed_alone(compacted: Recorded) -> Non
     shows(output, "beginning of the view", "question 19")
     assert "It is built." not in output or "newly dropped" in output
     first = run("view", compacted.path, "--request", "1", "--diff").output
-    shows(first, "there is no request before this one", "Build it.")
+    shows(first, "there is no request before this one", "before the clear")
 
 
 async def test_it_says_why_a_message_is_shown(compacted: Recorded) -> None:

@@ -9,7 +9,6 @@ from importlib.resources import files
 
 import pytest
 
-from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.replay import open_transcript
 from amplifier_module_context_persistent.report import report
 from amplifier_module_context_persistent.report.shell import SCRIPTS, STYLES
@@ -211,15 +210,6 @@ def test_odd_sessions_have_a_report(make, messages):
     """Nothing at all, a result without its call, instructions alone."""
     made, page = make(messages)
     assert made.messages == len(messages) == len(page.bodies)
-
-
-def test_unknown_choices_are_refused(tmp_path):
-    """Before anything is made."""
-    FileLog(tmp_path / "log.jsonl").close()
-    (tmp_path / "log.jsonl").touch()
-    with open_transcript(tmp_path / "log.jsonl") as transcript, pytest.raises(ValueError, match="views"):
-        report(transcript, tmp_path / "x.html", views="most")
-    assert not (tmp_path / "x.html").exists()
 
 
 def test_files_of_the_page_are_short_and_all_used():

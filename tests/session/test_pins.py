@@ -221,9 +221,6 @@ def pin(number: int, *, pinned: Any = True) -> bytes:
     return encode_control("pin", id="p", message_id=f"id-{number}", pinned=pinned, time="T")
 
 
-KEEP = encode_control("keep", **{"from": "id-1", "to": "id-1"})
-
-
 @pytest.mark.parametrize(
     ("bodies", "pins"),
     [

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 from pathlib import Path
 
 import pytest
@@ -225,3 +226,13 @@ async def test_what_a_host_gives_as_id_and_time_is_kept(path: Path) -> None:
         assert [m["metadata"]["given_message_id"] for m in stored] == [7, ""]
         assert [m["metadata"]["timestamp"] for m in stored] == [0, ""]
         assert all(isinstance(m["metadata"]["message_id"], str) and m["metadata"]["message_id"] for m in stored)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+async def test_floats_that_json_cannot_say_come_back(path: Path, value: float) -> None:
+    """They are not turned into null, and the nothing beside them stays nothing."""
+    async with open_manager(path) as manager:
+        await manager.add_message({**user("a"), "value": [value, None, 1.5]})
+    async with open_manager(path) as manager:
+        (stored,) = await manager.get_messages()
+    assert repr(stored["value"]) == repr([value, None, 1.5])

@@ -58,6 +58,14 @@ async def history_and_view(path: str | Path, *, is_well_formed: bool = True) -> 
     return history, view
 
 
+async def imported_history(
+    path: Path, entries: Iterable[Any], **options: Any
+) -> tuple[Import, list[Message], list[Message]]:
+    """Write entries to a file and import it as `imported` does; the report, the history and the view of the session."""
+    report = imported(write_jsonl(path, entries, **options))
+    return (report, *await history_and_view(report.path))
+
+
 def texts(messages: Iterable[Message]) -> list[str]:
     """What messages say, in short: role and text, or the names of the tools that are called."""
     told = []

@@ -61,15 +61,6 @@ async def test_unreported_output_is_counted_and_named(tmp_path: Path) -> None:
     assert found.total.output_tokens == count_message({"role": "assistant", "content": "four"}, EstimateCounter())
 
 
-async def test_hidden_requests_were_paid_for(tmp_path: Path) -> None:
-    """A clear hides messages; what they cost stays."""
-    path = tmp_path / "log.jsonl"
-    await answered(path, [USAGE])
-    async with PersistentContextManager(path) as manager:
-        await manager.clear()
-    assert cost(path).total.cost == pytest.approx(COST)
-
-
 async def test_a_fork_does_not_pay_again(tmp_path: Path) -> None:
     """A fork copies the last report of each model for its calibration; it is not a request of the fork."""
     await answered(tmp_path / "log.jsonl", [USAGE])

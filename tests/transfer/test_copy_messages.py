@@ -6,17 +6,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import seal
 from amplifier_module_context_persistent.transfer.copy_log import (
-    LostLine,
     NewLog,
     carry,
     refused_messages,
-    torn_tail,
-    unread_lines,
 )
 from tests.support.logs import assert_sound, body, sealed, stored_numbers, write_file
 
@@ -56,18 +51,6 @@ def test_what_is_too_large_is_refused_with_its_line(tmp_path: Path) -> None:
         assert "at most" in loss.reason
 
 
-def test_lines_that_nobody_can_read_are_losses(tmp_path: Path) -> None:
-    """In the middle, and at the torn end."""
-    lines = sealed([body(0), body(1)])
-    with opened(tmp_path / "log", lines[0] + b"garbage\n" + lines[1] + b"torn") as reader:
-        assert [(loss.line, loss.offset) for loss in unread_lines(reader)] == [(2, len(lines[0]))]
-        assert torn_tail(reader) == [
-            LostLine(4, len(b"".join(lines)) + 8, "4 bytes at the end that are no whole record")
-        ]
-    with opened(tmp_path / "sound", b"".join(lines)) as reader:
-        assert (unread_lines(reader), torn_tail(reader)) == ([], [])
-
-
 def test_a_new_log_has_its_name_when_it_is_whole(tmp_path: Path) -> None:
     """Not before, and not after an error."""
     path = tmp_path / "new" / "log.jsonl"
@@ -82,12 +65,3 @@ def test_a_new_log_has_its_name_when_it_is_whole(tmp_path: Path) -> None:
         log.append(body(0))
         raise KeyError
     assert os.listdir(tmp_path) == ["new"]
-
-
-def test_a_dry_run_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes the records all the same."""
-    monkeypatch.chdir(tmp_path)
-    with NewLog(None) as log:
-        log.append(body(0))
-        log.finish()
-    assert os.listdir(tmp_path) == []

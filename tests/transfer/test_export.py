@@ -16,6 +16,7 @@ from amplifier_module_context_persistent.messages.host_form import same_content
 from amplifier_module_context_persistent.messages.secrets import REDACTED
 from amplifier_module_context_persistent.transfer.export import FORMATS, ExportRefusedError, export_session
 from tests.support.checker import same
+from tests.support.commands import shows
 from tests.support.exports import SESSION, exported, store
 from tests.support.histories import messages as any_histories
 from tests.support.messages import Message
@@ -98,13 +99,19 @@ async def test_markdown_says_what_failed_what_it_cost_and_how_long_it_took(tmp_p
     text = exported(tmp_path / "log", "markdown")
     bill = "10,000 tokens read (80 % cached), 500 written, $0.0265"
     assert text.count(f"### Assistant · claude-opus-4-5 · {bill} · 2026-03-01 10:00:0") == 2
-    assert "### Tool · failed · 2.0 s · 2026-03-01 10:00:04" in text
-    assert "<summary>Result of <code>bash</code>, failed, 2.0 s, 19 characters</summary>" in text
-    assert "<summary>Result of <code>bash</code>, 4.0 s, 4 characters</summary>" in text
+    shows(
+        text,
+        "### Tool · failed · 2.0 s · 2026-03-01 10:00:04",
+        "<summary>Result of <code>bash</code>, failed, 2.0 s, 19 characters</summary>",
+        "<summary>Result of <code>bash</code>, 4.0 s, 4 characters</summary>",
+    )
     spent = "20,000 tokens read (80 % cached), 1,000 written, $0.0530"
-    assert f"Turn 1: 5 messages · 2 calls, 1 failed · 8.0 s · claude-opus-4-5 · {spent}\n\n## Turn 2" in text
-    assert "Turn 2: 2 messages · 5.0 s\n\n---" in text
-    assert f"---\n\n7 messages · 2 calls, 1 failed · 1 min · claude-opus-4-5 · {spent}\n\nCosts are" in text
+    shows(
+        text,
+        f"Turn 1: 5 messages · 2 calls, 1 failed · 8.0 s · claude-opus-4-5 · {spent}\n\n## Turn 2",
+        "Turn 2: 2 messages · 5.0 s\n\n---",
+        f"---\n\n7 messages · 2 calls, 1 failed · 1 min · claude-opus-4-5 · {spent}\n\nCosts are",
+    )
 
 
 @pytest.mark.parametrize("name", ["</summary><b>", "`x`](y)", "![i](j)\n# Turn 9"])

@@ -14,6 +14,7 @@ from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
 from amplifier_module_context_persistent.transfer.copy_log import copy_log
 from amplifier_module_context_persistent.transfer.import_ import ImportRefusedError, import_session
 from amplifier_module_context_persistent.transfer.write_import import ImportConflictError
+from tests.support.commands import shows
 from tests.support.imports import contents, history_and_view, write_jsonl
 
 
@@ -49,8 +50,7 @@ async def test_a_log_is_copied_byte_for_byte(tmp_path: Path, monkeypatch: pytest
     again = import_session(log)
     assert (again.path, again.added, again.sessions[0].is_older) == (report.path, 0, False)
     done = CliRunner().invoke(main, ["import", str(log)])
-    assert "imported before; 0 of them were added" in done.stdout
-    assert "2 more were hidden by a clear or a reset, and stay so" in done.stdout
+    shows(done.stdout, "imported before; 0 of them were added", "2 more were hidden by a clear or a reset, and stay so")
 
 
 async def test_a_server_that_cannot_be_asked_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from amplifier_module_context_persistent.transfer.markdown import fenced, inline, message_markdown, quoted
+from tests.support.commands import shows
 from tests.support.growth import assert_grows_with_the_text
 from tests.support.histories import messages as any_histories
 
@@ -97,9 +98,12 @@ def test_commands_and_long_texts_are_shown_as_they_are() -> None:
     given = {"command": "make &&\n  echo 'a'", "content": "one\n```\ntwo", "n": 3, "path": "a.py"}
     call = {"id": "c1", "tool": "bash", "arguments": given}
     shown = message_markdown({"role": "assistant", "content": "", "tool_calls": [call]})
-    assert "```sh\nmake &&\n  echo 'a'\n```" in shown
-    assert "<code>content</code>:\n\n````\none\n```\ntwo\n````" in shown
-    assert '```json\n{\n  "n": 3,\n  "path": "a.py"\n}\n```' in shown
+    shows(
+        shown,
+        "```sh\nmake &&\n  echo 'a'\n```",
+        "<code>content</code>:\n\n````\none\n```\ntwo\n````",
+        '```json\n{\n  "n": 3,\n  "path": "a.py"\n}\n```',
+    )
 
 
 def test_arguments_that_are_json_text_are_shown_as_json() -> None:
@@ -117,8 +121,7 @@ def test_what_no_person_wrote_is_folded(source: str | None) -> None:
     """Reminders and what hooks insert as a user say where they come from."""
     message = {"role": "user", "content": "<system-reminder>x</system-reminder>", "metadata": {"source": source}}
     shown = message_markdown(message)
-    assert f"### User ({source or 'inserted'})" in shown
-    assert "<details>" in shown
+    shows(shown, f"### User ({source or 'inserted'})", "<details>")
 
 
 def test_an_image_is_named_and_left_out() -> None:

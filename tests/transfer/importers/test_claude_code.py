@@ -12,13 +12,14 @@ from amplifier_module_context_persistent.cli import main
 from amplifier_module_context_persistent.transfer.import_ import import_session
 from amplifier_module_context_persistent.transfer.write_import import ImportConflictError
 from tests.support.claude_entries import answers, calls, entry, results, says, text
-from tests.support.imports import contents, history_and_view, imported, records, texts, write_jsonl
+from tests.support.commands import shows
+from tests.support.imports import contents, history_and_view, imported, imported_history, records, texts, write_jsonl
 
 
 async def test_the_records_of_one_answer_are_one_message(tmp_path: Path) -> None:
     """Thinking with its signature, text and parallel calls; their results are siblings and stay."""
     thought = {"type": "thinking", "thinking": "hm", "signature": "s1"}
-    source = write_jsonl(
+    report, history, view = await imported_history(
         tmp_path / "s.jsonl",
         [
             says("u1", None, "Read both"),
@@ -31,8 +32,6 @@ async def test_the_records_of_one_answer_are_one_message(tmp_path: Path) -> None
             answers("a5", "r2", "msg2", text("Done"), stop="end_turn"),
         ],
     )
-    report = imported(source)
-    history, view = await history_and_view(report.path)
     assert texts(history) == [
         "user: Read both",
         "assistant: thinking Reading Read Read",
@@ -60,10 +59,13 @@ async def test_several_results_and_a_persons_text_in_one_message(tmp_path: Path)
     both = results("r", "a1", ("c1", "one"), ("c2", "two"))
     both["message"]["content"][1]["is_error"] = True
     both["message"]["content"].append(text("and stop"))
-    source = write_jsonl(
-        tmp_path / "s", [says("u", None, "go"), answers("a1", "u", "m", calls("c1"), calls("c2")), both]
+    history, _ = await history_and_view(
+        imported(
+            write_jsonl(
+                tmp_path / "s", [says("u", None, "go"), answers("a1", "u", "m", calls("c1"), calls("c2")), both]
+            )
+        ).path
     )
-    history, _ = await history_and_view(imported(source).path)
     assert texts(history)[2:] == ["tool: one", "tool: two", "user: and stop"]
     assert [message["metadata"].get("is_error") for message in history[2:]] == [None, True, None]
     assert len({message["metadata"]["message_id"] for message in history}) == 5
@@ -71,19 +73,20 @@ async def test_several_results_and_a_persons_text_in_one_message(tmp_path: Path)
 
 async def test_a_branch_becomes_a_fork(tmp_path: Path) -> None:
     """Where two texts of a person answer one message, the one that went on furthest is the session."""
-    source = write_jsonl(
-        tmp_path / "s.jsonl",
-        [
-            says("u1", None, "start"),
-            answers("a1", "u1", "m1", text("ready")),
-            entry("progress", "p1", "a1", data={}),
-            says("u2", "p1", "first way"),
-            answers("a2", "u2", "m2", text("one")),
-            says("u3", "a1", "second way"),
-            answers("a3", "u3", "m3", text("two")),
-        ],
+    report = imported(
+        write_jsonl(
+            tmp_path / "s.jsonl",
+            [
+                says("u1", None, "start"),
+                answers("a1", "u1", "m1", text("ready")),
+                entry("progress", "p1", "a1", data={}),
+                says("u2", "p1", "first way"),
+                answers("a2", "u2", "m2", text("one")),
+                says("u3", "a1", "second way"),
+                answers("a3", "u3", "m3", text("two")),
+            ],
+        )
     )
-    report = imported(source)
     assert [(session.kind, session.messages) for session in report.sessions] == [("session", 4), ("branch", 4)]
     live, left = [(await history_and_view(session.path))[0] for session in report.sessions]
     assert texts(live) == ["user: start", "assistant: ready", "user: second way", "assistant: two"]
@@ -95,25 +98,26 @@ async def test_a_branch_becomes_a_fork(tmp_path: Path) -> None:
 
 async def test_views_go_on_from_the_compaction(tmp_path: Path) -> None:
     """The history keeps what was compacted; the view has the summary in its place, as the model was given it."""
-    source = write_jsonl(
-        tmp_path / "s.jsonl",
-        [
-            says("u1", None, "long ago"),
-            answers("a1", "u1", "m1", text("yes")),
-            entry(
-                "system",
-                "b",
-                None,
-                subtype="compact_boundary",
-                logicalParentUuid="a1",
-                compactMetadata={"preTokens": 777},
-            ),
-            says("c", "b", "What was said: yes", isCompactSummary=True),
-            says("u2", "c", "go on"),
-            answers("a2", "u2", "m2", text("going")),
-        ],
+    report = imported(
+        write_jsonl(
+            tmp_path / "s.jsonl",
+            [
+                says("u1", None, "long ago"),
+                answers("a1", "u1", "m1", text("yes")),
+                entry(
+                    "system",
+                    "b",
+                    None,
+                    subtype="compact_boundary",
+                    logicalParentUuid="a1",
+                    compactMetadata={"preTokens": 777},
+                ),
+                says("c", "b", "What was said: yes", isCompactSummary=True),
+                says("u2", "c", "go on"),
+                answers("a2", "u2", "m2", text("going")),
+            ],
+        )
     )
-    report = imported(source)
     assert report.sessions[0].compactions == 1
     history, view = await history_and_view(report.path)
     assert texts(history) == ["user: long ago", "assistant: yes", "user: go on", "assistant: going"]
@@ -127,15 +131,16 @@ async def test_views_go_on_from_the_compaction(tmp_path: Path) -> None:
 
 def test_show_and_replay_show_what_the_source_compacted(tmp_path: Path) -> None:
     """Where it was, with its summary; in replay as a JSON event too. Messages that are chosen stand alone."""
-    source = write_jsonl(
-        tmp_path / "s.jsonl",
-        [
-            says("u1", None, "long ago"),
-            says("c", "u1", "What was said: \x1b[31mlittle", isCompactSummary=True),
-            says("u2", "c", "go on"),
-        ],
+    report = imported(
+        write_jsonl(
+            tmp_path / "s.jsonl",
+            [
+                says("u1", None, "long ago"),
+                says("c", "u1", "What was said: \x1b[31mlittle", isCompactSummary=True),
+                says("u2", "c", "go on"),
+            ],
+        )
     )
-    report = imported(source)
     for command in ("replay", "show"):
         done = CliRunner().invoke(main, [command, report.path])
         assert "the source compacted here: 1 message left out, 0 kept" in done.stdout
@@ -152,17 +157,18 @@ def test_show_and_replay_show_what_the_source_compacted(tmp_path: Path) -> None:
 
 def test_view_shows_what_the_source_gave_its_model(tmp_path: Path) -> None:
     """The history before each answer, under the source's own compactions; it is said that nothing proves it."""
-    source = write_jsonl(
-        tmp_path / "s.jsonl",
-        [
-            says("u1", None, "long ago"),
-            answers("a1", "u1", "m1", text("yes")),
-            says("c", "a1", "What was said: yes", isCompactSummary=True),
-            says("u2", "c", "go on"),
-            answers("a2", "u2", "m2", text("going")),
-        ],
-    )
-    path = imported(source).path
+    path = imported(
+        write_jsonl(
+            tmp_path / "s.jsonl",
+            [
+                says("u1", None, "long ago"),
+                answers("a1", "u1", "m1", text("yes")),
+                says("c", "a1", "What was said: yes", isCompactSummary=True),
+                says("u2", "c", "go on"),
+                answers("a2", "u2", "m2", text("going")),
+            ],
+        )
+    ).path
 
     def view(*arguments: str) -> tuple[int, str]:
         done = CliRunner().invoke(main, ["view", path, *arguments])
@@ -172,9 +178,7 @@ def test_view_shows_what_the_source_gave_its_model(tmp_path: Path) -> None:
     code, shown = view()
     assert code == 1
     assert shown.startswith("request 2 of 2 of the source, ")
-    assert "What was said: yes" in shown
-    assert "2 messages summarised: [1] to [2]" in shown
-    assert "go on" in shown
+    shows(shown, "What was said: yes", "2 messages summarised: [1] to [2]", "go on")
     assert "going" not in shown
     assert "Imported: `replay --views` shows it under a policy." in shown
     told = json.loads(view("--request", "1", "--json")[1])
@@ -239,11 +243,9 @@ async def test_what_the_program_says_itself_is_no_request(tmp_path: Path) -> Non
 async def test_a_compaction_at_the_end_or_at_the_beginning(tmp_path: Path) -> None:
     """The view is the summary and what the person said last; where nothing stands before it, it is a message."""
     summary = says("c", "b", "in short", isCompactSummary=True)
-    end = imported(write_jsonl(tmp_path / "end", [says("u1", None, "x"), summary]))
-    _, view = await history_and_view(end.path)
+    _, _, view = await imported_history(tmp_path / "end", [says("u1", None, "x"), summary])
     assert texts(view) == ["user: <summary>\nin short\n</summary>", "user: x"]
-    begin = imported(write_jsonl(tmp_path / "begin", [summary, says("u1", "c", "x")]))
-    history, view = await history_and_view(begin.path)
+    _, history, view = await imported_history(tmp_path / "begin", [summary, says("u1", "c", "x")])
     assert texts(history) == texts(view) == ["user: in short", "user: x"]
     assert history[0]["metadata"]["source"] == "context-compaction"
 
@@ -276,7 +278,7 @@ async def test_sub_agents_are_sessions_beside_their_parent(tmp_path: Path) -> No
 
 async def test_damage_copies_circles_and_strangers(tmp_path: Path) -> None:
     """Copies are passed over, other content under a known uuid is lost, circles end, a cut end is told."""
-    source = write_jsonl(
+    report, history, _ = await imported_history(
         tmp_path / "s.jsonl",
         [
             says("u1", "a1", "one"),
@@ -292,8 +294,6 @@ async def test_damage_copies_circles_and_strangers(tmp_path: Path) -> None:
         ],
         end="",
     )
-    report = imported(source)
-    history, _ = await history_and_view(report.path)
     assert texts(history) == ["user: one", "assistant: two", "user: own parent"]
     assert [loss.line for loss in report.not_carried] == [4, 5, 6, 10]
     assert "ends within this line" in report.not_carried[-1].reason

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from amplifier_module_context_persistent.cli import main
 from amplifier_module_context_persistent.transfer.import_ import ImportRefusedError, import_session
 from tests.support.claude_entries import Entry, answers, calls, entry, results, says, text
-from tests.support.imports import contents, history_and_view, imported, records, texts, write_jsonl
+from tests.support.imports import contents, history_and_view, imported, imported_history, records, texts, write_jsonl
 
 
 def progress(uuid: str, parent: str, agent: str, inner: Entry, **more: Any) -> Entry:
@@ -75,7 +75,7 @@ CLEAR = "<command-name>/clear</command-name>\n<command-message>clear</command-me
 
 async def test_a_clear_hides_what_stands_before_it(tmp_path: Path) -> None:
     """As a clear of our own: it stays in the log, is no longer live, and no view has it."""
-    source = write_jsonl(
+    report, history, view = await imported_history(
         tmp_path / "s.jsonl",
         [
             says("u1", None, "old"),
@@ -87,8 +87,6 @@ async def test_a_clear_hides_what_stands_before_it(tmp_path: Path) -> None:
             answers("a2", "u2", "m2", text("new answer")),
         ],
     )
-    report = imported(source)
-    history, view = await history_and_view(report.path)
     assert texts(history)[1:] == ["user: new", "assistant: new answer"]
     assert "old" not in json.dumps(view)
     assert "short" not in json.dumps(view)
@@ -102,8 +100,9 @@ async def test_a_clear_after_which_nobody_went_on_hides_nothing(tmp_path: Path) 
     """The session that was left ends with it; nor does one at the beginning, or a text that quotes one."""
     quoted = "what does <command-name>/clear</command-name> do?"
     entries = [says("k0", None, CLEAR), says("u1", "k0", quoted), answers("a1", "u1", "m1", text("It clears"))]
-    source = write_jsonl(tmp_path / "s.jsonl", [*entries, says("k", None, CLEAR)])
-    history, _ = await history_and_view(imported(source).path)
+    history, _ = await history_and_view(
+        imported(write_jsonl(tmp_path / "s.jsonl", [*entries, says("k", None, CLEAR)])).path
+    )
     assert texts(history) == [f"user: {quoted}", "assistant: It clears"]
 
 
@@ -140,17 +139,18 @@ async def test_a_session_that_is_cleared_between_two_imports(tmp_path: Path) -> 
 )
 async def test_a_line_that_says_nothing_takes_no_message_its_uuid(tmp_path: Path, lost: Entry) -> None:
     """A real message with the uuid of such a line is a message."""
-    source = write_jsonl(
-        tmp_path / "s.jsonl",
-        [
-            says("u1", None, "one"),
-            answers("a1", "u1", "m1", text("1")),
-            lost,
-            says("u2", "a1", "two"),
-            answers("a2", "u2", "m2", text("2")),
-        ],
+    report = imported(
+        write_jsonl(
+            tmp_path / "s.jsonl",
+            [
+                says("u1", None, "one"),
+                answers("a1", "u1", "m1", text("1")),
+                lost,
+                says("u2", "a1", "two"),
+                answers("a2", "u2", "m2", text("2")),
+            ],
+        )
     )
-    report = imported(source)
     assert texts((await history_and_view(report.path))[0]) == ["user: one", "assistant: 1", "user: two", "assistant: 2"]
     assert report.lost == ("message" not in lost and lost["type"] == "user")
 

@@ -9,7 +9,7 @@ import pytest
 
 from amplifier_module_context_persistent.transfer.import_ import ImportRefusedError, import_session
 from amplifier_module_context_persistent.transfer.importers import source as source_module
-from tests.support.imports import history_and_view, imported, records, texts, write_jsonl
+from tests.support.imports import history_and_view, imported, imported_history, records, texts, write_jsonl
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -50,7 +50,7 @@ USAGE = {"last_token_usage": {"input_tokens": 50, "cached_input_tokens": 40}}
 
 async def test_items_become_messages_and_events_tell_of_them(tmp_path: Path) -> None:
     """Reasoning, text and calls are one answer; usage, model and who spoke come from the lines around."""
-    source = write_jsonl(
+    report, history, view = await imported_history(
         tmp_path / "r.jsonl",
         [
             META,
@@ -68,9 +68,7 @@ async def test_items_become_messages_and_events_tell_of_them(tmp_path: Path) -> 
             line("event_msg", type="agent_message", message="There is one."),
             item("assistant", "There is one."),
         ],
-    )  # fmt: skip
-    report = imported(source)
-    history, view = await history_and_view(report.path)
+    )
     assert texts(history) == [
         "system: Be brief.",
         "developer: <permissions>ask</permissions>",
@@ -96,20 +94,21 @@ async def test_items_become_messages_and_events_tell_of_them(tmp_path: Path) -> 
 
 async def test_turns_that_were_rolled_back_are_a_branch(tmp_path: Path) -> None:
     """The live session goes on before them; where no event tells who speaks, tags do."""
-    source = write_jsonl(
-        tmp_path / "r.jsonl",
-        [
-            META,
-            item("user", "<user_instructions>x</user_instructions>"),
-            item("user", "one"),
-            item("assistant", "1"),
-            item("user", "two"),
-            item("assistant", "2"),
-            line("event_msg", type="thread_rolled_back", num_turns=1),
-            item("user", "three"),
-        ],
+    report = imported(
+        write_jsonl(
+            tmp_path / "r.jsonl",
+            [
+                META,
+                item("user", "<user_instructions>x</user_instructions>"),
+                item("user", "one"),
+                item("assistant", "1"),
+                item("user", "two"),
+                item("assistant", "2"),
+                line("event_msg", type="thread_rolled_back", num_turns=1),
+                item("user", "three"),
+            ],
+        )
     )
-    report = imported(source)
     live, left = [(await history_and_view(session.path))[0] for session in report.sessions]
     assert texts(live)[2:] == ["user: one", "assistant: 1", "user: three"]
     assert texts(left)[2:] == ["user: one", "assistant: 1", "user: two", "assistant: 2"]
@@ -119,7 +118,7 @@ async def test_turns_that_were_rolled_back_are_a_branch(tmp_path: Path) -> None:
 async def test_a_compaction_keeps_what_the_provider_was_given(tmp_path: Path) -> None:
     """A person's messages of the replacement are kept, its last other text is the summary."""
     replacement = [item("user", "one")["payload"], item("user", "In short: one was done")["payload"]]
-    source = write_jsonl(
+    _, history, view = await imported_history(
         tmp_path / "r.jsonl",
         [
             item("user", "one"),
@@ -128,15 +127,13 @@ async def test_a_compaction_keeps_what_the_provider_was_given(tmp_path: Path) ->
             item("user", "two"),
         ],
     )
-    report = imported(source)
-    history, view = await history_and_view(report.path)
     assert texts(history) == ["user: one", "assistant: long answer", "user: two"]
     assert texts(view) == ["user: <summary>\nIn short: one was done\n</summary>", "user: one", "user: two"]
 
 
 async def test_items_without_a_type_and_calls_without_arguments(tmp_path: Path) -> None:
     """They are what they look like; a call has its summary instead, and arguments that are no JSON stay text."""
-    source = write_jsonl(
+    report, history, _ = await imported_history(
         tmp_path / "r.jsonl",
         [
             line("response_item", role="user", content=[{"type": "input_text", "text": "go"}]),
@@ -146,8 +143,6 @@ async def test_items_without_a_type_and_calls_without_arguments(tmp_path: Path) 
             line("response_item", type="ghost_snapshot", id="g"),
         ],
     )
-    report = imported(source)
-    history, _ = await history_and_view(report.path)
     arguments = [call["arguments"] for call in history[1]["tool_calls"]]
     assert arguments == [{"summary": "Running"}, {"arguments": "{broken"}, {"k": 1}]
     assert report.account.metadata == {"ghost_snapshot": 1}
@@ -156,10 +151,10 @@ async def test_items_without_a_type_and_calls_without_arguments(tmp_path: Path) 
 async def test_a_sub_agents_rollout_names_its_parent(tmp_path: Path) -> None:
     """Its id is its parent's and its own."""
     spawned = {"subagent": {"thread_spawn": {"parent_thread_id": "0199-p", "agent_role": "explorer"}}}
-    source = write_jsonl(
-        tmp_path / "r.jsonl", [line("session_meta", id="0199-c", source=spawned), item("user", "look")]
+    report = import_session(
+        write_jsonl(tmp_path / "r.jsonl", [line("session_meta", id="0199-c", source=spawned), item("user", "look")]),
+        working_dir=str(tmp_path),
     )
-    report = import_session(source, working_dir=str(tmp_path))
     assert report.session_id == "0199-p_0199-c"
     (header,) = records(report.path, "header")
     assert header["parent_id"] == "0199-p"
@@ -209,8 +204,7 @@ async def test_what_was_reasoned_is_kept_where_the_item_is_encrypted(tmp_path: P
     if order == "after":
         hidden, told = hidden[::-1], told[::-1]
     entries = [META, item("user", "go"), *hidden, call, output, *told, item("assistant", "Done")]
-    report = imported(write_jsonl(tmp_path / "r.jsonl", entries))
-    history, _ = await history_and_view(report.path)
+    report, history, _ = await imported_history(tmp_path / "r.jsonl", entries)
     first, second = (message["content"][0] for message in history if message["role"] == "assistant")
     assert first == {"type": "thinking", "thinking": "Plan **it**", "signature": None, "content": ["E1", None]}
     assert second == {"type": "thinking", "thinking": "Look", "signature": None, "content": ["E2", None]}
@@ -222,8 +216,7 @@ async def test_what_was_reasoned_is_kept_without_an_item(tmp_path: Path) -> None
     """Where the turn was interrupted before the item, and where two events tell of one."""
     entries = [META, item("user", "go"), event("One"), event("Two"), reasoned("", encrypted_content="E")]
     entries += [item("user", "again"), event("Three")]
-    report = imported(write_jsonl(tmp_path / "r.jsonl", entries))
-    history, _ = await history_and_view(report.path)
+    report, history, _ = await imported_history(tmp_path / "r.jsonl", entries)
     thoughts = [[b["thinking"] for b in message["content"]] for message in history if message["role"] == "assistant"]
     assert thoughts == [["One", "Two"], ["Three"]]
     assert report.account.mapped["event agent_reasoning"] == 3

@@ -60,21 +60,22 @@ async def test_a_document(tmp_path: Path) -> None:
 
 async def test_json_lines_with_later_versions_and_rewinds(tmp_path: Path) -> None:
     """The last version of a message counts; a rewind takes a message and all after it away, into a branch."""
-    source = write_jsonl(
-        tmp_path / "s.jsonl",
-        [
-            HEAD,
-            says("user", "u1", "one"),
-            says("gemini", "a1", "par"),
-            says("gemini", "a1", "partial, then whole"),
-            says("user", "u2", "two"),
-            says("gemini", "a2", "2"),
-            {"$rewindTo": "u2"},
-            says("user", "u3", "three"),
-            {"$set": {"summary": "Counting"}},
-        ],
+    report = imported(
+        write_jsonl(
+            tmp_path / "s.jsonl",
+            [
+                HEAD,
+                says("user", "u1", "one"),
+                says("gemini", "a1", "par"),
+                says("gemini", "a1", "partial, then whole"),
+                says("user", "u2", "two"),
+                says("gemini", "a2", "2"),
+                {"$rewindTo": "u2"},
+                says("user", "u3", "three"),
+                {"$set": {"summary": "Counting"}},
+            ],
+        )
     )
-    report = imported(source)
     live, left = [(await history_and_view(session.path))[0] for session in report.sessions]
     assert texts(live) == ["user: one", "assistant: partial, then whole", "user: three"]
     assert texts(left) == ["user: one", "assistant: partial, then whole", "user: two", "assistant: 2"]
@@ -91,10 +92,11 @@ async def test_no_result_is_no_result(tmp_path: Path) -> None:
         {"id": "c4", "name": "ls", "args": {}, "status": "success", "result": []},
         {"id": "c5", "name": "edit", "args": {}, "status": "success", "resultDisplay": {"fileDiff": "+x"}},
     ]
-    source = write_jsonl(
-        tmp_path / "s.jsonl", [HEAD, says("user", "u", "go"), says("gemini", "a", "", toolCalls=asked)]
+    history, _ = await history_and_view(
+        imported(
+            write_jsonl(tmp_path / "s.jsonl", [HEAD, says("user", "u", "go"), says("gemini", "a", "", toolCalls=asked)])
+        ).path
     )
-    history, _ = await history_and_view(imported(source).path)
     results = {message["tool_call_id"]: message["content"] for message in history if message["role"] == "tool"}
     assert results == {"c4": "", "c5": '{"fileDiff": "+x"}'}
     assert history[1]["metadata"]["imported"] == {"open_calls": {"c1": "success", "c2": "cancelled"}}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.transfer.import_ import ImportRefusedError, import_session
-from tests.support.imports import history_and_view, imported, records, texts, write_jsonl
+from tests.support.imports import history_and_view, imported, imported_history, records, texts
 
 AGENT = {"name": "a", "version": "1", "model_name": "m", "tool_definitions": [{"type": "function"}]}
 STEPS: list[dict[str, Any]] = [
@@ -74,7 +74,7 @@ async def test_a_session_of_copilot_cli(tmp_path: Path) -> None:
     def event(kind: str, number: int, **data: Any) -> dict[str, Any]:
         return {"type": kind, "data": data, "id": f"e{number}", "timestamp": "2026-01-01T00:00:00Z", "parentId": None}
 
-    source = write_jsonl(
+    report, history, _ = await imported_history(
         tmp_path / "events.jsonl",
         [
             event("session.start", 1, sessionId="cop-1", copilotVersion="1.0", context={"cwd": "/w"}),
@@ -93,8 +93,6 @@ async def test_a_session_of_copilot_cli(tmp_path: Path) -> None:
             {**event("assistant.message", 9, content="inner"), "agentId": "sub1"},
         ],
     )
-    report = imported(source)
-    history, _ = await history_and_view(report.path)
     assert texts(history) == ["user: go", "assistant: bash", "tool: denied", "assistant: thinking It was denied."]
     assert history[2]["metadata"]["is_error"] is True
     assert [session.kind for session in report.sessions] == ["session", "subagent"]

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tests.support.imports import history_and_view, imported, records, texts, write_jsonl
+from tests.support.imports import history_and_view, imported, imported_history, records, texts, write_jsonl
 
 Entry = dict[str, Any]
 HEAD = {"type": "session", "version": 3, "id": "pi-1", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/w"}
@@ -30,7 +30,7 @@ async def test_messages_calls_thinking_usage_and_errors(tmp_path: Path) -> None:
         {"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": "a"}},
     ]
     usage = {"input": 5, "output": 6, "cacheRead": 90, "cacheWrite": 4, "totalTokens": 105, "cost": {"total": 0.5}}
-    source = write_jsonl(
+    report, history, _ = await imported_history(
         tmp_path / "s.jsonl",
         [
             HEAD,
@@ -42,8 +42,6 @@ async def test_messages_calls_thinking_usage_and_errors(tmp_path: Path) -> None:
             entry("model_change", "m1", "b1", provider="p", modelId="q"),
         ],
     )
-    report = imported(source)
-    history, _ = await history_and_view(report.path)
     assert texts(history) == [
         "user: read",
         "assistant: thinking redacted_thinking Reading read",
@@ -63,19 +61,20 @@ async def test_messages_calls_thinking_usage_and_errors(tmp_path: Path) -> None:
 
 async def test_the_last_lines_path_is_the_session(tmp_path: Path) -> None:
     """What hangs elsewhere is a branch, with its summary as a note; a branch without messages is none."""
-    source = write_jsonl(
-        tmp_path / "s.jsonl",
-        [
-            HEAD,
-            says("u1", None, "user", "one"),
-            says("a1", "u1", "assistant", text("1")),
-            says("u2", "a1", "user", "two"),
-            entry("label", "l1", "u1", label="here"),
-            entry("branch_summary", "s1", "a1", fromId="u2", summary="two was tried"),
-            says("u3", "s1", "user", "three"),
-        ],
+    report = imported(
+        write_jsonl(
+            tmp_path / "s.jsonl",
+            [
+                HEAD,
+                says("u1", None, "user", "one"),
+                says("a1", "u1", "assistant", text("1")),
+                says("u2", "a1", "user", "two"),
+                entry("label", "l1", "u1", label="here"),
+                entry("branch_summary", "s1", "a1", fromId="u2", summary="two was tried"),
+                says("u3", "s1", "user", "three"),
+            ],
+        )
     )
-    report = imported(source)
     assert [(session.kind, session.messages) for session in report.sessions] == [("session", 4), ("branch", 3)]
     live, left = [(await history_and_view(session.path))[0] for session in report.sessions]
     assert texts(live) == ["user: one", "assistant: 1", "user: two was tried", "user: three"]
@@ -110,16 +109,17 @@ async def test_older_files_are_linear(tmp_path: Path) -> None:
         {key: value for key, value in says("", None, "user", str(n)).items() if key not in ("id", "parentId")}
         for n in range(3)
     ]
-    source = write_jsonl(
-        tmp_path / "s.jsonl",
-        [
-            {k: v for k, v in HEAD.items() if k != "version"},
-            *bare,
-            says("x", None, "user", "x"),
-            says("x", None, "user", "y"),
-        ],
+    report = imported(
+        write_jsonl(
+            tmp_path / "s.jsonl",
+            [
+                {k: v for k, v in HEAD.items() if k != "version"},
+                *bare,
+                says("x", None, "user", "x"),
+                says("x", None, "user", "y"),
+            ],
+        )
     )
-    report = imported(source)
     assert texts((await history_and_view(report.path))[0]) == ["user: 0", "user: 1", "user: 2", "user: x"]
     assert [loss.line for loss in report.not_carried] == [6]
 
