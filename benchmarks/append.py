@@ -1,4 +1,4 @@
-"""What an append costs: against the bare system calls, against the older module's way, and in a long log.
+"""What an append costs: against the bare system calls, the older module's way, and with `--growth` in a long log.
 
 python -m benchmarks.append [--directory DIRECTORY] [--sync-us 100]
 
@@ -141,27 +141,6 @@ async def written(directory: str) -> Comparison:
         await manager.close()
 
 
-async def in_a_long_log(directory: str) -> Comparison:
-    """An append to a log of 100,000 messages against one to a log of 100."""
-    managers = []
-    for count in (100_000, 100):
-        path = os.path.join(directory, f"{count}.jsonl")
-        write_log(path, [MESSAGE] * count)
-        manager = PersistentContextManager(path, tokenizer="estimate", durability="write")
-        await manager.add_message(MESSAGE)
-        managers.append(manager)
-    try:
-        return await compare_async(
-            "append in a long log",
-            ("append at 100,000 messages", appending(managers[0])),
-            ("append at 100 messages", appending(managers[1])),
-            limit=1.1,
-        )
-    finally:
-        for manager in managers:
-            await manager.close()
-
-
 def write_synced_log(path: str, count: int) -> None:
     """Write a log of so many messages, of which nothing is still to be written when the measuring begins."""
     write_log(path, repeat(MESSAGE, count))
@@ -204,7 +183,7 @@ def percentile_99(times: Sequence[int]) -> float:
 
 async def measure(directory: str, files: FileSystem) -> list[Comparison]:
     """Run all comparisons in a directory."""
-    return [await durable(directory, files), await written(directory), await in_a_long_log(directory)]
+    return [await durable(directory, files), await written(directory)]
 
 
 def main() -> int:

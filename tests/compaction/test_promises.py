@@ -20,8 +20,8 @@ from amplifier_module_context_persistent.compaction.promises import (
     newest_results,
     start_of_turn,
 )
-from amplifier_module_context_persistent.view.entry import Entry, classify
-from amplifier_module_context_persistent.view.plan import NO_PLAN, Plan
+from amplifier_module_context_persistent.view.entry import classify
+from amplifier_module_context_persistent.view.plan import Plan
 from amplifier_module_context_persistent.view.render import shorten
 from tests.support.drafts import count, draft, draft_of, history, holding, request_of
 from tests.support.messages import Message
@@ -187,28 +187,6 @@ def test_interrupted_turns_take_no_more_than_their_share() -> None:
     found = held(interrupted_turns(said_with_calls("u:9 t:300 " * 100 + "u:9", 1_000)))
     assert found
     assert min(found) > 50
-
-
-@pytest.mark.parametrize("turns", [12, 40])
-def test_no_three_people_stand_together_in_a_view(turns: int) -> None:
-    """Plan after plan: the next one holds the same again."""
-    messages: list[Message] = history("u:9 t:300 t:300 " * turns + "u:9 a:9")
-    for number, message in enumerate(messages):
-        if message.get("tool_calls"):
-            message["content"] = f"I look at part {number}."
-    plan = NO_PLAN
-    cut_tokens: dict[str, int] = {}
-    shown: list[Entry] = []
-    for entry in request_of(messages, 8_000).entries:
-        shown.append(entry)
-        if sum(one.tokens for one in shown) < 7_000:
-            continue
-        made = compact(request_of(messages, 8_000, entries=shown, previous=plan, cut_tokens=cut_tokens))
-        plan, cut_tokens = made.plan, dict(made.cut_tokens)
-        shown = [one for one in shown if one.id in made.plan.keep]
-        roles = [one.role for one in shown if one.human or one.role == "assistant"]
-        assert "user user user" not in " ".join(roles)
-    assert plan.keep
 
 
 # --- the start of the turn --------------------------------------------------------------------------------------------

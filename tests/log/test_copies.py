@@ -80,25 +80,6 @@ def test_a_copy_cut_at_any_byte_goes_on(path: str, log: FileLog) -> None:
     print(f"cuts: {len(range(1, len(whole), 3))}")
 
 
-@pytest.mark.parametrize("in_place", [False, True])
-def test_who_has_the_log_open_is_told_what_a_restored_copy_lacks(path: str, log: FileLog, in_place: bool) -> None:
-    """`verify` finds the copy sound, since nothing in it tells what came after; the open session knows."""
-    append(log, 0, 1, 2)
-    copy = content_of(path)
-    append(log, 3, 4)
-    if in_place:
-        write_file(path, copy)
-    else:
-        write_file(path + ".copy", copy)
-        os.replace(path + ".copy", path)
-    assert verify_log(path).is_sound
-    append(log, 5)
-    assert numbers(log) == [0, 1, 2, 5]
-    assert log.describe().lost_messages == 2
-    assert FileLog(path).describe().lost_messages == 0
-    assert verify_log(path).is_sound
-
-
 def test_a_copy_of_a_large_log_is_a_prefix_too(path: str, log: FileLog) -> None:
     """Also where a reader takes it in by several blocks."""
     append_bodies(log, *(body(number, text=" x" * 1000) for number in range(CHUNK_BYTES // 1000)))

@@ -164,27 +164,6 @@ def test_a_log_with_a_changed_byte_goes_on(path: str) -> None:
             os.remove(tail)
 
 
-@given(st.lists(st.binary(max_size=60) | st.sampled_from([*LINES, *(line[:-1] for line in LINES)]), max_size=12))
-def test_any_bytes_are_read_or_reported(pieces: list[bytes]) -> None:
-    """Whatever stands in a file is read or reported, and nothing else happens."""
-    content = b"".join(pieces)
-    whole = content.rfind(b"\n") + 1
-    one, many = Scanner(), Scanner()
-    one.feed(content[:whole])
-    for line in content[:whole].splitlines(keepends=True) if b"\r" not in content else [content[:whole]]:
-        if line.endswith(b"\n"):
-            many.feed(line)
-        else:
-            many = one
-            break
-    assert one.offset == many.offset == whole
-    assert one.seed == many.seed
-    assert one.index.live == many.index.live
-    assert one.index.damage == many.index.damage
-    for offset, length in zip(one.index.offsets, one.index.lengths, strict=True):
-        assert 0 <= offset < offset + length <= whole
-
-
 # -- power cuts --------------------------------------------------------------------------------------------------------
 
 

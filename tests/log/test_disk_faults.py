@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from amplifier_module_context_persistent.errors import LogError, LogFailedError, LogUnreadableError
+from amplifier_module_context_persistent.errors import LogError, LogFailedError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.record import encode_control
@@ -102,30 +102,6 @@ def test_a_block_that_comes_back_as_it_was_costs_what_stood_in_it(path: str, log
         write_file(path, after)
         count += 1
     print(f"old blocks: {count}")
-
-
-def test_an_open_log_never_serves_a_block_that_came_back(path: str) -> None:
-    """Every message that is read is the one that was written; what changed under the log is an error."""
-    write_file(path, start())
-    content = content_of(path)
-    for at in range(0, len(content), BLOCK):
-        log = FileLog(path)
-        assert numbers(log) == LIVE
-        index = log.index
-        with open(path, "r+b") as file:
-            file.seek(at)
-            file.write(b"\0" * min(BLOCK, len(content) - at))
-        for ordinal, number in zip(list(index.live), LIVE, strict=True):
-            try:
-                (message,) = log.read([ordinal])
-            except LogUnreadableError:
-                if log.index is not index:  # a snapshot was wrong: ordinals are those of another index now
-                    assert set(numbers(log)) < set(LIVE)
-                    break
-                continue
-            assert message["content"] == f"message {number}"
-        log.close()
-        write_file(path, content)
 
 
 @pytest.mark.parametrize("of", [2, 10, 22, 25])

@@ -28,7 +28,6 @@ from tests.support.logs import (
     assert_sound,
     body,
     content_of,
-    findings,
     giving,
     numbers,
     reset_bodies,
@@ -317,38 +316,6 @@ def test_any_bytes_without_an_end_are_saved_and_cut(path: str, torn: bytes) -> N
     append(FileLog(path), 1)
     assert [content_of(copy) for copy in saved_tails(path)] == [torn]
     assert stored_numbers(path) == [0, 1]
-    assert_sound(path)
-
-
-def test_an_interrupted_reset_stays_and_is_not_in_force(path: str) -> None:
-    """No whole line is ever cut; a reset that its writer did not finish changes nothing."""
-    whole = sealed([body(0), body(1), *reset_bodies("r", body(2), body(3))])
-    for end in range(3, 5):
-        for pieces in (whole[2:end], [*whole[2:end], whole[end][:-27]]):
-            write_file(path, b"".join(whole[:2]) + b"".join(pieces))
-            log = FileLog(path)
-            assert numbers(log) == [0, 1]
-            append(log, 4)
-            assert numbers(log) == stored_numbers(path) == [0, 1, 4]
-            assert findings(path) == []
-            assert_sound(path)
-            assert content_of(path).startswith(b"".join(whole[:end]))
-            for copy in saved_tails(path):
-                os.remove(copy)
-            log.close()
-
-
-def test_an_open_log_appends_behind_a_tail_that_another_one_tore(path: str) -> None:
-    """Whoever appends repairs, also one that had the log open before."""
-    log, other = FileLog(path), FileLog(path)
-    append(log, 0)
-    append(other, 1)
-    for number, torn in ((2, b'{"role":"user","content":"ha'), (3, b"\0" * 200)):
-        with open(path, "ab") as file:
-            file.write(torn)
-        append(log, number)
-        assert numbers(other) == numbers(log) == list(range(number + 1))
-    assert len(saved_tails(path)) == 2
     assert_sound(path)
 
 

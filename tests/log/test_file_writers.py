@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from amplifier_module_context_persistent.errors import LockTimeoutError, LogUnreadableError
+from amplifier_module_context_persistent.errors import LockTimeoutError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.reset_record import KeptRun, Reset, frame
 from tests.support.fakefs import FakeFiles
@@ -28,16 +28,6 @@ from tests.support.logs import (
     write_file,
 )
 from tests.support.places import ROOT
-
-
-def test_two_logs_on_one_file_interleave(path: str) -> None:
-    """Each sees what the other appended, and the chain is one."""
-    one, two = FileLog(path), FileLog(path)
-    for number in range(0, 40, 2):
-        append(one, number)
-        append(two, number + 1)
-    assert numbers(one) == numbers(two) == stored_numbers(path) == list(range(40))
-    assert_sound(path)
 
 
 def test_a_log_that_was_replaced_is_appended_to_where_it_is_now(path: str, log: FileLog) -> None:
@@ -66,18 +56,6 @@ def test_a_log_replaced_while_its_lock_is_awaited_is_appended_to_where_it_is_now
     racing = FileLog(path, files=Racing())
     append(racing, 8)
     assert numbers(racing) == stored_numbers(path) == numbers(log) == [7, 8]
-
-
-def test_a_log_that_was_removed_is_not_written_anew(path: str, log: FileLog) -> None:
-    """A log that vanished while open is an error, not a new session."""
-    append(log, 0)
-    os.rename(path, path + ".away")
-    with pytest.raises(LogUnreadableError, match="removed while it was open"):
-        append(log, 1)
-    assert not os.path.exists(path)
-    os.rename(path + ".away", path)
-    append(log, 1)
-    assert stored_numbers(path) == [0, 1]
 
 
 HOLDER = """

@@ -1,13 +1,11 @@
 """The version gate: which headers make a log read-only, which are refused, and which are mere damage."""
 
-import json
-
 import pytest
 
 from amplifier_module_context_persistent.errors import LogUnreadableError, LogVersionError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record import encode_control
-from tests.support.logs import append, append_to, body, content_of, findings, numbers, sealed, write_file
+from tests.support.logs import append, body, content_of, findings, sealed, write_file
 
 MESSAGES = [body(0), body(1)]
 BARE = b'{"role": "user", "content": "message 7"}\n'
@@ -125,11 +123,3 @@ def test_a_log_of_version_1_is_refused_with_a_sentence(path: str, form: int) -> 
         with pytest.raises(LogUnreadableError, match="version 1, which was never released"):
             use(FileLog(path))
     assert content_of(path) == before
-
-
-def test_a_log_of_the_older_module_is_gone_on_with(path: str, log: FileLog) -> None:
-    """It has no header."""
-    write_file(path, BARE * 2)
-    append_to(path, 3)
-    assert numbers(log) == [7, 7, 3]
-    assert json.loads(content_of(path).splitlines()[2])["_crc"]

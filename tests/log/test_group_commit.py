@@ -451,26 +451,6 @@ def test_an_answer_for_a_loop_that_is_gone_hurts_nobody(path: str) -> None:
     assert stored_numbers(path) == [0, 1]
 
 
-def test_a_forked_process_has_a_queue_and_a_thread_of_its_own(path: str) -> None:
-    """Parent and child both append after a fork."""
-    commit = GroupCommit(FileLog(path), inline=False)
-
-    async def add(number: int) -> None:
-        await commit.append(giving(body(number)))
-
-    asyncio.run(add(0))
-
-    def child() -> bool:
-        asyncio.run(add(1))
-        return True
-
-    assert in_a_fork(child)
-    asyncio.run(add(2))
-    asyncio.run(commit.close())
-    assert stored_numbers(path) == [0, 1, 2]
-    assert_sound(path)
-
-
 def test_a_process_that_is_forked_beside_a_busy_thread_appends_by_itself(path: str) -> None:
     """The child waits for the file's lock alone, not for a lock or a thread that is its parent's; both append."""
     files = BusyFiles()

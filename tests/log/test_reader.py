@@ -30,6 +30,12 @@ def opened(path: str, files: FakeFiles | None = None, **options: int) -> LogRead
     return reader
 
 
+def holding(path: str, content: bytes) -> LogReader:
+    """A reader of a file with this content."""
+    write_file(path, content)
+    return opened(path)
+
+
 @cache
 def lines(count: int) -> list[bytes]:
     return sealed([body(number) for number in range(count)])
@@ -71,8 +77,7 @@ def test_opening_writes_nothing(path: str, writable: bool) -> None:
 def test_a_torn_tail_is_a_value(path: str, cut: int) -> None:
     """What stands after the last whole record is told by place and size, and is no damage."""
     whole = lines(3)
-    write_file(path, b"".join(whole)[:-cut])
-    reader = opened(path)
+    reader = holding(path, b"".join(whole)[:-cut])
     start = len(whole[0]) + len(whole[1])
     if cut == 1:
         assert (numbers(reader), reader.torn, reader.lacks_newline) == ([0, 1, 2], None, True)
@@ -193,8 +198,7 @@ def test_following_nothing_new_does_next_to_nothing(path: str, files: FakeFiles)
 def test_a_newline_that_comes_later_completes_the_record(path: str) -> None:
     """A record that was read before its newline stood there is not read twice."""
     whole = lines(3)
-    write_file(path, b"".join(whole[:2])[:-1])
-    reader = opened(path)
+    reader = holding(path, b"".join(whole[:2])[:-1])
     with open(path, "ab") as file:
         file.write(b"\n" + whole[2])
     reader.follow()
@@ -205,8 +209,7 @@ def test_a_newline_that_comes_later_completes_the_record(path: str) -> None:
 def test_something_else_than_the_newline_is_noticed(path: str) -> None:
     """A record glued after one that lacks its newline is reported, and both are read."""
     whole = lines(3)
-    write_file(path, b"".join(whole[:2])[:-1])
-    reader = opened(path)
+    reader = holding(path, b"".join(whole[:2])[:-1])
     with open(path, "ab") as file:
         file.write(whole[2])
     reader.follow()
@@ -236,8 +239,7 @@ def test_a_tail_that_another_one_repaired_is_read_anew(path: str, torn: bytes) -
 def test_a_record_that_was_cut_back_and_replaced_by_one_as_long_is_noticed(path: str) -> None:
     """The size alone is not trusted: the last bytes known must still be there."""
     whole = lines(3)
-    write_file(path, b"".join(whole))
-    reader = opened(path)
+    reader = holding(path, b"".join(whole))
     other = sealed([body(0), body(1), body(7)])
     assert len(other[2]) == len(whole[2])
     with open(path, "r+b") as file:
@@ -248,8 +250,7 @@ def test_a_record_that_was_cut_back_and_replaced_by_one_as_long_is_noticed(path:
 
 def test_a_file_that_shrank_or_changed_is_read_anew(path: str, caplog: pytest.LogCaptureFixture) -> None:
     """What does not continue the log that is known is scanned again, with a warning and a new index."""
-    write_file(path, b"".join(lines(9)))
-    reader = opened(path)
+    reader = holding(path, b"".join(lines(9)))
     index = reader.index
     os.truncate(path, len(b"".join(lines(4))))
     reader.follow()
@@ -263,27 +264,12 @@ def test_a_file_that_shrank_or_changed_is_read_anew(path: str, caplog: pytest.Lo
 
 def test_a_file_that_was_replaced_is_opened_anew(path: str, caplog: pytest.LogCaptureFixture) -> None:
     """A rename over the log, as a purge does it, is noticed."""
-    write_file(path, b"".join(lines(4)))
-    reader = opened(path)
+    reader = holding(path, b"".join(lines(4)))
     write_file(path + ".new", b"".join(lines(2)))
     os.replace(path + ".new", path)
     reader.follow()
     assert numbers(reader) == [0, 1]
     assert "was replaced" in caplog.text
-
-
-def test_a_file_that_was_removed_is_an_error_until_it_is_back(path: str) -> None:
-    """A log that vanishes is not an empty log."""
-    write_file(path, b"".join(lines(4)))
-    reader = opened(path)
-    os.rename(path, path + ".away")
-    for _ in range(2):
-        with pytest.raises(LogUnreadableError, match="removed while it was open") as raised:
-            reader.follow()
-        assert raised.value.errno == errno.ENOENT
-    os.rename(path + ".away", path)
-    reader.follow()
-    assert numbers(reader) == [0, 1, 2, 3]
 
 
 # -- reading back ------------------------------------------------------------------------------------------------------
@@ -292,16 +278,16 @@ def test_a_file_that_was_removed_is_an_error_until_it_is_back(path: str) -> None
 def test_any_choice_of_records_is_read_in_the_order_asked_for(path: str) -> None:
     """Neighbours, gaps, repetitions and going backwards all give the record named."""
     big = " " + "x" * 100_000
-    write_file(path, b"".join(sealed([body(number, text=big if number % 7 == 3 else "") for number in range(60)])))
-    reader = opened(path)
+    reader = holding(
+        path, b"".join(sealed([body(number, text=big if number % 7 == 3 else "") for number in range(60)]))
+    )
     for choice in ([], [0], [59, 0], list(range(60)), list(range(59, -1, -1)), [3, 3, 4, 10, 17, 2], [0, 30, 31, 59]):
         assert [number_of(message) for message in reader.read(choice)] == choice
 
 
 def test_every_reading_is_fresh(path: str) -> None:
     """What a caller does to a message does not change history."""
-    write_file(path, b"".join(lines(1)))
-    reader = opened(path)
+    reader = holding(path, b"".join(lines(1)))
     (first,) = reader.read([0])
     first["content"] = "altered"
     first["metadata"].clear()
@@ -318,8 +304,7 @@ def test_every_reading_is_fresh(path: str) -> None:
 )
 def test_bare_lines_are_handed_out_with_their_derived_id(path: str, metadata: str) -> None:
     """A line of the older module gets the id by which it can be found, whatever its metadata is."""
-    write_file(path, f'{{"role": "user", "content": "message 5"{metadata}}}\n'.encode() + lines(1)[0])
-    reader = opened(path)
+    reader = holding(path, f'{{"role": "user", "content": "message 5"{metadata}}}\n'.encode() + lines(1)[0])
     bare, ours = reader.read([0, 1])
     name = bare["metadata"]["message_id"]
     assert re.fullmatch(r"m[0-9a-f]{16}", name)
@@ -330,16 +315,14 @@ def test_bare_lines_are_handed_out_with_their_derived_id(path: str, metadata: st
 
 def test_a_record_whose_id_was_damaged_is_found_by_what_is_handed_out(path: str) -> None:
     """The id of a message that is read is the id that the index knows."""
-    write_file(path, lines(1)[0].replace(b'"message_id"', b'"message_iX"'))
-    reader = opened(path)
+    reader = holding(path, lines(1)[0].replace(b'"message_id"', b'"message_iX"'))
     (message,) = reader.read([0])
     assert reader.index.find(message["metadata"]["message_id"]) == 0
 
 
 def test_bytes_that_changed_after_they_were_read_are_an_error(path: str) -> None:
     """A record that is no longer there is not handed out as something else."""
-    write_file(path, b"".join(lines(3)))
-    reader = opened(path)
+    reader = holding(path, b"".join(lines(3)))
     with open(path, "r+b") as file:
         file.write(b"X")
     with pytest.raises(LogUnreadableError, match="the record at 0 was changed"):
@@ -349,8 +332,7 @@ def test_bytes_that_changed_after_they_were_read_are_an_error(path: str) -> None
 
 def test_a_record_gone_from_the_file_is_an_error(path: str) -> None:
     """A file that became shorter behind our back gives an error, not half a message."""
-    write_file(path, b"".join(lines(3)))
-    reader = opened(path)
+    reader = holding(path, b"".join(lines(3)))
     os.truncate(path, len(b"".join(lines(2))) + 10)
     with pytest.raises(LogUnreadableError):
         list(reader.read([1, 2]))

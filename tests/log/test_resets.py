@@ -46,36 +46,6 @@ def test_a_message_of_a_reset_is_what_was_given() -> None:
     assert decode(line) == decode(sealed([body(10)])[0])
 
 
-def test_a_begin_and_a_commit_count_once() -> None:
-    """A copy of either, later in the log, is reported and changes nothing."""
-    lines = log_of(body(20), body(21))
-    for at in (6, 9):
-        scanner = scan([*lines, lines[at]])
-        assert ids(scanner) == [*LIVE, 20, 21]
-        assert {"checksum", "reset"} <= {damage.kind for damage in scanner.index.damage}
-
-
-def test_a_commit_of_another_log_changes_nothing() -> None:
-    """It is intact, but it stands where nobody wrote it, and replaces a history that is not here."""
-    foreign = sealed(reset_bodies("x", upto="id-99"))
-    for line in foreign:
-        scanner = scan([*sealed(BEFORE), line])
-        if line is foreign[1]:
-            assert ids(scanner) == [0, 1, 2, 3, 4, 5]
-        assert scanner.index.damage
-
-
-@pytest.mark.parametrize("reset", range(6, 10))
-def test_a_lost_line_of_a_reset_costs_that_line_only(reset: int) -> None:
-    """A begin or a commit nothing, a message itself."""
-    lines = log_of(body(20))
-    lost = {7: 10, 8: 11}.get(reset)
-    for damaged in ([], [b"x" * 30 + b"\n"]):
-        scanner = scan([*lines[:reset], *damaged, *lines[reset + 1 :]])
-        assert ids(scanner) == [number for number in [*LIVE, 20] if number != lost]
-        assert scanner.index.damage
-
-
 @pytest.mark.parametrize(("at", "named"), [(6, "begin"), (9, "commit")])
 def test_an_edited_begin_or_commit_is_reported_and_the_other_one_decides(at: int, named: str) -> None:
     """It can be parsed, but what it says is not what was written."""

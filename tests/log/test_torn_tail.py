@@ -2,7 +2,6 @@
 
 import errno
 import os
-import stat
 from pathlib import Path
 from zlib import crc32
 
@@ -32,21 +31,6 @@ def save(path: str, files: FakeFiles, torn: TornTail = TORN) -> str:
         return save_torn_tail(files, fd, path, torn)
     finally:
         files.close(fd)
-
-
-def test_the_copy_is_named_by_place_and_checksum_and_private(path: str, files: FakeFiles) -> None:
-    """The copy holds the torn bytes, can be read by its owner alone, and is synced with its directory."""
-    old = os.umask(0)
-    try:
-        name = save(path, files)
-    finally:
-        os.umask(old)
-    assert name == f"{path}.torn-3-{crc32(TAIL):08x}"
-    assert content_of(name) == TAIL
-    assert stat.S_IMODE(os.stat(name).st_mode) == 0o600
-    assert files.tracked[name].synced == TAIL
-    assert files.unsynced_entries == set()
-    assert content_of(path) == b"{}\n" + TAIL
 
 
 def test_a_copy_that_a_crash_left_is_found_again_and_synced(path: str, files: FakeFiles) -> None:

@@ -8,11 +8,8 @@ import pytest
 from amplifier_module_context_persistent.catalogue.database import Catalogue, catalogue_of
 from amplifier_module_context_persistent.catalogue.snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.errors import LogUnreadableError
-from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader
 from tests.support.logs import (
-    append_bodies,
-    body,
     content_of,
 )
 from tests.support.snapshots import alter_unseen, flips, is_used, known, put, some_log, stored
@@ -82,19 +79,3 @@ def test_who_reads_at_the_same_time_goes_on_too(path: str) -> None:
         assert [found.kind for found in reader.index.damage] == ["checksum"]
     finally:
         reader.close()
-
-
-def test_a_session_goes_on_where_a_bit_flipped_unseen(path: str) -> None:
-    """An index stays the same object where the altered message is still a message; then nothing is interrupted."""
-    some_log(path)
-    alter_unseen(path, content_of(path).replace(b"message 7", b"message 6"))
-    with closing(FileLog(path, snapshots=CatalogueSnapshots())) as log:
-        log.follow()
-        index = log.index
-        texts = [message["content"] for message in log.read(index.live)]
-        assert texts.count("message 6") == 2
-        assert [found.kind for found in index.damage] == ["checksum"]
-        assert log.index is index
-        append_bodies(log, body(90))
-        assert len(index.live) == len(texts) + 1
-    assert known(path, trusting=True) == known(path, trusting=False)

@@ -12,7 +12,7 @@ from amplifier_core.llm_errors import InvalidRequestError
 
 from tests.support.enforcing_provider import MODELS, Answer, Service
 from tests.support.messages import Message
-from tests.support.reasoning_rules import Exchange, find_invalid, find_lost
+from tests.support.reasoning_rules import Exchange, find_invalid
 from tests.support.sent_requests import Sent, sent
 
 TOOLS = [{"name": "look", "parameters": {}, "description": "Looks."}, {"name": "run", "parameters": {}}]
@@ -298,28 +298,6 @@ def test_the_servers_own_blocks_are_sent_back_as_long_as_they_fit() -> None:
     with_wire["content"] = [{"type": "text", "text": "shortened"}]
     parts = sent("claude", "anthropic", "claude-opus-5-5", [], [with_wire], in_place=False).parts
     assert [json.loads(part.text)["text"] for part in parts] == ["shortened"]
-
-
-def test_what_is_lost_is_found_where_a_request_continues_another_one() -> None:
-    """A rule that leaves everything out is found by this; a change of what was sent is no loss."""
-    conversation = Conversation().play(turns=2)
-    before = len(conversation.service.exchanges) - 1
-    conversation.verdict()
-    now = before + 1
-    assert find_lost(conversation.service.exchanges, before, now) == []
-    whole = copy.deepcopy(conversation.messages)
-    conversation.without(3)
-    conversation.verdict()
-    assert len(find_lost(conversation.service.exchanges, before, now + 1)) == 1
-    conversation.without(0, 1, 2)
-    conversation.verdict()
-    assert len(find_lost(conversation.service.exchanges, before, now + 2)) == 4
-    conversation.messages[0]["content"] = "another question"
-    conversation.verdict()
-    assert find_lost(conversation.service.exchanges, before, now + 3) == []
-    conversation.messages, conversation.model = whole, "claude-fable-5-1"
-    conversation.verdict()
-    assert find_lost(conversation.service.exchanges, before, now + 4) == []
 
 
 def test_reasoning_that_nobody_produced_is_invalid() -> None:

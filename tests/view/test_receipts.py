@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.view import receipts
 from amplifier_module_context_persistent.view.arrangement import Item
 from amplifier_module_context_persistent.view.receipts import Receipt, ViewHashes, canonical, text_hash, view_hash
 from tests.support.logs import assert_sound
@@ -167,27 +166,6 @@ async def test_compacting_by_hand_hands_out_no_view(recorded: Recorded) -> None:
     await recorded.manager.should_compact()
     await recorded.manager.close()
     assert len(controls(recorded.path, "view")) == count
-
-
-async def test_a_receipt_costs_what_is_new(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two plans only what was appended is written in canonical form, and the head text where there is one."""
-    await recorded.head("head")
-    await recorded.add(*(user(f"message {number}") for number in range(100)))
-    await recorded.view()
-    written: list[Any] = []
-
-    def counted(message: Any) -> bytes:
-        written.append(message)
-        return canonical(message)
-
-    monkeypatch.setattr(receipts, "canonical", counted)
-    await recorded.add(user("message 100"))
-    await recorded.view()
-    await recorded.head("another head")
-    await recorded.view()
-    heads = ["head", "another head"]
-    system = [{"role": "system", "content": text} for text in heads]
-    assert [one for one in written if one not in heads] == [recorded.views[-1][-1], *system]
 
 
 async def test_receipts_are_counted_and_no_damage(recorded: Recorded) -> None:
