@@ -59,11 +59,10 @@ class Figures:
             rows = self.connection.execute(query, (self.session, *parameters)).fetchall()
             if self.add_up is None or self.catalogue is None or not self.catalogue.is_cut(self.connection):
                 return rows
-            logger.info("the catalogue was cut; figures are added up anew")
-        except SQLITE_ERRORS as error:
+        except SQLITE_ERRORS:
             if self.add_up is None:
                 raise
-            logger.info("%s; figures are added up anew", error)
+        logger.info("the catalogue broke while it was asked; figures are added up anew")
         found, self.add_up = self.add_up(), None
         self.connection, self.session = found.connection, found.session
         return self.rows(query, *parameters)

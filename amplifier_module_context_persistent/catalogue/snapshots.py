@@ -52,7 +52,7 @@ class CatalogueSnapshots:
             return None
         now = Stamp.of(log.opened_status)
         try:
-            with self._catalogue(log.path).reading() as connection:
+            with Catalogue(catalogue_of(log.path), self._wait_s).reading() as connection:
                 name = name_of(log.path)
                 known = covered_of(connection, name, SNAPSHOT)
                 if known is None or not _is_beginning(known, log, now):
@@ -79,17 +79,14 @@ class CatalogueSnapshots:
 
     def discard(self, path: str) -> None:
         """Remove a log's snapshot that proved wrong, so that nobody begins with it again; who may not, leaves it."""
-        with contextlib.suppress(CatalogueError), self._catalogue(path).writing() as connection:
+        with contextlib.suppress(CatalogueError), Catalogue(catalogue_of(path), self._wait_s).writing() as connection:
             query = "DELETE FROM {} WHERE session = (SELECT id FROM sessions WHERE path = ?) {}"
             connection.execute(query.format("snapshots", ""), (name_of(path),))
             connection.execute(query.format("covered", "AND part = ?"), (name_of(path), SNAPSHOT))
 
-    def _catalogue(self, path: str) -> Catalogue:
-        return Catalogue(catalogue_of(path), self._wait_s)
-
     def _write(self, path: str, snapshot: Snapshot, now: Covered) -> None:
         """Write the chunks that are not there, each in a transaction of its own, then what makes them count."""
-        catalogue, checks = self._catalogue(path), list[int]()
+        catalogue, checks = Catalogue(catalogue_of(path), self._wait_s), list[int]()
         try:
             for number, content in enumerate(snapshot.chunks()):
                 checks.append(crc32(content))
