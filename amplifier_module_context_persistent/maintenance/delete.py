@@ -12,14 +12,14 @@ import errno
 import os
 
 from ..catalogue.database import CatalogueError, remove_catalogue
-from ..errors import DeleteError, LogFailedError, LogUnreadableError
+from ..errors import DeleteError, LogFailedError
 from ..log.filesystem import FileSystem
 from ..log.location import stored_name
 from ..log.lock import LogLock
-from ..log.not_a_log import check_is_log
 from ..log.reader import LogReader
 from ..log.torn_tail import saved_tails
 from .purge_file import unfinished_purges
+from .raw_records import follow_log
 
 _CHANGED = "the log was written to, purged or replaced since it was looked at; nothing was deleted; look again"
 
@@ -61,10 +61,7 @@ def delete_log(
         return [path]
     reader = LogReader(path, files=files, writable=True)
     try:
-        reader.follow()
-        if reader.file.fd is None:
-            raise LogUnreadableError(errno.ENOENT, "there is no such file; check the path", reader.path)
-        check_is_log(reader)
+        follow_log(reader)
         with LogLock(reader, timeout_s=lock_timeout_s):
             if reader.size != size_bytes:
                 raise DeleteError(_CHANGED)

@@ -24,15 +24,14 @@ from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.location import stored_name
 from ..log.lock import LogLock
-from ..log.not_a_log import check_is_log
-from ..log.open import file_reader, not_there, open_reader
+from ..log.open import file_reader, open_reader
 from ..log.reader import LogReader
 from ..log.record import encode_control
 from ..log.torn_tail import saved_tails
 from .purge_file import PurgeFile, remove_tails
 from .purge_options import Purge, PurgeCounts
 from .purge_rewrite import ChainedLines, Rewrite, check_written
-from .raw_records import StoredLog
+from .raw_records import StoredLog, follow_log
 from .redact import Replace
 
 if TYPE_CHECKING:
@@ -122,10 +121,7 @@ def _follow(reader: ReadableLog) -> None:
         PurgeError: this version does not know it.
         LogUnreadableError: there is none, or it cannot be read.
     """
-    reader.follow()
-    if not reader.describe().exists:
-        raise not_there(reader.describe().location)
-    check_is_log(reader)
+    follow_log(reader)
     if version := reader.index.unknown_version:
         raise PurgeError(f"the log has format version {version}; use the version that wrote it")
 

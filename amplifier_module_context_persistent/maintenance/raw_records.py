@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ..log.base import ReadableLog
+from ..log.not_a_log import check_is_log
+from ..log.open import not_there
 from ..log.reader import LogReader
 from ..log.record import CRC_TAIL_BYTES, Message, decode, encode_object, has_crc
 from ..log.salvage import has_role, whole_records
@@ -15,6 +18,19 @@ if TYPE_CHECKING:
 
 StoredLog: TypeAlias = "LogReader | PostgresReader"
 """A log that was scanned, wherever it is kept."""
+
+
+def follow_log(reader: ReadableLog) -> None:
+    """Read a log that has to be there.
+
+    Raises:
+        NotALogError: no line of it is a record.
+        LogUnreadableError: there is none, or it cannot be read.
+    """
+    reader.follow()
+    if not reader.describe().exists:
+        raise not_there(reader.describe().location)
+    check_is_log(reader)
 
 
 def was_live(reader: StoredLog) -> bytearray:

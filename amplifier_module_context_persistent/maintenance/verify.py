@@ -9,6 +9,7 @@ import contextlib
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,13 +19,13 @@ from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.index import ASSISTANT, TOOL
 from ..log.lock import LogLock
-from ..log.not_a_log import check_is_log
-from ..log.open import file_reader, not_there, open_reader
+from ..log.open import file_reader, open_reader
 from ..log.reader import LogReader
 from ..log.record import ROLES
 from ..log.torn_tail import saved_tails
 from ..messages.message import calls_of, result_id_of
 from .purge_file import unfinished_purges
+from .raw_records import follow_log
 
 _CHAIN_KINDS = frozenset({"checksum", "unchained"})
 _KIND_NAME = re.compile(r"[a-z][a-z_]{0,31}")
@@ -121,10 +122,7 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
     """
     reader = open_reader(path, files=files, trusting=False)
     try:
-        reader.follow()
-        if not reader.describe().exists:
-            raise not_there(reader.describe().location)
-        check_is_log(reader)
+        follow_log(reader)
         file = file_reader(reader)
         if file is not None and file.torn:  # perhaps an append that is on its way: look again
             with contextlib.suppress(LogError), LogLock(file, timeout_s=_WAIT_S):
@@ -141,10 +139,8 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
 
 def _report(reader: ReadableLog) -> Report:
     described, index = reader.describe(), reader.index
-    report = Report(described.location, described.size_bytes)
-    for role in index.roles:
-        report.messages[ROLES[role]] = report.messages.get(ROLES[role], 0) + 1
-    report.live = len(index.live)
+    messages = dict(Counter(ROLES[role] for role in index.roles))
+    report = Report(described.location, described.size_bytes, messages, len(index.live))
     for kind, count in index.control_counts.items():
         name = kind if _KIND_NAME.fullmatch(kind) else "unknown"
         report.controls[name] = report.controls.get(name, 0) + count

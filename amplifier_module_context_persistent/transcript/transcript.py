@@ -18,9 +18,9 @@ from ..errors import LogUnreadableError
 from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED
-from ..log.not_a_log import check_is_log
-from ..log.open import not_there, open_reader, shown
+from ..log.open import open_reader, shown
 from ..log.record import Message
+from ..maintenance.raw_records import follow_log
 from ..paths import session_id_of
 from ..search.tool_names import tools_of
 from ..view.rules import turn_starts
@@ -94,11 +94,8 @@ class Transcript:
     def __init__(self, path: str | Path, *, files: FileSystem | None = None) -> None:
         location = shown(os.fspath(path))  # and still names it
         self.reader: ReadableLog = open_reader(location, files=files, snapshots=CatalogueSnapshots())
-        self.reader.follow()
-        if not self.reader.describe().exists:
-            raise not_there(self.path)
         try:
-            check_is_log(self.reader)
+            follow_log(self.reader)
         except LogUnreadableError:
             self.reader.close()
             raise
