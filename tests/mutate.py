@@ -97,7 +97,7 @@ QUICK_TESTS = 16
 SLOW = "not flipped_bit"
 """What is left out: all bits of a log, flipped."""
 CPU_SECONDS, IDLE_SECONDS, WALL_SECONDS = 90, 30, 300
-FOREIGN = ("pytest_asyncio", "hypothesis", "amplifier_core", "aiofiles", "orjson", "psycopg")
+FOREIGN = ("pytest_asyncio", "hypothesis", "amplifier_core", "orjson", "psycopg")
 """Imported once for all mutants."""
 
 

@@ -29,12 +29,12 @@ PURE = {"messages", "view", "compaction", "search"}
 """No file, no event loop, no log but its record limits."""
 
 EVENT_LOOP = {"session", "demo", "__init__", "log.group_commit", "replay.api", "replay.policies"}
-"""Rooms and modules that may import asyncio or aiofiles."""
+"""Rooms and modules that may import asyncio."""
 
 HOST = {"session", "demo", "__init__", "replay.policies", "messages.secrets"}
 """Rooms and modules that may import amplifier_core."""
 
-FILES_AND_LOOPS = {"aiofiles", "asyncio", "filelock", "io", "os", "pathlib", "shutil", "socket", "threading"}
+FILES_AND_LOOPS = {"asyncio", "filelock", "io", "os", "pathlib", "shutil", "socket", "threading"}
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def test_nothing_outside_asks_of_which_kind_a_log_is(modules: dict[str, Module])
 def test_the_edge_alone_knows_loops_and_hosts(modules: dict[str, Module]) -> None:
     """What needs neither does not import them."""
     for name, module in modules.items():
-        assert is_among(module, EVENT_LOOP) or not module.others & {"asyncio", "aiofiles"}, name
+        assert is_among(module, EVENT_LOOP) or not module.others & {"asyncio"}, name
         assert is_among(module, HOST) or "amplifier_core" not in module.others, name
 
 

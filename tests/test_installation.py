@@ -43,7 +43,7 @@ os._exit(0)  # amplifier-core 2.0.2 may crash when the interpreter is finalised
 """
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 DEPENDENCIES = [re.split(r"[^\w-]", text)[0] for text in PROJECT["dependencies"]]
-NEEDED = {"aiofiles", "filelock", "orjson", "regex", "tiktoken"}
+NEEDED = {"filelock", "orjson", "regex", "tiktoken"}
 """Those without which no session begins; whoever adds one here breaks sessions whose host updates code alone."""
 
 

@@ -165,18 +165,11 @@ def _agree(content: Any, calls: Any) -> tuple[Any, Any]:
     """Let `tool_calls` and the call blocks in `content` name the same calls, each once; one of them may be unused."""
     if not isinstance(content, list):
         return content, calls
-    blocks: dict[str, Message] = {}
-    for block in content:
-        if block["type"] == "tool_call":
-            blocks.setdefault(block["id"], block)
-    if not blocks:
+    if not any(block["type"] == "tool_call" for block in content):
         return content, calls
     listed = {call["id"]: call for call in calls or ()}
-    absent = [block for call_id, block in blocks.items() if call_id not in listed]
-    if calls and absent:
-        twins = ({"id": b["id"], "tool": b["name"], "arguments": copy.deepcopy(b["input"])} for b in absent)
-        calls = [*calls, *twins]
     agreed: list[Message] = []
+    twins: list[Message] = []
     seen: set[str] = set()
     for block in content:
         if block["type"] == "tool_call":
@@ -184,23 +177,21 @@ def _agree(content: Any, calls: Any) -> tuple[Any, Any]:
                 continue
             seen.add(block["id"])
             twin = listed.get(block["id"])
-            if twin is not None:
-                name, arguments = call_name_of(twin), call_arguments_of(twin)
-                if (block["name"], block["input"]) != (name, arguments):
-                    block = {**block, "name": name, "input": copy.deepcopy(arguments)}
+            if twin is None:
+                arguments = copy.deepcopy(block["input"])
+                twins.append({"id": block["id"], "tool": block["name"], "arguments": arguments})
+            elif (block["name"], block["input"]) != (call_name_of(twin), call_arguments_of(twin)):
+                block = _block_of(twin, block)
         agreed.append(block)
-    agreed.extend(
-        {
-            "type": "tool_call",
-            "id": call_id,
-            "name": call_name_of(call),
-            "input": copy.deepcopy(call_arguments_of(call)),
-        }
-        for call_id, call in listed.items()
-        if call_id not in blocks
-    )
+    without_block = [(call_id, call) for call_id, call in listed.items() if call_id not in seen]
+    agreed.extend(_block_of(call, {"type": "tool_call", "id": call_id}) for call_id, call in without_block)
     same = len(agreed) == len(content) and all(a is b for a, b in zip(agreed, content, strict=True))
-    return (content if same else agreed), calls
+    return (content if same else agreed), [*calls, *twins] if calls and twins else calls
+
+
+def _block_of(call: Message, block: Message) -> Message:
+    """A block that says what a listed call does, and shares no object with it."""
+    return {**block, "name": call_name_of(call), "input": copy.deepcopy(call_arguments_of(call))}
 
 
 def tokens_of(message: Message, counter: TokenCounter) -> int:

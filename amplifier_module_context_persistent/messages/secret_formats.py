@@ -35,7 +35,7 @@ ALPHABETS = {
 LEAST_CHARS = 20
 """No form without spaces is shorter."""
 HINT_CHARS = 3
-"""Characters of a word's beginning by which forms are chosen that may stand there."""
+"""Characters of the shortest fixed text by which a form is looked for, where it begins with one."""
 MOST_CHARS = 4_000
 """How much of a run of letters is taken for one secret; without an end, the time would grow with the square of a text."""
 
@@ -59,8 +59,6 @@ class Format:
     """The month in which the source was read."""
     has_spaces: bool = False
     """Whether spaces or ends of lines may stand in it, or its hint apart from it; else only long words are looked at."""
-    begins: bool = False
-    """Whether each begins with one of the hints."""
     forms: tuple[str, ...] = ()
     """In the notation; empty for a row that is an expression."""
 
@@ -89,20 +87,14 @@ def _row(kind: str, forms: str, source: str, seen: str = _SEEN) -> Format:
     several = tuple(forms.split())
     joined = "|".join(map(_expression_of, several))
     hints = tuple(dict.fromkeys(map(_hint_of, several)))
-    begins = all(form.startswith(hint) for form, hint in zip(several, map(_hint_of, several), strict=True))
     expression = re.compile(f"{_BEGIN}(?:{joined})", re.ASCII)
-    return Format(kind, hints, expression, source, seen, begins=begins and _are_long(hints), forms=several)
+    return Format(kind, hints, expression, source, seen, forms=several)
 
 
-def _raw(kind: str, hints: str, expression: str, source: str, *, begins: bool = True, apart: bool = False) -> Format:
+def _raw(kind: str, hints: str, expression: str, source: str, *, apart: bool = False) -> Format:
     bounded = expression.replace(",}", f",{MOST_CHARS}}}")
-    named = tuple(hints.split())
     compiled = re.compile(_BEGIN + bounded, re.ASCII)
-    return Format(kind, named, compiled, source, has_spaces=apart, begins=begins and _are_long(named))
-
-
-def _are_long(hints: tuple[str, ...]) -> bool:
-    return all(len(hint) >= HINT_CHARS for hint in hints)
+    return Format(kind, tuple(hints.split()), compiled, source, has_spaces=apart)
 
 
 _PREFIX = "|".join(
@@ -142,10 +134,10 @@ TOKENS = (
     _row("Google API key", "AIza{b35} AQ.Ab8RN6{b44}", f"Google Cloud: API keys; {_GITLEAKS}"),
     _row("Google HMAC key", "GOOG1E{U50,60} GOOG{U20}", "Google Cloud Storage: HMAC keys"),
     _row("Google OAuth", "GOCSPX-{b28} ya29.{b20,} 1//0{b40,}", "Google identity: OAuth 2.0"),
-    _raw("Azure client secret", "0Q~ 1Q~ 2Q~ 3Q~ 4Q~ 5Q~ 6Q~ 7Q~ 8Q~ 9Q~", r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9])", _GITHUB, begins=False),
+    _raw("Azure client secret", "0Q~ 1Q~ 2Q~ 3Q~ 4Q~ 5Q~ 6Q~ 7Q~ 8Q~ 9Q~", r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9])", _GITHUB),
     _raw("Azure key", "AzFu AzSe ASt ACDb AEh ARm ACR APIM AIoT ABa AMC JQQJ99 AZDO",
          r"[A-Za-z0-9/+]{30,80}(?:AzFu|AzSe|\+ASt|\+ABa|\+AMC|ACDb|\+AEh|\+ARm|\+ACR|APIM|AIoT|JQQJ99|AZDO)[A-Za-z0-9/+]{4,40}={0,2}",
-         "Microsoft Security Utilities: identifiable keys", begins=False),
+         "Microsoft Security Utilities: identifiable keys"),
     _row("Alibaba Cloud key", "LTAI{a16,26} STS.{a16,64}", f"Alibaba Cloud: AccessKey pairs; {_GITLEAKS}"),
     _row("Tencent Cloud key id", "AKID{a32}", "Tencent Cloud: API keys"),
     _raw("Yandex Cloud key", "AQVN YC", r"(?<![+/])(?:AQVN[A-Za-z0-9_-]{35,38}|YC[A-Za-z0-9_-]{38})(?![A-Za-z0-9_+/=-])", "Yandex Cloud: secrets"),
@@ -158,7 +150,7 @@ TOKENS = (
     _row("Cloudflare key", "v1.0-{h24}-{h146} cfk_{b36,} cfut_{b36,} cfat_{b36,}", "Cloudflare API: tokens and Origin CA keys"),
     _row("Deno Deploy token", "ddp_{a36} ddo_{a36} ddw_{a36}", f"Deno Deploy: tokens; {_GITLEAKS}"),
     _row("dbt Cloud token", "dbtc_{b30,} dbtu_{b30,}", "dbt Cloud: service and personal tokens"),
-    _raw("ngrok token", "ngrok NGROK", r"2[A-Za-z0-9]{26}_[0-9][A-Za-z0-9]{20}(?![A-Za-z0-9])", _HOG, begins=False, apart=True),
+    _raw("ngrok token", "ngrok NGROK", r"2[A-Za-z0-9]{26}_[0-9][A-Za-z0-9]{20}(?![A-Za-z0-9])", _HOG, apart=True),
     _row("UpCloud token", "ucat_{a24,32}", _GITLEAKS),
     _raw("Exoscale key", "EXO", r"(?<![+/])EXO[A-Za-z0-9]{24,30}(?![A-Za-z0-9+/=])", _GITLEAKS),
     _row("CockroachDB key", "CCDB1_{a22}_{a40}", f"CockroachDB Cloud: service accounts; {_GITLEAKS}"),
@@ -210,7 +202,7 @@ TOKENS = (
     _row("Postman key", "PMAK-{h24}-{h34}", "Postman: API keys"),
     _row("LaunchDarkly key", f"sdk-{_UUID} api-{_UUID} mob-{_UUID}", "LaunchDarkly: keys"),
     _row("ConfigCat key", "configcat-sdk-1/{b22}/{b22}", f"ConfigCat: SDK keys; {_GITLEAKS}"),
-    _raw("Authress key", ".acc- .acc_", r"(?:sc|ext|scauth|authress)_[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,120}", f"Authress: service clients; {_GITLEAKS}", begins=False),
+    _raw("Authress key", ".acc- .acc_", r"(?:sc|ext|scauth|authress)_[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,120}", f"Authress: service clients; {_GITLEAKS}"),
     _row("Aiven password", "AVNS_{b18,}", _SCANNERS),
     _row("Axiom token", f"xaat-{_UUID} xapt-{_UUID}", _SCANNERS),
     _row("Rootly key", "rootly_{h64}", _HOG),
@@ -295,7 +287,7 @@ TOKENS = (
     _row("Adobe secret", "p8e-{a32}", "Adobe: OAuth"),
     _row("SettleMint token", "sm_aat_{a16} sm_pat_{a16} sm_sat_{a16}", "SettleMint: access tokens"),
     _row("Defined Networking key", "dnkey-{U26}-{U52}", "Defined Networking: API keys"),
-    _raw("Dropbox token", "sl. AAAAAAAAAA", r"(?:sl\.(?:u\.)?[A-Za-z0-9_-]{60,}|[A-Za-z0-9]{11}AAAAAAAAAA[A-Za-z0-9_-]{43})", f"Dropbox: OAuth guide; {_GITLEAKS}", begins=False),
+    _raw("Dropbox token", "sl. AAAAAAAAAA", r"(?:sl\.(?:u\.)?[A-Za-z0-9_-]{60,}|[A-Za-z0-9]{11}AAAAAAAAAA[A-Za-z0-9_-]{43})", f"Dropbox: OAuth guide; {_GITLEAKS}"),
     _row("Cal.com key", "cal_live_{l20,}", _SCANNERS),
     _row("WakaTime key", f"waka_{_UUID}", _SCANNERS),
     _row("Zuplo key", "zpka_{l32}_{h8}", "Zuplo: API keys"),

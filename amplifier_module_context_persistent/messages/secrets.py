@@ -23,7 +23,7 @@ from typing import Any
 import regex
 
 from .message import parsed
-from .secret_formats import HINT_CHARS, LEAST_CHARS, PLACES, TOKENS, Format
+from .secret_formats import LEAST_CHARS, PLACES, TOKENS
 from .secret_names import Likelihood, is_placeholder, likelihood_of, looks_random, redact_named
 
 REDACTED = "[REDACTED]"
@@ -32,23 +32,13 @@ Found = Callable[[str, str], None]
 """Is told the kind and the field of each secret that is replaced."""
 
 
-def _hints(chosen: Callable[[Format], bool]) -> tuple[tuple[str, int], ...]:
+def _hints(*, apart: bool) -> tuple[tuple[str, int], ...]:
     """The texts of which one stands in every secret of some forms, with the form's number; one loop looks for all."""
-    return tuple((hint, number) for number, known in enumerate(TOKENS) if chosen(known) for hint in known.hints)
+    forms = [(known, number) for number, known in enumerate(TOKENS) if known.has_spaces is apart]
+    return tuple((hint, number) for known, number in forms for hint in known.hints)
 
 
-def _by_beginning() -> dict[str, tuple[tuple[str, int], ...]]:
-    """The hints of forms that begin with one, by the beginning of the hint."""
-    found: dict[str, list[tuple[str, int]]] = {}
-    for hint, number in _hints(lambda known: known.begins):
-        found.setdefault(hint[:HINT_CHARS], []).append((hint, number))
-    return {beginning: tuple(hints) for beginning, hints in found.items()}
-
-
-_HINTS_WITH_SPACES = _hints(lambda known: known.has_spaces)
-_HINTS_IN_WORDS = _hints(lambda known: not known.has_spaces and not known.begins)
-_HINTS_BY_BEGINNING = _by_beginning()
-_BEGINNINGS = re.compile(r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?=([A-Za-z0-9_][A-Za-z0-9_./~+-]{2}))", re.ASCII)
+_HINTS_WITH_SPACES, _HINTS_IN_WORDS = _hints(apart=True), _hints(apart=False)
 _HINTS_OF_PLACES = tuple((hint, number) for number, (_, hints, _) in enumerate(PLACES) for hint in hints)
 _KEYS_KNOWN = 4_096
 _MOST_KEY_CHARS = 80
@@ -148,8 +138,6 @@ def redact_text(text: str, found: Callable[[str], None] | None = None, own: OwnF
     hinted = {number for hint, number in _HINTS_WITH_SPACES if hint in text}
     if long_words:
         hinted.update([number for hint, number in _HINTS_IN_WORDS if hint in long_words])
-        for beginning in _HINTS_BY_BEGINNING.keys() & set(_BEGINNINGS.findall(long_words)):
-            hinted.update([number for hint, number in _HINTS_BY_BEGINNING[beginning] if hint in long_words])
     for number in sorted(hinted):
         known = TOKENS[number]
         if known.expression.search(text if known.has_spaces else long_words):

@@ -16,8 +16,8 @@ from .message import (
     Message,
     as_json,
     call_arguments_of,
+    call_id_of,
     call_name_of,
-    calls_of,
     given_arguments_of,
     given_calls,
     is_block,
@@ -65,17 +65,14 @@ def parts_of(message: Message) -> Iterator[TextPart]:
     thinking = message.get("thinking_block")
     if thinking and not any(isinstance(block, dict) and block.get("type") == "thinking" for block in blocks):
         blocks = [thinking, *blocks]
-    names = {call.id: call.name for call in calls_of(message)}
+    calls = given_calls(message)
     listed = message.get("tool_calls")
-    listed_calls = listed if isinstance(listed, list) else []
-    listed_ids = {_call_id(call) for call in listed_calls}
-    for block in blocks:
-        if not is_block(block, CALL_BLOCKS):
+    for block in [*blocks, *(listed if isinstance(listed, list) else ())]:
+        call_id = call_id_of(block) if isinstance(block, dict) else None
+        if call_id in calls and block is calls[call_id]:
+            yield TextPart("call", _arguments(block), call_name_of(block), call_id)
+        elif call_id not in calls or not is_block(block, CALL_BLOCKS):
             yield _block_part(block)
-        elif _call_id(block) not in listed_ids:
-            yield _call_part(block, names)
-    for call in listed_calls:
-        yield _call_part(call, names)
 
 
 def full_text(message: Message) -> tuple[str, int]:
@@ -89,12 +86,6 @@ def full_text(message: Message) -> tuple[str, int]:
         (own if part.name == RECALL_TOOL else parts).append(str(part))
     searched = "\n".join(part for part in parts if part)
     return "\n".join(part for part in [searched, *own] if part), len(searched)
-
-
-def _call_part(call: Any, names: Mapping[str, str]) -> TextPart:
-    call_id = _call_id(call)
-    name = names.get(call_id, "")
-    return TextPart("call", _arguments(call), name, call_id) if name else TextPart("text", as_json(call))
 
 
 def _block_part(block: Any) -> TextPart:
@@ -119,11 +110,6 @@ def _block_text(block: Any) -> str:
     if isinstance(source := block.get("source"), dict) and isinstance(data := source.get("data"), str):
         return f"[{kind} {source.get('media_type', '')}, {len(data):,} characters of {source.get('type', 'data')}]"
     return as_json(block)
-
-
-def _call_id(call: Any) -> str:
-    call_id = (call.get("id") or call.get("tool_call_id")) if isinstance(call, dict) else None
-    return str(call_id) if call_id else ""
 
 
 def _arguments(call: Mapping[str, Any]) -> str:

@@ -126,21 +126,16 @@ def replaced_by(arguments: Mapping[str, Any]) -> Replaced:
     for key in _EDIT_LISTS:
         if isinstance(listed := arguments.get(key), list):
             pairs += [_pair(item) for item in listed if isinstance(item, dict)]
-    known = [(old, new) for old, new in pairs if old is not None]
-    if known:
-        texts = [(lines_of(old), lines_of(new or "")) for old, new in known]
+    texts = [(lines_of(old), lines_of(new or "")) for old, new in pairs if old is not None]
+    if not texts and (patch := _first(arguments, _PATCH_KEYS)) is not None and ("\n-" in patch or "\n+" in patch):
+        lines = [line for line in patch.split("\n") if not line.startswith(("---", "+++"))]
+        before, after = ("\n".join(line[1:] for line in lines if line[:1] in (" ", sign)) for sign in "-+")
+        texts = [(lines_of(before), lines_of(after))]
+    if texts:
         return Replaced(
             frozenset().union(*[old - new for old, new in texts]),
             put=frozenset().union(*[new - old for old, new in texts]),
             around=frozenset().union(*[old & new for old, new in texts]),
-        )
-    if (patch := _first(arguments, _PATCH_KEYS)) is not None and ("\n-" in patch or "\n+" in patch):
-        lines = patch.split("\n")
-        taken = {line[1:].strip() for line in lines if line.startswith("-") and not line.startswith("---")}
-        put = {line[1:].strip() for line in lines if line.startswith("+") and not line.startswith("+++")}
-        around = {line.strip() for line in lines if line.startswith(" ")}
-        return Replaced(
-            frozenset(taken - put - {""}), put=frozenset(put - taken - {""}), around=frozenset(around - {""})
         )
     if (whole := _first(arguments, WHOLE_KEYS)) is not None:
         return Replaced(new=frozenset(lines_of(whole)))

@@ -9,6 +9,7 @@ Rules:
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -260,16 +261,11 @@ def _who(message: Message, tool: str = "") -> str:
 
 
 def _furthest(fits: Callable[[int], bool], low: int, high: int) -> int | None:
-    """About the furthest place that fits, exactly `high` where that does; None if not even `low` does."""
+    """The furthest place that fits, where all before it fit too, or `high`; None if not even `low` does."""
     if fits(high):
         return high
-    if not fits(low):
-        return None
-    start = low
-    while high - low > max(1, (low - start) // 64):
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    count = bisect_left(range(low, high), 1, key=lambda place: 0 if fits(place) else 1)
+    return low + count - 1 if count else None
 
 
 def _checked_int(name: str, value: Any, default: Any, least: int) -> Any:

@@ -73,26 +73,26 @@ class Host:
 
     def listen(self, handlers: Mapping[str, Callable[[dict[str, Any]], Awaitable[None]]]) -> Callable[[], None]:
         """Register functions for events, by the events' names; call the result to unregister, as often as you like."""
-        stops = [self._listen(event, handler) for event, handler in handlers.items()]
+        if (hooks := self.hooks) is None:
+            return lambda: None
+
+        def heard(handler: Callable[[dict[str, Any]], Awaitable[None]], event: str) -> Callable[[], None]:
+            async def hear(_: str, data: dict[str, Any]) -> HookResult:
+                await handler(data)
+                return HookResult(action="continue")
+
+            unregister: Callable[[], None] = hooks.register(
+                event, hear, priority=100, name=f"context-persistent:{event}"
+            )
+            return unregister
+
+        stops = [heard(handler, event) for event, handler in handlers.items()]
 
         def stop() -> None:
             for one in stops:
                 one()
 
         return stop
-
-    def _listen(self, event: str, handler: Callable[[dict[str, Any]], Awaitable[None]]) -> Callable[[], None]:
-        if self.hooks is None:
-            return lambda: None
-
-        async def heard(_: str, data: dict[str, Any]) -> HookResult:
-            await handler(data)
-            return HookResult(action="continue")
-
-        unregister: Callable[[], None] = self.hooks.register(
-            event, heard, priority=100, name=f"context-persistent:{event}"
-        )
-        return unregister
 
     def warn_once(self, text: str) -> None:
         """Log a warning about the configuration, unless the validation of the same mount has logged it.

@@ -25,14 +25,14 @@ from ..messages.message import Message, text_of
 from ..messages.metadata import given_id, is_ephemeral, is_reference_only, metadata_of
 from ..messages.normalize import why_refused
 from ..search.recall_page import RecallPage, check_wanted
-from ..tokens.meter import Recorder
+from ..tokens.meter import Meter, Recorder
 from ..window.message_source import collector_paused
 from ..window.retention import checked_bodies
 from .by_hand import hide_record, pin_record
 from .choose_log import ChosenLog, choose_log, log_in_memory
 from .host import Host
 from .recall import recall
-from .request_flow import PendingRequests, RequestFlow, SystemPromptFactory, Usage
+from .request_flow import PendingRequests, RequestFlow, SystemPromptFactory
 from .set_messages import reconcile_messages
 from .store import Session, Store
 
@@ -116,8 +116,8 @@ class PersistentContextManager:
         self._now, self._new_id = now, new_id
         self._unknown: dict[str, str] = {}
         """The ids of messages of which nobody knows whether they are stored, by content: a repeat is the same one."""
-        self._usage = Usage(self.config, self._host, session_id)
-        self._meter = self._usage.meter
+        corrects = self.config.token_meter == "actual"  # noqa: S105 - tokens of text
+        self._meter = Meter(enabled=corrects, session_id=session_id)
         working_dir = working_dir or self._host.working_dir
         self._store = Store(
             self.config,
@@ -131,7 +131,7 @@ class PersistentContextManager:
         )
         self._pending = PendingRequests(session_id, names_makers=not self.config.receipts)
         self._requests = RequestFlow(
-            self.config, self._host, self._store, self._usage, self._pending, is_child_session=parent_id is not None
+            self.config, self._host, self._store, self._meter, self._pending, is_child_session=parent_id is not None
         )
 
     def __repr__(self) -> str:
@@ -396,14 +396,14 @@ class PersistentContextManager:
         self._pending.on_response(event)
         self._meter.on_response(event)
         await self._hear_refusal(event)
-        await self._usage.settle(self._store)
+        await self._requests.settle_usage()
 
     async def on_provider_error(self, event: Mapping[str, Any]) -> None:
         """Learn that a provider refused the last view: as too long, or for its reasoning; the next one has less."""
         self._meter.on_error(event)
         self._requests.native.on_error(event)
         await self._hear_refusal(event)
-        await self._usage.settle(self._store)
+        await self._requests.settle_usage()
 
     async def _on_binding_retry(self, event: Mapping[str, Any]) -> None:
         """Learn that a provider's module had to ask again, for reasoning that the provider refused."""
@@ -433,7 +433,7 @@ class PersistentContextManager:
     async def close(self) -> None:
         """Write buffered records and close the log. May be called twice; a later call of any method opens it again."""
         await self._requests.native.close()
-        await self._usage.settle(self._store)
+        await self._requests.settle_usage()
         await self._store.close()
 
     # -- helpers -----------------------------------------------------------------------------------------------------

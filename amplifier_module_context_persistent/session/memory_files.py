@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import aiofiles
-
 from ..errors import MemoryFilesError
 from ..messages.message import Message
 from ..messages.metadata import MEMORY_FILE_SOURCE, metadata_of
@@ -19,7 +17,7 @@ logger = logging.getLogger(__name__)
 _LABEL = "[Context from "
 
 
-async def load_memory_files(paths: Sequence[str | os.PathLike[str]], base: str | None) -> list[Message]:
+def load_memory_files(paths: Sequence[str | os.PathLike[str]], base: str | None) -> list[Message]:
     """Read memory files as system messages `[Context from NAME]`; what cannot be read is skipped with a warning.
 
     Args:
@@ -28,10 +26,9 @@ async def load_memory_files(paths: Sequence[str | os.PathLike[str]], base: str |
     """
     messages: list[Message] = []
     for given in paths:
-        path = _resolve(given, base)
+        path = Path(base or ".") / os.path.expanduser(given)
         try:
-            async with aiofiles.open(path, encoding="utf-8") as file:
-                text = await file.read()
+            text = path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             logger.warning("the memory file %s is skipped: %s", path, error)
             continue
@@ -42,10 +39,6 @@ async def load_memory_files(paths: Sequence[str | os.PathLike[str]], base: str |
         metadata = {"source": MEMORY_FILE_SOURCE, "path": str(path)}
         messages.append({"role": "system", "content": content, "metadata": metadata})
     return messages
-
-
-def _resolve(given: str | os.PathLike[str], base: str | None) -> Path:
-    return Path(base or ".") / os.path.expanduser(given)
 
 
 def is_memory_file(message: Mapping[str, Any]) -> bool:

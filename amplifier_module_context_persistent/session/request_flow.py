@@ -4,7 +4,7 @@ What touches the log or a window runs on the log's thread, in `view_service`. Al
 
 - The system prompt that a resumed child session gets back (`SystemPrompt`), since its host sets none and receipts name
   the head text of each view.
-- What providers reported (`Usage`), from the host's events through the meter to the log.
+- What providers reported, from the meter to the log (`settle_usage`).
 - Which request an answer belongs to (`PendingRequests`): the one whose response the host told of, else the only one
   that waits. The host's events name the request of a response (`request_id` on `llm:request` and `llm:response`,
   amplifier-core since 2026-09-03). Without them, several requests that wait and were sent different things (a
@@ -32,7 +32,7 @@ from ..log.record import encode_control, name_of
 from ..messages.message import Message
 from ..messages.metadata import BOUND_KEY, hook_of, is_reference_only, metadata_of
 from ..messages.text import well_formed
-from ..tokens.meter import Meter, Reading, of_session
+from ..tokens.meter import Meter, of_session
 from ..view.readers import bond_of
 from ..window.request import ViewResult, sizes
 from .host import Host, NotRetainedError, error_text, provider_facts
@@ -58,7 +58,7 @@ class RequestFlow:
         config: the configuration.
         host: gets the events, and names the mounted tools.
         store: the session's store.
-        usage: what providers reported; it is settled before each request.
+        meter: what providers reported; it is settled before each request.
         pending: the requests that wait for their answers.
         is_child_session: whether the session has a parent; hosts resume such a one without a system prompt.
     """
@@ -68,12 +68,12 @@ class RequestFlow:
         config: Config,
         host: Host,
         store: Store,
-        usage: Usage,
+        meter: Meter,
         pending: PendingRequests,
         *,
         is_child_session: bool = False,
     ) -> None:
-        self._config, self._host, self._store, self._usage = config, host, store, usage
+        self._config, self._host, self._store, self._meter = config, host, store, meter
         self._pending, self.native = pending, NativeCompaction(config, host)
         self._prompt = SystemPrompt(enabled=is_child_session and config.restore_system_prompt)
         self._last: tuple[Ask, int] | None = None
@@ -100,13 +100,13 @@ class RequestFlow:
             count = (await self._store.open()).counter.count_text
             self.native.start(provider, ask.facts, ask.tools_json, answer.offer, count)
         await self._report_left_out(ask, answer)
-        self._usage.meter.hand_out(ask.facts.name, answer.counted_tokens, answer.line)
+        self._meter.hand_out(ask.facts.name, answer.counted_tokens, answer.line)
         self._pending.hand_out(answer.bound, ask.facts.name, ask.facts.model)
         return answer.view or []
 
     async def _counted(self, ask: Ask, answer: ViewResult) -> ViewResult:
         """A view that its provider would refuse as too long is made again, as far as the provider counts requests."""
-        session, meter, name, model = await self._store.open(), self._usage.meter, ask.facts.name, ask.facts.model
+        session, meter, name, model = await self._store.open(), self._meter, ask.facts.name, ask.facts.model
         if not meter.may_exceed(name, answer.counted_tokens, session.requests.last_budget_tokens):
             return answer
         for _ in range(_COUNTS):
@@ -126,9 +126,17 @@ class RequestFlow:
         ask, session = await self._ask(None, None), await self._store.open()
         return await session.read(lambda log: session.requests.wants_compaction(log, ask))
 
+    async def settle_usage(self) -> None:
+        """Queue usage records for the next append and emit `context:usage`."""
+        while self._meter.readings:
+            reading = self._meter.readings.pop(0)
+            session = await self._store.open()
+            session.history.defer(encode_control("usage", **reading.record()))
+            await self._host.emit("context:usage", reading.payload())
+
     async def _ask(self, token_budget: int | None, provider: Any | None) -> Ask:
         """Gather what a request is made from: budget, what the provider says, system text, tools."""
-        await self._usage.settle(self._store)
+        await self.settle_usage()
         if self.factory is not None:
             head_text: str | None = well_formed(str(await self.factory()))
         else:
@@ -155,7 +163,7 @@ class RequestFlow:
                 await self._report_plan(answer)  # one that leaves out images alone
                 self.is_compacting = True
                 try:
-                    summary = await sum_up(session, self._usage.meter, ask, answer.span, self._host)
+                    summary = await sum_up(session, self._meter, ask, answer.span, self._host)
                 finally:
                     self.is_compacting = False
                 second = replace(ask, summary=summary, sums_up=False)
@@ -254,30 +262,6 @@ def last_head_text(log: Log) -> str | None:
         elif isinstance(text := record.get("text"), str):
             texts[name_of(record.get("hash"))] = text
     return texts.get(last)
-
-
-class Usage:
-    """Usage that providers reported and the log does not have yet.
-
-    Args:
-        config: the policy.
-        host: told of each reading.
-        session_id: reports that name another session are ignored.
-    """
-
-    def __init__(self, config: Config, host: Host, session_id: str | None) -> None:
-        self._host = host
-        self._readings: list[Reading] = []
-        corrects = config.token_meter == "actual"  # noqa: S105 - tokens of text
-        self.meter = Meter(enabled=corrects, session_id=session_id, on_reading=self._readings.append)
-
-    async def settle(self, store: Store) -> None:
-        """Queue usage records for the next append and emit `context:usage`."""
-        while self._readings:
-            reading = self._readings.pop(0)
-            session = await store.open()
-            session.history.defer(encode_control("usage", **reading.record()))
-            await self._host.emit("context:usage", reading.payload())
 
 
 _MOST_NAMED = 64

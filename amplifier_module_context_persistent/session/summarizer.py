@@ -7,7 +7,7 @@ task is passed on: nothing was changed by then.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..compaction.plan_request import Summary
@@ -38,14 +38,12 @@ async def sum_up(session: Session, meter: Meter, ask: Ask, span: Span | SummaryE
     try:
         if isinstance(span, SummaryError):
             raise span
-        shares: list[float] = []
-        text = await ask_for_summary(
+        text, usage = await ask_for_summary(
             ask.provider,
             span.request,
             ask.tools_json if span.with_tools else "",
             max_tokens=cap,
             timeout_s=session.config.summary_timeout_s,
-            on_usage=lambda usage: shares.extend(_cached_share(usage)),
         )
         if (tokens := session.count(instruction(text))) > _MOST_TIMES * cap:
             raise SummaryError(f"the answer has {tokens:,} tokens; {cap:,} were asked for")
@@ -53,7 +51,7 @@ async def sum_up(session: Session, meter: Meter, ask: Ask, span: Span | SummaryE
         await host.emit("context:summary_failed", {"reason": str(failed)})
         return None
     sizes = {"summarized_messages": len(span.ordinals), "request_tokens": span.tokens, "summary_tokens": tokens}
-    await host.emit("context:summary", {**sizes, **({"cached_share": shares[0]} if shares else {})})
+    await host.emit("context:summary", {**sizes, **_cached_share(usage)})
     return span.summed_up(text)
 
 
@@ -64,8 +62,7 @@ async def ask_for_summary(
     *,
     max_tokens: int,
     timeout_s: float,
-    on_usage: Callable[[Any], object] | None = None,
-) -> str:
+) -> tuple[str, Any]:
     """Ask a provider to answer messages that end with the instruction, in text only and not streamed.
 
     Args:
@@ -75,10 +72,9 @@ async def ask_for_summary(
             before it did.
         max_tokens: the cap on the answer.
         timeout_s: how long to wait.
-        on_usage: gets the usage that the provider reports with its answer.
 
     Returns:
-        The text, without `<summary>` tags of its own; never empty.
+        The text, without `<summary>` tags of its own and never empty; and the usage that the provider reports with it.
 
     Raises:
         SummaryError: there is no provider, it failed or took too long, or it answered nothing or with a tool call.
@@ -88,18 +84,16 @@ async def ask_for_summary(
         raise SummaryError("the request names no provider that can be asked")
     more = {"max_output_tokens": max_tokens, "metadata": {"stream": False}}
     response = await answer_of(lambda: complete(chat_request(messages, tools_json, **more)), timeout_s, SummaryError)
-    if on_usage is not None:
-        on_usage(getattr(response, "usage", None))
-    return _text(response)
+    return _text(response), getattr(response, "usage", None)
 
 
-def _cached_share(usage: Any) -> list[float]:
-    """The share of a request that the provider read from its cache; empty if it does not say."""
+def _cached_share(usage: Any) -> dict[str, float]:
+    """The share of a request that the provider read from its cache, if it says so."""
     said = {name: _of(usage, name) for name in ("input_tokens", "cache_read_tokens", "cache_write_tokens")}
     read = read_usage(said)
     if read is None or not read.input_tokens or said["cache_read_tokens"] is None:
-        return []
-    return [round(read.cached / read.input_tokens, 4)]
+        return {}
+    return {"cached_share": round(read.cached / read.input_tokens, 4)}
 
 
 def _text(response: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,10 +15,10 @@ from ..config import Config
 from ..errors import FloorError, LogError, RetentionError
 from ..log.base import Log
 from ..messages.message import Message
-from ..messages.metadata import metadata_of
+from ..messages.metadata import given_id
 from ..tokens.counter import TokenCounter, count_message
 from ..tokens.meter import Meter
-from ..view.arrangement import Item, last_line
+from ..view.arrangement import last_line
 from ..view.bound import tools_hash
 from ..view.plan import budget_in_use, is_plan_for
 from ..view.readers import family_of
@@ -230,12 +230,12 @@ class ViewService:
             elif head not in self._heads:
                 self._history.defer(encode_head(request.head_text))
                 self._heads.add(head)
-        head_count = len(request.head)
+        head_count, last = len(request.head), [built.last] if built.last is not None else []
         receipt = Receipt(
             id=self._new_id(),
             time=self._history.now(),
             plan=window.plan.id if window.plan else "",
-            upto=_message_id(log, built.items, built.last),
+            upto=next((f"{given_id(message) or ''}" for message in log.read(last)), ""),
             messages=len(view),
             tokens=built.counted_tokens,
             budget_tokens=request.given_tokens,
@@ -276,13 +276,3 @@ class ViewService:
         if isinstance(outcome, Exception):
             raise outcome
         return ""
-
-
-def _message_id(log: Log, items: Sequence[Item], ordinal: int | None) -> str:
-    """The id of a message; most often it is one of the last in the view."""
-    if ordinal is None:
-        return ""
-    for item in items[-3:]:
-        if item.entry is not None and item.entry.ordinal == ordinal:
-            return item.entry.id
-    return next(str(metadata_of(message).get("message_id", "")) for message in log.read([ordinal]))

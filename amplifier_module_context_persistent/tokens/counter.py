@@ -36,7 +36,6 @@ MESSAGE_TOKENS: Final = 3
 CALL_TOKENS: Final = 8
 """What frames a tool call or a tool result: an allowance for its tags and keys, which no provider publishes."""
 
-_LABEL_CHARS: Final = 64
 _PIECE_CHARS: Final = 50_000
 _MAX_DEPTH: Final = 32
 _TEXT_KINDS: Final = frozenset(("text", "input_text", "output_text", "summary_text", "reasoning_text"))
@@ -169,7 +168,7 @@ def count_message(message: Mapping[str, object], counter: TokenCounter) -> int:
     for key in ("role", "name"):
         value = message.get(key)
         if isinstance(value, str):
-            tokens += _label_tokens(value, counter) if len(value) <= _LABEL_CHARS else counter.count_text(value)
+            tokens += _label_tokens(value, counter)
     call_id = message.get("tool_call_id")
     if call_id is not None:
         tokens += CALL_TOKENS + (counter.count_text(call_id) if isinstance(call_id, str) else 0)

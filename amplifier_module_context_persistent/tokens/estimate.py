@@ -21,7 +21,6 @@ The rules of this room:
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode
 from dataclasses import dataclass
 from typing import Final
@@ -97,10 +96,6 @@ def _network(tables: tuple[str, ...], distances: tuple[int, ...], before: int, a
 ASCII: Final = _network(*estimate_tables.ASCII)
 OTHER: Final = _network(*estimate_tables.OTHER, asked=bytes(128) + b"\xff" * 128)
 
-_OTHERS: Final = re.compile(rb"[\x80-\xff]+")
-_FEW: Final = 32
-"""Few characters beyond ASCII: at most one byte of theirs in so many."""
-
 
 def estimate_tokens(text: str) -> int:
     """Return about how many tokens of `o200k_base` a text is; 0 for the empty text, else at least 1.
@@ -125,22 +120,7 @@ def _block_cost(block: str) -> int:
         encoded = block.encode()
     except UnicodeEncodeError:  # half a surrogate pair is sent as U+FFFD
         encoded = block.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
-    return ASCII.cost(encoded.translate(None, _CONTINUATION)) + OTHER.cost(_near_others(encoded, block))
-
-
-def _near_others(encoded: bytes, block: str) -> bytes:
-    """Of a text with few characters beyond ASCII, these with as much around each as the network looks at.
-
-    It counts nothing at any other byte, so the cost is the same.
-    """
-    if (len(encoded) - len(block)) * _FEW > len(block):
-        return encoded
-    near, done = [], 0
-    for found in _OTHERS.finditer(encoded):
-        end = found.end() + OTHER.after
-        near.append(encoded[max(done, found.start() - OTHER.before) : end])
-        done = end
-    return b"".join(near)
+    return ASCII.cost(encoded.translate(None, _CONTINUATION)) + OTHER.cost(encoded)
 
 
 def _window_starts(length: int) -> list[int]:

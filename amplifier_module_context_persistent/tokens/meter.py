@@ -96,11 +96,14 @@ class Meter:
     Args:
         enabled: whether budgets are corrected by them; reports are taken in any case.
         session_id: reports that name another session are ignored.
-        on_reading: called with what each report taught.
+
+    Attributes:
+        readings: what each report taught, for the log; who takes one removes it.
     """
 
-    def __init__(self, *, enabled: bool, session_id: str | None, on_reading: Callable[[Reading], None]) -> None:
-        self._enabled, self._session_id, self._on_reading = enabled, session_id, on_reading
+    def __init__(self, *, enabled: bool, session_id: str | None) -> None:
+        self._enabled, self._session_id = enabled, session_id
+        self.readings: list[Reading] = []
         self._known: dict[tuple[str, str], Calibration] = {}
         self._models: dict[str, str] = {}
         self._lines: dict[tuple[str, str], Hashable] = {}
@@ -174,7 +177,7 @@ class Meter:
         model = str(event.get("model") or self._models.get(handed.provider, ""))
         self._models.setdefault(handed.provider, model)
         known = self._known.get((handed.provider, model), Calibration())
-        self._on_reading(
+        self.readings.append(
             Reading(handed.provider, model, handed.counted, handed.predicted, 0, 0, known, limit, overflow=True)
         )
 
@@ -232,7 +235,7 @@ class Meter:
         learned = known.observe(handed.counted, actual, continues=handed.continues)
         self._known[key], self._lines[key], self._models[handed.provider] = learned, handed.line, model
         limit = self._limits.get(handed.provider)
-        self._on_reading(
+        self.readings.append(
             Reading(
                 handed.provider,
                 model,
@@ -318,9 +321,8 @@ class Calibration:
 
     def to_record(self) -> list[float]:
         """The fields, as they are kept in the log."""
-        fast = _in_tenths(self.fast_counted), _in_tenths(self.fast_actual)
-        slow = _in_tenths(self.slow_counted), _in_tenths(self.slow_actual)
-        return [*fast, *slow, self.last_counted, self.last_actual, self.observations]
+        sums = self.fast_counted, self.fast_actual, self.slow_counted, self.slow_actual
+        return [*(round(value, 1) for value in sums), self.last_counted, self.last_actual, self.observations]
 
     @classmethod
     def from_record(cls, fields: Sequence[float]) -> Calibration:
@@ -340,10 +342,6 @@ class Calibration:
 def of_session(event: Mapping[str, Any], session_id: str | None) -> bool:
     """Whether an event may be of a session: it names none, or this one."""
     return session_id is None or event.get("session_id") in (None, session_id)
-
-
-def _in_tenths(value: float) -> float:
-    return int(value * 10 + 0.5) / 10  # `round` takes ten times as long, and an import writes very many
 
 
 def _ratio(counted: float, actual: float) -> float:

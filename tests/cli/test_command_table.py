@@ -40,7 +40,7 @@ def test_an_unknown_command_is_an_error_in_usage() -> None:
     assert "No such command 'lsit'" in done.output
 
 
-HEAVY = {"aiofiles", "amplifier_core", "asyncio", "markdown_it", "pydantic", "regex", "rich", "tiktoken"}
+HEAVY = {"amplifier_core", "asyncio", "markdown_it", "pydantic", "regex", "rich", "tiktoken"}
 
 LOADED = """
 import json, sys
@@ -94,7 +94,7 @@ def test_commands_that_read_import_nothing_of_the_host(tmp_path, name: str) -> N
     (tmp_path / "log.jsonl").write_text('{"role":"user","content":"hello"}\n', encoding="utf-8")
     arguments = {"stats": ["--tokenizer", "estimate"], "fork": ["--dry-run"], "export": ["--no-redact"]}.get(name, [])
     modules = loaded(run(name, tmp_path if name == "list" else tmp_path / "log.jsonl", *arguments))
-    assert not modules & {"aiofiles", "amplifier_core", "asyncio", "markdown_it", "pydantic", "tiktoken"}
+    assert not modules & {"amplifier_core", "asyncio", "markdown_it", "pydantic", "tiktoken"}
     rooms = {module.split(".")[1] for module in modules if module.startswith("amplifier_module_context_persistent.")}
     assert "session" not in rooms
     assert name not in ("list", "show", "tail", "stats") or not rooms & {"compaction", "window"}

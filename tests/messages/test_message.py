@@ -137,7 +137,7 @@ RECALL_CALL = {"id": "c2", "tool": "recall", "arguments": {"query": "lost words"
             {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": '{"a": 1}'}}]},
             '[call f c] {"a": 1}',
         ),
-        ({"role": "assistant", "tool_calls": ["no call", {"name": "no id"}]}, '"no call"\n{"name":"no id"}'),
+        ({"role": "assistant", "tool_calls": ["no call", {"name": "no id"}]}, 'no call\n{"name":"no id"}'),
         (
             {"role": "assistant", "content": "b", "thinking_block": {"type": "thinking", "thinking": "a"}},
             "b\n[thinking]\na",

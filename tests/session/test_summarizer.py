@@ -32,7 +32,8 @@ def text(*texts: str) -> ChatResponse:
 
 
 async def ask(provider: Any, *, timeout_s: float = 5.0) -> str:
-    return await ask_for_summary(provider, MESSAGES, json.dumps(TOOLS), max_tokens=700, timeout_s=timeout_s)
+    said, _ = await ask_for_summary(provider, MESSAGES, json.dumps(TOOLS), max_tokens=700, timeout_s=timeout_s)
+    return said
 
 
 async def test_the_request_is_the_messages_with_the_tools_capped_and_not_streamed() -> None:

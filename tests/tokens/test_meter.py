@@ -8,13 +8,13 @@ from amplifier_module_context_persistent.tokens.meter import DOUBTS, Meter
 
 
 @pytest.fixture
-def readings():
-    return []
+def meter():
+    return Meter(enabled=True, session_id="s1")
 
 
 @pytest.fixture
-def meter(readings):
-    return Meter(enabled=True, session_id="s1", on_reading=readings.append)
+def readings(meter):
+    return meter.readings
 
 
 def response(actual, **fields):
@@ -84,12 +84,12 @@ def test_the_budget_is_corrected_for_its_provider_only(meter):
     assert meter.counted_budget("q", 100_000) == 100_000
 
 
-def test_a_disabled_meter_corrects_nothing_but_listens(readings):
+def test_a_disabled_meter_corrects_nothing_but_listens():
     """With token_meter: estimate reports are taken and budgets left alone."""
-    meter = Meter(enabled=False, session_id=None, on_reading=readings.append)
+    meter = Meter(enabled=False, session_id=None)
     meter.hand_out("p", 1_000, "line")
     meter.on_response(response(21_000))
-    assert len(readings) == 1
+    assert len(meter.readings) == 1
     assert meter.counted_budget("p", 100_000) == 100_000
 
 
@@ -130,7 +130,7 @@ def test_calibrations_come_back_from_the_log(meter, readings):
     """A meter that loads what another one recorded starts calibrated."""
     meter.hand_out("p", 1_000, "line")
     meter.on_response(response(21_000))
-    again = Meter(enabled=True, session_id="s1", on_reading=readings.append)
+    again = Meter(enabled=True, session_id="s1")
     again.load({("p", "m"): readings[0].record()})
     assert again.counted_budget("p", 100_000) == meter.counted_budget("p", 100_000)
 
