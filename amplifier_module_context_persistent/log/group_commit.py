@@ -42,8 +42,8 @@ class _Item:
     loop: asyncio.AbstractEventLoop | None = None
     future: asyncio.Future[Any] | None = None
     """Where somebody waits for the answer, on which event loop."""
-    answer: Any = None
-    error: BaseException | None = None
+    outcome: Any = None
+    """What the work gave, or the exception that it raised."""
 
 
 class GroupCommit:
@@ -163,54 +163,48 @@ class GroupCommit:
                 taken = self._take()
                 if not taken:
                     break
-                if taken[0].appends:
-                    self._append(taken)
-                else:
-                    self._call(taken[0])
-            _settle(taken)
+                outcomes = self._append(taken) if taken[0].appends else [self._call(taken[0])]
+            _settle(taken, outcomes)
 
     def _take(self) -> list[_Item]:
         """Take all appends that are next in the queue, or the one call that is."""
         taken: list[_Item] = []
         with contextlib.suppress(IndexError):  # the queue is empty
             while not taken or taken[0].appends:
-                item = self._queue.popleft()
+                item = (
+                    self._queue.popleft()
+                )  # a withdrawal may come before it at any moment, so it is looked at afterwards
                 if taken and not item.appends:
                     self._queue.appendleft(item)
                     break
                 taken.append(item)
         return taken
 
-    def _append(self, items: Sequence[_Item]) -> None:
-        outcomes: list[Outcome]
+    def _append(self, items: Sequence[_Item]) -> Sequence[Outcome]:
         try:
-            outcomes = self._log.append([item.work for item in items])
+            return self._log.append([item.work for item in items])
         except Exception as error:  # noqa: BLE001 - it goes to every caller of the batch
-            outcomes = [error] * len(items)
-        for item, outcome in zip(items, outcomes, strict=True):
-            if isinstance(outcome, Exception):
-                item.error = outcome
-            else:
-                item.answer = outcome
+            return [error] * len(items)
 
-    def _call(self, item: _Item) -> None:
+    def _call(self, item: _Item) -> Any:
         try:
-            item.answer = item.work(self._log)
+            return item.work(self._log)
         except BaseException as error:  # it belongs to the caller, who gets it
-            item.error = error
             if item.future is None:
                 logger.exception("a call to the log failed")
+            return error
 
 
 def _new_executor() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="context-log")
 
 
-def _settle(items: Sequence[_Item]) -> None:
+def _settle(items: Sequence[_Item], outcomes: Sequence[Any]) -> None:
     """Tell what failed, and give the answers on the callers' event loops, with one call for each loop."""
     by_loop: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
-    for item in items:
-        if item.error is not None:
+    for item, outcome in zip(items, outcomes, strict=True):
+        item.outcome = outcome
+        if isinstance(outcome, BaseException):
             item.unstored()
         if item.loop is not None:
             by_loop.setdefault(item.loop, []).append(item)
@@ -223,7 +217,7 @@ def _answer_all(items: Sequence[_Item]) -> None:
     for item in items:
         if item.future is None or item.future.done():  # cancelled while the log worked
             continue
-        if item.error is not None:
-            item.future.set_exception(item.error)
+        if isinstance(item.outcome, BaseException):
+            item.future.set_exception(item.outcome)
         else:
-            item.future.set_result(item.answer)
+            item.future.set_result(item.outcome)
