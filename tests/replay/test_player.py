@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -35,19 +34,19 @@ class Recorded:
     def __init__(self, views):
         self.views = iter(views)
 
-    async def add(self, message):
+    def add(self, message):
         pass
 
-    async def view(self):
+    def view(self):
         return next(self.views)
 
     def asked(self):
         return []
 
-    async def recalls(self, term, inserted):
+    def recalls(self, term, inserted):
         return False
 
-    async def close(self):
+    def close(self):
         pass
 
 
@@ -55,7 +54,7 @@ def played(messages, views, budget=1_000_000):
     session = PlayedSession.of("s", messages, count)
     player = Player(session, EstimateCounter())
     shown = views(session.messages)
-    return asyncio.run(player.play("recorded", lambda *_: Recorded(shown), budget, {})), shown
+    return player.play("recorded", lambda *_: Recorded(shown), budget, {}), shown
 
 
 def test_prefix_and_bill_are_counted_in_whole_messages():
