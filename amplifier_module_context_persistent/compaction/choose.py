@@ -1,6 +1,7 @@
 """The choice: of all forms that groups offer the one that costs least, again and again, until a view fits.
 
-The same loop, upwards, fills the room that is left.
+The same loop, upwards, fills the room that is left. What follows from a choice are functions over a draft, each of
+which is called after it.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from collections.abc import Iterable
 from ..messages.elide import word_cut_for
 from .draft import MARKER_TOKENS, Draft
 from .forms import Forms
+from .inserted_text import SHARE
 from .losses import Loss
-from .promises import newest_groups
+from .promises import Stage, newest_groups
 
+LEAST_MARKERS = 600  # tokens that the markers of gaps may come to; in small views a quarter of the target at most
 LEAST_USED = 0.85  # of the target; below that a view takes in again what still fits
 
 
@@ -39,15 +42,13 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
             draft.settle(least_saved)
             if draft.fits(goal_tokens):
                 return taken
-        price, position = heap[0]
+        price, position = heapq.heappop(heap)
         best = loss.best(position) if draft.kept[position] else None
         if best is None:
-            heapq.heappop(heap)
             continue
-        if best[0] > price:
-            heapq.heapreplace(heap, (best[0], position))
-            if heap[0] != (best[0], position):  # it has grown since; another one may lose less now
-                continue
+        if best[0] > price:  # it has grown since; another one may lose less now
+            heapq.heappush(heap, (best[0], position))
+            continue
         taken = True
         forms.take(position, best[1])
         near = [position] if best[1].entry is not None else [position - 1, position + 1]  # more is freed beside a gap
@@ -85,3 +86,68 @@ def use_room(draft: Draft) -> bool:
                 more = draft.chars_of(entry) + int(chars * room * 0.95 / max(1, entry.tokens))
                 draft.cut(position, entry, word_cut_for(min(chars, more)))
     return True
+
+
+# What follows from it: what a reader could not make sense of goes with what was left out.
+
+
+def merge_gaps(draft: Draft, forms: Forms) -> None:
+    """Where the markers of gaps would take too much, leave out what stands between two gaps.
+
+    The smallest stretches that no person wrote go first, then people's messages with their answers, the oldest first.
+    """
+    stretches = _between_gaps(draft)
+    room = max(int(SHARE * draft.target_tokens), min(LEAST_MARKERS, draft.target_tokens // 4))
+    excess = draft.gap_tokens * (len(stretches) + 1) - room
+    said = {p for p in draft.view.said if p not in draft.fixed and not draft.view.groups[p].head.calls}
+    ranked = []
+    for between in stretches if excess > 0 else ():
+        if draft.view.first_person not in between and all(forms.leave[p] <= Stage.PEOPLE or p in said for p in between):
+            human = any(forms.leave[p] >= Stage.PEOPLE for p in between)
+            ranked.append((human, between[0] if human else sum([draft.sizes[p] for p in between]), between))
+    for _, _, between in sorted(ranked)[: -(-excess // max(1, draft.gap_tokens))]:
+        for position in between:
+            draft.drop(position)
+
+
+def _between_gaps(draft: Draft) -> list[list[int]]:
+    """The stretches of kept groups between two gaps each."""
+    found: list[list[int]] = [[]]
+    for position, kept in enumerate(draft.kept):
+        if draft.gap_before[position] or not kept:
+            found.append([])
+        if kept:
+            found[-1].append(position)
+    return [some for some in found[1:] if some][:-1]
+
+
+def leave_nobody_unanswered(draft: Draft) -> None:
+    """Where people's messages are left out, leave out more, until no three stand together without anything between.
+
+    The first person's message stays, so the next ones may have lost their answers.
+    """
+    people, groups = draft.view.people, draft.view.groups
+    run = list[int]()
+    for position in draft.left() if not all(map(draft.kept.__getitem__, people)) else ():
+        if groups[position].head.role == "assistant":
+            run = []
+        elif groups[position].head.human:
+            if run and groups[run[-1]].head.ordinal + 1 == groups[position].head.ordinal:
+                run = []  # nobody spoke between them
+            run.append(position)
+            if len(run) > 2 and run[1] not in draft.fixed and run[1] != people[0]:
+                draft.drop(run.pop(1))
+
+
+def close_turn(draft: Draft, forms: Forms) -> None:
+    """Let every gap in the turn in progress begin after a result, where it can be marked."""
+    turn = draft.view.turn
+    if turn is None:
+        return
+    after = len(draft.kept)
+    for before in reversed([position for position in draft.left() if position > turn]):
+        gone = not all(draft.kept[before + 1 : after])
+        if gone and after < len(draft.kept) and forms.leave[before] < Stage.HELD and not draft.view.takes_line(before):
+            draft.drop(before)
+        else:
+            after = before

@@ -12,6 +12,7 @@ from itertools import compress
 from ..messages.elide import Cut
 from ..view.entry import Entry
 from ..view.render import shorten
+from ..view.rules import Group
 from .groups import Groups
 from .pasted_lines import cut_with_lines
 from .plan_request import PlanRequest
@@ -31,7 +32,7 @@ class Draft:
 
     def __init__(self, request: PlanRequest) -> None:
         self.request, self.config = request, request.config
-        self.view = view = Groups.of(request.entries, request.count)
+        self.view = view = Groups(request.entries, request.count)
         self.target_tokens = int(request.budget_tokens * request.config.target_usage)
         self.fixed_tokens = request.fixed_tokens
         """What is counted in the total and cannot be compacted."""
@@ -177,10 +178,11 @@ def floor(draft: Draft) -> dict[str, int]:
 
 def pinned(draft: Draft) -> list[tuple[str, int]]:
     """The pinned messages of a draft, each with the tokens of the tool group that it holds."""
-    found = []
-    for position in draft.left():
-        group = draft.view.groups[position]
-        if group.pinned:
-            pins = (entry.id for entry in draft.view.members[position] if entry.pinned and entry.id)
-            found.append((next(pins, group.head.id) or "a message in no log", draft.sizes[position]))
-    return found
+    groups = ((position, draft.view.groups[position]) for position in draft.left())
+    return [(_pin_of(group), draft.sizes[position]) for position, group in groups if group.pinned]
+
+
+def _pin_of(group: Group) -> str:
+    """The id of the message that is pinned in a group."""
+    pins = (entry.id for entry in group.entries() if entry.pinned and entry.id)
+    return next(pins, group.head.id) or "a message in no log"

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from ..messages.elide import LEAST_SHOWN_CHARS, Cut, word_cut_for
 from ..view.entry import Entry
 from .draft import MARKER_TOKENS, Draft
-from .promises import Bounds, Stage
+from .promises import Promise, Stage
 
 SMALLER = 0.75  # what stays of a text that is shortened as it is among the largest
 
@@ -40,12 +41,20 @@ class Forms:
     """The forms that the groups of one draft offer.
 
     Args:
-        draft: the view in the making.
-        bounds: what the promises allow.
+        draft: the view in the making, in which everything is kept.
+        promises: what bounds them.
     """
 
-    def __init__(self, draft: Draft, bounds: Bounds) -> None:
-        self._draft, self.bounds = draft, bounds
+    def __init__(self, draft: Draft, promises: Iterable[Promise]) -> None:
+        self._draft = draft
+        self.leave, self.cut = [Stage.FREE] * len(draft.view), [Stage.FREE] * len(draft.view)
+        """By group, from which stage on it may be left out, and from which on it may be cut."""
+        self.to: dict[int, Cut] = {}
+        """By group, the only cut that it has."""
+        for position, leave, cut, to in chain.from_iterable(promise.holds(draft) for promise in promises):
+            self.leave[position], self.cut[position] = max(self.leave[position], leave), max(self.cut[position], cut)
+            if to is not None:
+                self.to[position] = to
         chars = draft.config.truncate_chars
         lengths = (chars * 5 // 2, chars, chars // 4 if chars // 4 >= LEAST_SHOWN_CHARS else 0, 0)
         self._lengths = [word_cut_for(length) for length in dict.fromkeys(lengths)]
@@ -54,18 +63,17 @@ class Forms:
 
     def offered(self, stage: Stage) -> list[int]:
         """The groups that may offer forms at a stage."""
-        bounds = self.bounds
-        return [p for p in self._draft.left() if bounds.leave[p] <= stage or bounds.cut[p] <= stage]
+        return [p for p in self._draft.left() if min(self.leave[p], self.cut[p]) <= stage]
 
     def of(self, position: int, stage: Stage) -> list[Form]:
         """The forms of a group at a stage, the one without the group first."""
-        draft, bounds = self._draft, self.bounds
+        draft, may_cut = self._draft, self.cut[position] <= stage
         if stage in SHORTENING:
-            return list(self._smaller(position, stage)) if bounds.cut[position] <= stage else []
+            return list(self._smaller(position, stage)) if may_cut else []
         found = []
-        if bounds.leave[position] <= stage:
+        if self.leave[position] <= stage:
             found.append(Form(None, GONE, max(1, draft.freed_by_leaving_out(position)), GONE_WORDS))
-        for entry, cuts in self._cuts(position) if bounds.cut[position] <= stage else ():
+        for entry, cuts in self._cuts(position) if may_cut else ():
             known, tried = draft.cuts.get(entry.id), self._tried[entry.id]
             less = entry.tokens - draft.tokens_of(entry)
             for form in cuts:
@@ -76,8 +84,8 @@ class Forms:
 
     def with_lines(self, position: int, only: set[str], needed: frozenset[str]) -> Iterator[Form]:
         """A group's results cut to the lines that have terms which nothing else shows, or to those of needed ones."""
-        draft, bounds = self._draft, self.bounds
-        if bounds.cut[position] > Stage.FREE or position in bounds.to or not only:
+        draft = self._draft
+        if self.cut[position] > Stage.FREE or position in self.to or not only:
             return
         for entry in draft.view.members[position][1:]:
             tokens, known = draft.tokens_of(entry), draft.cuts.get(entry.id)
@@ -102,16 +110,16 @@ class Forms:
         if entry is not None:
             self._tried[entry.id].add(form.cut)
             draft.cut_about(position, entry, form.cut, form.saved)
-            return
-        answer = draft.view.answers.get(position)
-        gone = [position] if answer is None or answer in draft.fixed or not draft.kept[answer] else [position, answer]
-        for one in gone:
-            draft.drop(one)
+        else:
+            answer = draft.view.answers.get(position)
+            draft.drop(position)
+            if answer is not None and answer not in draft.fixed and draft.kept[answer]:
+                draft.drop(answer)
 
     def _cuts(self, position: int) -> list[tuple[Entry, list[Form]]]:
         """A group's messages that may be cut, each with its cuts, whatever was cut so far."""
         if position not in self._known:
-            to, members = self.bounds.to.get(position), self._draft.view.members[position]
+            to, members = self.to.get(position), self._draft.view.members[position]
             texts: Iterable[Entry] = members if len(members) == 1 and to is not None else members[1:]
             longer = [cut for cut in self._lengths if to is None or cut.head_chars > to.head_chars]
             lengths = [*longer, *([to] if to else ())]

@@ -3,67 +3,51 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from itertools import pairwise
 
 from ..view.arrangement import Count, stand_in
 from ..view.entry import Entry
-from ..view.rules import Group, newest_group, open_calls, tool_groups
+from ..view.rules import newest_group, open_calls, tool_groups
 
 
-@dataclass(frozen=True, slots=True)
 class Groups:
-    """Groups in order; each is named by its position."""
+    """Groups in order; each is named by its position.
 
-    groups: list[Group]
-    members: list[tuple[Entry, ...]]
-    """The messages of each, head first."""
-    tokens: list[int]
-    """What each comes to whole, with stand-ins for missing results."""
-    people: list[int]
-    """The positions of people's messages."""
-    said: list[int]
-    """Those of the model's."""
-    calling: list[int]
-    """Those of groups with calls."""
-    answers: dict[int, int]
-    """By the position of a person's message, that of the last words of its turn: text without calls."""
+    Args:
+        entries: the messages of the view.
+        count: counts the stand-ins for missing results.
+    """
 
-    @classmethod
-    def of(cls, entries: Iterable[Entry], count: Count) -> Groups:
-        """Look at the tool groups of entries."""
-        groups = tool_groups(entries)
-        members = [group.entries() for group in groups]
-        tokens = [sum([entry.tokens for entry in some]) for some in members]
+    def __init__(self, entries: Iterable[Entry], count: Count) -> None:
+        self.groups = groups = tool_groups(entries)
+        self.members = [group.entries() for group in groups]
+        """The messages of each, head first."""
+        self.tokens = [sum([entry.tokens for entry in some]) for some in self.members]
+        """What each comes to whole, with stand-ins for missing results."""
         for position, group in enumerate(groups):
             if group.unanswered:
                 pairs = zip(group.head.calls, group.results, strict=True)
-                tokens[position] += sum(count(stand_in(call.id, call.name)) for call, result in pairs if result is None)
-        people = [position for position, group in enumerate(groups) if group.head.human]
-        said = [position for position, group in enumerate(groups) if group.head.role == "assistant"]
-        return cls(
-            groups,
-            members,
-            tokens,
-            people=people,
-            said=said,
-            calling=[position for position, group in enumerate(groups) if group.results],
-            answers=_answers(groups, people, said),
-        )
+                missing = [stand_in(call.id, call.name) for call, result in pairs if result is None]
+                self.tokens[position] += sum(map(count, missing))
+        self.people = [position for position, group in enumerate(groups) if group.head.human]
+        """The positions of people's messages."""
+        self.first_person = self.people[0] if self.people else None
+        self.turn = self.people[-1] if self.people else None
+        """The position of the last person's message, with which the turn in progress begins."""
+        self.said = [position for position, group in enumerate(groups) if group.head.role == "assistant"]
+        """Those of the model's messages."""
+        self.calling = [position for position, group in enumerate(groups) if group.results]
+        """Those of groups with calls."""
+        self.answers: dict[int, int] = {}
+        """By the position of a person's message, that of the last words of its turn: text without calls."""
+        for start, end in pairwise(self.people) if self.said else ():
+            last = self.said[bisect_left(self.said, end) - 1]
+            if start < last < end and self.speaks(last) and not groups[last].head.calls:
+                self.answers[start] = last
 
     def __len__(self) -> int:
         return len(self.groups)
-
-    @property
-    def turn(self) -> int | None:
-        """The position of the last person's message, with which the turn in progress begins."""
-        return self.people[-1] if self.people else None
-
-    @property
-    def first_person(self) -> int | None:
-        """The position of the first person's message."""
-        return self.people[0] if self.people else None
 
     def speaks(self, position: int) -> bool:
         """Whether the model says something in a group that the log has."""
@@ -102,14 +86,3 @@ class Groups:
             found.add(turn)
             found.update(position for position in open_calls(groups) if position >= turn)
         return found | {newest_group(groups), len(groups) - 1}
-
-
-def _answers(groups: Sequence[Group], people: Sequence[int], said: Sequence[int]) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for start, end in pairwise(people):
-        number = bisect_left(said, end) - 1
-        if number >= 0 and said[number] > start:
-            head = groups[said[number]].head
-            if not head.calls and head.id and any(head.terms.text_chars):
-                found[start] = said[number]
-    return found

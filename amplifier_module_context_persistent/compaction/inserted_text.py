@@ -21,19 +21,19 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from itertools import accumulate, compress
+from itertools import accumulate
 
 from ..messages.tool_kinds import CHANGE, READ, Use, file_name
 from ..view.arrangement import inserted_message
 from ..view.plan import SUMMARY_TAGS, Gap, Plan
 from .draft import CHARS_A_TOKEN, MARKER_TOKENS, Draft
-from .file_names import files_text
 from .in_vain import MOST_KNOWN, tried_in_vain
 from .promises import STEPS, Stage
 
 SHARE = 0.08  # of the target, for all that is inserted
 NOTICE_SHARE = 0.02  # of the budget; where even the shortest notice is longer, there is none
 MOST_NAMES = 6  # that a marker shows
+MOST_FILES = 12  # of each kind
 
 
 def what_is_gone(draft: Draft, plan: Plan) -> Plan:
@@ -107,18 +107,17 @@ def find_gaps(draft: Draft) -> tuple[Gap, ...]:
     """The gaps of a draft in order, those that are new or have grown without their texts."""
     request, groups = draft.request, draft.view.groups
     index = request.index_of
-    grouped = {entry.ordinal for members in draft.view.members for entry in members}
-    beside = {*request.shown_anyway, *(e.ordinal for e in request.entries if e.ordinal not in grouped)}
-    members = [entry.ordinal for some in compress(draft.view.members, draft.kept) for entry in some]
-    shown = sorted(index(ordinal) for ordinal in {*beside, *members} if ordinal >= 0)
+    dropped = {e.ordinal for at, kept in enumerate(draft.kept) if not kept for e in draft.view.members[at]}
+    there = {*request.shown_anyway, *(entry.ordinal for entry in request.entries)} - dropped
+    shown = sorted(index(ordinal) for ordinal in there if ordinal >= 0)
     known = {gap.before: gap for gap in request.previous.gaps or ()}
     found: list[Gap] = []
-    last, at, begun = -1, -1, False
-    for position, group in enumerate(groups):
-        begun = begun or not group.head.instructs
-        if not draft.kept[position] or not group.head.id or not begun:
+    last, at = -1, -1
+    start = next((position for position, group in enumerate(groups) if not group.head.instructs), len(groups))
+    for position in draft.left():
+        if position < start or not groups[position].head.id:
             continue
-        here = index(group.head.ordinal)
+        here = index(groups[position].head.ordinal)
         missing = here - at - 1 - (bisect_left(shown, here) - bisect_right(shown, at))
         if missing > 0:
             found.append(_gap(draft, last, position, missing, known))
@@ -188,10 +187,11 @@ def cost_of(text: str) -> int:
 
 
 def _with_texts(gaps: Sequence[Gap], most: int, unmarkable: AbstractSet[str], *, recall: bool) -> tuple[Gap, ...]:
-    """Give the gaps their texts while there is room: first the unchanged ones that which they had, then the newest."""
+    """Give the gaps their texts while there is room: first the unchanged ones what they had, then the newest."""
     texts = ["" if gap.before in unmarkable else _count_only(gap) for gap in gaps]
     left = most - sum([cost_of(text) for text in texts if text])
-    for at in sorted(range(len(gaps)), key=lambda at: (not gaps[at].text, -at)):
+    new = [at for at, gap in enumerate(gaps) if not gap.text]
+    for at in [*(at for at, gap in enumerate(gaps) if gap.text), *reversed(new)]:
         longer = gaps[at].text or _text(gaps[at], recall=recall)
         more = cost_of(longer) - cost_of(texts[at])
         if texts[at] and more <= left:
@@ -248,3 +248,61 @@ def _failed(draft: Draft, commands: Sequence[str], most_tokens: int) -> str:
 
 def _number(count: int, noun: str) -> str:
     return f"1 {noun} is" if count == 1 else f"{count:,} {noun}s are"
+
+
+# The files that it names: each once, and a directory that they share only once. Sessions name files by long absolute
+# paths, so the directory of the project would take most of the room.
+
+
+def files_text(changed: Sequence[str], read: Sequence[str]) -> str:
+    """Sentences that name files, the newest of them.
+
+    Args:
+        changed: paths of files that were changed, the newest last.
+        read: paths of files that were read and not changed, the newest last.
+    """
+    by_end = _ends(changed)
+    told = list(dict.fromkeys(by_end.get(path, path) for path in reversed(changed)))[::-1]
+    named = {*_ends([*read, *told]), *told}
+    also = [path for path in dict.fromkeys(read) if path not in named and _ends([path]).keys().isdisjoint(told)]
+    directory = _shared_directory([*told[-MOST_FILES:], *also[-MOST_FILES:]])
+    text = _sentence("changed", told, directory) + _sentence("read", also, directory)
+    return text + _below(directory) if directory else text
+
+
+def _ends(paths: Sequence[str]) -> dict[str, str]:
+    """By what they may also be named by, absolute paths: by an end, but no name alone, which may be another file's."""
+    ends = ((path[at + 1 :], path) for path in paths if _is_absolute(path) for at in _slashes(path, 0))
+    return {end: path for end, path in ends if "/" in end}
+
+
+def _shared_directory(paths: Sequence[str]) -> str:
+    """The directory that saves most if it is named once; none where relative paths may be below another one."""
+    if not all(_is_absolute(path) for path in paths):
+        return ""
+    counts = Counter(path[:at] for path in paths for at in _slashes(path))
+    saved = {name: (times - 1) * len(name) - len(_below(name)) for name, times in counts.items()}
+    best = max(saved, key=lambda name: (saved[name], name), default="")
+    return best if best and saved[best] > 0 else ""
+
+
+def _below(directory: str) -> str:
+    return f" Relative paths are below {directory}."
+
+
+def _sentence(what: str, paths: Sequence[str], directory: str) -> str:
+    if not paths:
+        return ""
+    below = f"{directory}/"
+    named = ", ".join([path.removeprefix(below) if directory else path for path in paths[-MOST_FILES:]])
+    more = f" and {len(paths) - MOST_FILES} more" if len(paths) > MOST_FILES else ""
+    return f" Files {what} in them: {named}{more}."
+
+
+def _slashes(path: str, start: int = 1) -> list[int]:
+    """Where the slashes of a path are from a letter on."""
+    return [at for at, letter in enumerate(path[start:], start) if letter == "/"]
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith("/") or path[1:3] == ":/"

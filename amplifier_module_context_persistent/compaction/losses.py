@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
+from functools import cached_property
 from itertools import accumulate, chain, takewhile
 from operator import itemgetter
 
@@ -67,30 +68,26 @@ class Importance(Loss):
     `HUMAN` for a person's message; `ERROR` for a result that tells of one; and up to `RECENT` by how new it is.
     """
 
-    def __init__(self, draft: Draft, forms: Forms, stage: Stage) -> None:
-        super().__init__(draft, forms, stage)
-        self.scores = scores(draft)
-
     def of(self, position: int, form: Form) -> float:
         """The score; leaving out comes after every cut."""
         return self.scores[position] + (1_000 if form.entry is None else 100 * form.words)
 
-
-def scores(draft: Draft) -> list[int]:
-    """How much each group matters, in whole numbers."""
-    view = draft.view
-    last_used: dict[str, int] = {}
-    for position, group in enumerate(view.groups):
-        last_used.update(dict.fromkeys(group.head.terms.used, position))
-    newest = max(1, len(view) - 1)
-    found = []
-    for position, members in enumerate(view.members):
-        names = {name for entry in members for name in entry.terms.names}
-        references = sum(last_used.get(name, -1) > position for name in names)
-        failed = any(entry.outcome in (FAILED, REJECTED) for entry in members)
-        score = min(REFERENCED * references, RECENT) + ERROR * failed + RECENT * position // newest
-        found.append(score + HUMAN * members[0].human)
-    return found
+    @cached_property
+    def scores(self) -> list[int]:
+        """How much each group matters, in whole numbers."""
+        view = self.draft.view
+        last_used: dict[str, int] = {}
+        for position, group in enumerate(view.groups):
+            last_used.update(dict.fromkeys(group.head.terms.used, position))
+        newest = max(1, len(view) - 1)
+        found = []
+        for position, members in enumerate(view.members):
+            names = {name for entry in members for name in entry.terms.names}
+            references = sum(last_used.get(name, -1) > position for name in names)
+            failed = any(entry.outcome in (FAILED, REJECTED) for entry in members)
+            score = min(REFERENCED * references, RECENT) + ERROR * failed + RECENT * position // newest
+            found.append(score + HUMAN * members[0].human)
+        return found
 
 
 class Least(Loss):

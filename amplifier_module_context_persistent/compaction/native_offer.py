@@ -81,7 +81,8 @@ def cut_of(arrangement: Arrangement, config: Config, budget_tokens: int, fixed_t
     items, kept = arrangement.items, 0
     in_turn: int | None = None
     recent = int(config.protected_recent * config.target_usage * budget_tokens)
-    open_from = next((at for at, item in enumerate(items) if _waits(item)), len(items))
+    stand_ins = (at for at, item in enumerate(items) if item.inserted and item.inserted.get("content") == INTERRUPTED)
+    open_from = next(stand_ins, len(items))  # a result may still come there
     last_person = max((at for at, item in enumerate(items) if item.entry is not None and item.entry.human), default=0)
     least = max(1, int(config.compact_min_gain * budget_tokens))
     for at in range(len(items) - 1, 0, -1):
@@ -96,11 +97,6 @@ def cut_of(arrangement: Arrangement, config: Config, budget_tokens: int, fixed_t
             return at if is_enough else in_turn
         in_turn = at if is_enough and in_turn is None else in_turn
     return in_turn
-
-
-def _waits(item: Item) -> bool:
-    """Whether it stands in for a result that may still come."""
-    return item.inserted is not None and item.inserted.get("content") == INTERRUPTED
 
 
 def _parts(before: Item, after: Item) -> bool:

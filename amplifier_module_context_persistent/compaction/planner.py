@@ -16,14 +16,13 @@ from ..view.entry import Entry, media_left_out
 from ..view.plan import SUMMARY_TAGS, Plan
 from ..view.render import shorten
 from ..view.rules import closed_calls
-from .choose import choose, use_room
-from .consequences import close_turn, leave_nobody_unanswered, merge_gaps
+from .choose import choose, close_turn, leave_nobody_unanswered, merge_gaps, use_room
 from .draft import Draft, floor, pinned
 from .forms import SHORTENING, Forms
 from .inserted_text import cost_of, what_is_gone, write_inserted
 from .losses import Largest, Loss
 from .plan_request import PlanRequest
-from .promises import STEPS, Bounds, Stage, newest_groups
+from .promises import STEPS, Stage, newest_groups
 from .stale_reads import replace_stale_reads
 from .strategies import STRATEGIES, Strategy
 from .summary_span import drop_span
@@ -80,11 +79,11 @@ def compact(request: PlanRequest) -> Compaction:
     before = draft.total_tokens
     if request.summary_so_far:
         draft.reserve(request.count(inserted_message("user", request.summary_so_far.join(SUMMARY_TAGS))))
-    goals, forms = Goals.of(draft), Forms(draft, Bounds.of(draft, strategy.promises))
+    goals, forms = Goals.of(draft), Forms(draft, strategy.promises)
     room = int(NOTICE_SHARE * draft.target_tokens) if request.config.compaction_notice_enabled else 0
     draft.reserve(room)
     stage = _choose(draft, forms, strategy, goals)
-    older = _follow(draft, forms.bounds, strategy)
+    older = _follow(draft, forms, strategy)
     draft.reserve(sum(map(cost_of, older.values())) - room)
     alive = _alive(draft)
     plan = Plan(
@@ -137,7 +136,7 @@ def _shorten_newest(draft: Draft, forms: Forms, goals: Goals) -> None:
     tokens = sum([draft.sizes[position] - draft.tokens_of(groups[position].head) for position in own])
     _shorten_to_share(draft, forms, goals, own, tokens, room)
     room -= sum([draft.sizes[position] for position in draft.fixed])
-    others = [position for position in newest_groups(draft) if forms.bounds.leave[position] >= Stage.HELD]
+    others = [position for position in newest_groups(draft) if forms.leave[position] >= Stage.HELD]
     _shorten_to_share(draft, forms, goals, others, sum([draft.sizes[position] for position in others]), room)
 
 
@@ -149,18 +148,18 @@ def _shorten_to_share(draft: Draft, forms: Forms, goals: Goals, positions: list[
         choose(draft, forms, Largest(draft, forms, Stage.SHORTEN), goal, positions)
 
 
-def _follow(draft: Draft, bounds: Bounds, strategy: Strategy) -> dict[str, str]:
+def _follow(draft: Draft, forms: Forms, strategy: Strategy) -> dict[str, str]:
     """Bring a view into a state from which a reader can go on: gaps that can be marked, nothing stale, room used.
 
     Returns:
         By the id of a result, the line that says that its file changed since.
     """
-    merge_gaps(draft, bounds)
+    merge_gaps(draft, forms)
     leave_nobody_unanswered(draft)
-    close_turn(draft, bounds)
+    close_turn(draft, forms)
     older = replace_stale_reads(draft)
     if strategy.uses_room and use_room(draft):
-        close_turn(draft, bounds)
+        close_turn(draft, forms)
         older = replace_stale_reads(draft)
     return older
 
@@ -212,18 +211,15 @@ def _shown(draft: Draft, plan: Plan, older: Mapping[str, str], *, inserts: bool)
 
 def _with_lines(draft: Draft, alive: Sequence[Entry], cuts: dict[str, Cut], lines: Mapping[str, str]) -> dict[str, int]:
     """Put lines after results into cuts; what the cut messages come to, counted anew where lines came or went."""
-    request, tokens = draft.request, dict(draft.cut_tokens)
-    before = request.previous.cuts
-    changed = []
-    for entry in alive:
-        had, line = before.get(entry.id), lines.get(entry.id, "")
-        if line:
-            cuts[entry.id] = replace(cuts.get(entry.id, WHOLE), then=line)
-        if entry.id in cuts and (line or (had is not None and had.then)):
-            if cuts[entry.id] == had:
-                tokens[entry.id] = request.cut_tokens[entry.id]
-            else:
-                changed.append(entry)
-    for entry, message in zip(changed, request.fetch(changed), strict=True):
-        tokens[entry.id] = request.count(shorten(entry, message, cuts[entry.id], draft.config.truncate_boundary))
-    return {message_id: tokens[message_id] for message_id in cuts}
+    request, before = draft.request, draft.request.previous.cuts
+    cuts |= {key: replace(cuts.get(key, WHOLE), then=line) for key, line in lines.items()}
+    touched = [e for e in alive if e.id in cuts and (e.id in lines or before.get(e.id, WHOLE).then)]
+    same = {entry.id for entry in touched if cuts[entry.id] == before.get(entry.id)}
+    changed = [entry for entry in touched if entry.id not in same]
+    shown = (
+        shorten(e, m, cuts[e.id], draft.config.truncate_boundary)
+        for e, m in zip(changed, request.fetch(changed), strict=True)
+    )
+    tokens = {entry.id: request.count(message) for entry, message in zip(changed, shown, strict=True)}
+    known = {**draft.cut_tokens, **{key: request.cut_tokens[key] for key in same}, **tokens}
+    return {message_id: known[message_id] for message_id in cuts}

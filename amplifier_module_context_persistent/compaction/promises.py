@@ -7,10 +7,9 @@ by what loses least.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
-from itertools import chain, pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from ..messages.elide import LEAST_SHOWN_CHARS, Cut, word_cut_for
@@ -71,26 +70,6 @@ class Promise(NamedTuple):
     holds: Callable[[Draft], Iterable[Hold]]
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """By group, from which stage on it may be left out or cut, and what says so."""
-
-    leave: Sequence[Stage]
-    cut: Sequence[Stage]
-    to: Mapping[int, Cut]
-
-    @classmethod
-    def of(cls, draft: Draft, promises: Iterable[Promise]) -> Bounds:
-        """What some promises say of a draft."""
-        number = len(draft.view)
-        leave, cut, to = [Stage.FREE] * number, [Stage.FREE] * number, dict[int, Cut]()
-        for position, leave_from, cut_from, only in chain.from_iterable(one.holds(draft) for one in promises):
-            leave[position], cut[position] = max(leave[position], leave_from), max(cut[position], cut_from)
-            if only is not None:
-                to[position] = only
-        return cls(leave, cut, to)
-
-
 WORDS_SHARE = 0.45  # of the target, for people's messages with their answers, and for last words
 INTERRUPTED_SHARE = 0.25  # of the target, for what was said in turns that were interrupted
 LATE_SHARE = 0.2  # of the target, for people's newest messages, which are cut only after all that no promise holds
@@ -133,12 +112,10 @@ def recent_share(draft: Draft) -> Iterator[Hold]:
 
 def recent_start(draft: Draft) -> int:
     """Where the newest `protected_recent` of the target's tokens begins."""
-    room = draft.config.protected_recent * draft.target_tokens
-    for position in reversed(draft.left()):
-        room -= draft.sizes[position]
-        if room < 0:
-            return position + 1
-    return 0
+    newest_first = draft.left()[::-1]
+    sums = accumulate(draft.sizes[position] for position in newest_first)
+    most = draft.config.protected_recent * draft.target_tokens
+    return next((at + 1 for at, tokens in zip(newest_first, sums, strict=True) if tokens > most), 0)
 
 
 def newest_results(draft: Draft) -> Iterator[Hold]:

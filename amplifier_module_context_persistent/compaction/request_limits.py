@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -154,7 +154,7 @@ def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int)
         limits: what the request may have.
         fixed_bytes: system text, definitions of tools, and what is around them.
     """
-    shown = list(_media_in(items))
+    shown = _media_in(items)
     left = [one for one in shown if limits.takes(one.medium)]
     gone = [one for one in shown if not limits.takes(one.medium)]
     rest = view_bytes(items) + fixed_bytes - sum(one.medium.chars for one in shown)
@@ -184,12 +184,10 @@ def _by_message(media: Iterable[ShownMedium]) -> dict[int, frozenset[int]]:
     return {ordinal: frozenset(numbers) for ordinal, numbers in chosen.items()}
 
 
-def _media_in(items: Sequence[Item]) -> Iterator[ShownMedium]:
+def _media_in(items: Sequence[Item]) -> list[ShownMedium]:
     """The media that a view shows."""
-    for position, item in enumerate(items):
-        if item.entry is not None and item.entry.media:
-            for number, medium in item.entry.shown_media:
-                yield ShownMedium(position, item.entry, number, medium)
+    holding = [(at, item.entry) for at, item in enumerate(items) if item.entry is not None and item.entry.media]
+    return [ShownMedium(at, entry, number, medium) for at, entry in holding for number, medium in entry.shown_media]
 
 
 logger = logging.getLogger(__name__)

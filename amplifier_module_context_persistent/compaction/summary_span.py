@@ -22,10 +22,6 @@ class Span:
     """Whether the request is the view with the instruction, and so begins as the last one did."""
     tokens: int
 
-    def summed_up(self, text: str) -> Summary:
-        """The summary of this span."""
-        return Summary(text, self.ordinals, self.basis)
-
 
 def older_ordinals(draft: Draft) -> frozenset[int]:
     """The ordinals of what is older than the protected share and may go: no person's words, system text or pins."""

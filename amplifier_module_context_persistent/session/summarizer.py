@@ -52,7 +52,7 @@ async def sum_up(session: Session, meter: Meter, ask: Ask, span: Span | SummaryE
         return None
     sizes = {"summarized_messages": len(span.ordinals), "request_tokens": span.tokens, "summary_tokens": tokens}
     await host.emit("context:summary", {**sizes, **_cached_share(usage)})
-    return span.summed_up(text)
+    return Summary(text, span.ordinals, span.basis)
 
 
 async def ask_for_summary(

@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.compaction.choose import LEAST_USED, ch
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.forms import Forms
 from amplifier_module_context_persistent.compaction.losses import Largest, Least, Loss
-from amplifier_module_context_persistent.compaction.promises import PROMISES, Bounds, Stage
+from amplifier_module_context_persistent.compaction.promises import PROMISES, Stage
 from amplifier_module_context_persistent.messages.elide import LEAST_SHOWN_CHARS, word_cut_for
 from amplifier_module_context_persistent.messages.terms import terms_of
 from tests.support.drafts import check_total, choice, cut, draft, draft_of, kept, named
@@ -121,7 +121,7 @@ def test_a_cut_that_saves_too_little_is_not_tried_for_ever(monkeypatch: pytest.M
 def test_what_the_provider_has_in_its_cache_goes_last() -> None:
     """The sealed beginning stays while something after it costs less than four times as much."""
     made = drafted(named(["nothing of note here at all today\n" * 20] * 8), 1_200)
-    forms = Forms(made, Bounds.of(made, PROMISES))
+    forms = Forms(made, PROMISES)
     loss = Least(made, forms, Stage.FREE)
     loss.sealed = 5
     choose(made, forms, loss, 1_200)
@@ -169,7 +169,7 @@ def test_what_a_loss_remembers_is_what_it_would_find_anew(
     for message, (asked, *_) in zip(messages[1::2], calls, strict=False):
         message["tool_calls"][0]["arguments"]["command"] = asked
     made = drafted(messages, 1, protected_tool_results=spared)
-    forms = Forms(made, Bounds.of(made, PROMISES))
+    forms = Forms(made, PROMISES)
     loss = Least(made, forms, Stage.FREE)
     choose(made, forms, loss, made.total_tokens * percent // 100)
     shown = Counter(name for place in made.left() for name in set(made.shown_terms(place)))

@@ -2,16 +2,17 @@
 
 import pytest
 
-from amplifier_module_context_persistent.compaction.consequences import (
+from amplifier_module_context_persistent.compaction.choose import (
     LEAST_MARKERS,
     close_turn,
     leave_nobody_unanswered,
     merge_gaps,
 )
 from amplifier_module_context_persistent.compaction.draft import GAP_TOKENS, Draft
+from amplifier_module_context_persistent.compaction.forms import Forms
 from amplifier_module_context_persistent.compaction.inserted_text import SHARE
 from amplifier_module_context_persistent.compaction.planner import compact
-from amplifier_module_context_persistent.compaction.promises import PROMISES, Bounds
+from amplifier_module_context_persistent.compaction.promises import PROMISES
 from amplifier_module_context_persistent.compaction.reasons import why
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.view.render import render
@@ -19,7 +20,7 @@ from tests.support.drafts import check_total, draft, kept, named, request_of
 
 
 def merged(made: Draft) -> Draft:
-    merge_gaps(made, Bounds.of(made, PROMISES))
+    merge_gaps(made, Forms(made, PROMISES))
     check_total(made)
     return made
 
@@ -72,15 +73,15 @@ def test_in_the_turn_in_progress_a_gap_begins_after_a_result() -> None:
     """A word without a result goes with the gap after it, but not what a gap may not begin before."""
     made = draft("u:9 t:9 u:9 t:9 a:9 t:9 t:9 a:9", 1_000, protected_recent=0.0)
     made.drop(5)
-    close_turn(made, Bounds.of(made, PROMISES))
+    close_turn(made, Forms(made, PROMISES))
     assert kept(made) == "0 1 2 3 6 7"
     made = draft("u:9 t:9 a:9 a:9 t:9 t:9 a:9", 1_000, protected_recent=0.0)
     made.drop(4)
-    close_turn(made, Bounds.of(made, PROMISES))
+    close_turn(made, Forms(made, PROMISES))
     assert kept(made) == "0 1 5 6"  # of two words the gap would begin after the first one
     made = draft("u:9 t:9 a:9 t:9 u:9 t:9", 1_000)
     made.drop(3)
-    close_turn(made, Bounds.of(made, PROMISES))
+    close_turn(made, Forms(made, PROMISES))
     assert kept(made) == "0 1 2 4 5"  # in a finished turn a message of its own marks it
 
 

@@ -9,8 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.compaction.draft import Draft
-from amplifier_module_context_persistent.compaction.file_names import MOST_FILES, files_text
-from amplifier_module_context_persistent.compaction.inserted_text import find_gaps, what_is_gone, write_inserted
+from amplifier_module_context_persistent.compaction.inserted_text import (
+    MOST_FILES,
+    files_text,
+    find_gaps,
+    what_is_gone,
+    write_inserted,
+)
 from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.view.plan import Gap, Plan

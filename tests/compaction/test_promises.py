@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.compaction.draft import Draft
+from amplifier_module_context_persistent.compaction.forms import Forms
 from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.compaction.promises import (
     ANSWER_CHARS,
     PROMISES,
-    Bounds,
     Hold,
     Stage,
     interrupted_turns,
@@ -46,11 +46,11 @@ def test_each_promise_has_a_name_and_one_sentence() -> None:
 def test_of_several_promises_the_strictest_counts() -> None:
     """And a group that none holds is free."""
     made = draft("s:9 u:9 a:90 t:90! u:9 t:90 a:9 t:9", 1_000, protected_recent=0.0)
-    bounds = Bounds.of(made, PROMISES)
-    assert [stage.name for stage in bounds.leave] == [
+    forms = Forms(made, PROMISES)
+    assert [stage.name for stage in forms.leave] == [
         *("NEVER", "PEOPLE", "FREE", "NEVER", "NEVER", "HELD", "FREE", "NEVER")
     ]
-    assert bounds.cut[4] == Stage.NEVER
+    assert forms.cut[4] == Stage.NEVER
     assert holding(made, 4) == ["what stays", "people's words"]
 
 
@@ -58,8 +58,8 @@ def test_nothing_changes_while_promises_are_asked() -> None:
     """They are pure."""
     made = draft("u:9 t:900 a:300 u:9 t:900 u:9 a:9", 300)
     before = (list(made.kept), dict(made.cuts), list(made.sizes), made.total_tokens)
-    first = Bounds.of(made, PROMISES)
-    assert Bounds.of(made, PROMISES) == first
+    first, again = Forms(made, PROMISES), Forms(made, PROMISES)
+    assert (first.leave, first.cut, first.to) == (again.leave, again.cut, again.to)
     assert (made.kept, made.cuts, made.sizes, made.total_tokens) == before
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.compaction.plan_request import Summary
 from amplifier_module_context_persistent.compaction.protected_ends import protect
-from amplifier_module_context_persistent.compaction.summary_span import Span, drop_span, older_ordinals
+from amplifier_module_context_persistent.compaction.summary_span import drop_span, older_ordinals
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.view.entry import Entry
@@ -162,9 +162,3 @@ def test_what_a_summary_stands_for_is_left_out() -> None:
     made = draft("u:10 t:90 a:90 u:10 a:1", 100)
     drop_span(made, Summary("so far", frozenset({1}), "basis"))
     assert kept(made) == "0 1 2 3 4"
-
-
-def test_a_summary_keeps_what_its_span_was() -> None:
-    """The messages and the basis on which it is valid."""
-    span = Span(frozenset({1, 2}), ("basis", 1), [], with_tools=False, tokens=10)
-    assert span.summed_up("text") == Summary("text", frozenset({1, 2}), ("basis", 1))

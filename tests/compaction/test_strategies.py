@@ -4,8 +4,10 @@ import pytest
 
 from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.compaction import losses
-from amplifier_module_context_persistent.compaction.losses import Importance, scores
+from amplifier_module_context_persistent.compaction.forms import Forms
+from amplifier_module_context_persistent.compaction.losses import Importance
 from amplifier_module_context_persistent.compaction.planner import compact
+from amplifier_module_context_persistent.compaction.promises import Stage
 from amplifier_module_context_persistent.compaction.strategies import STRATEGIES, before_the_window
 from amplifier_module_context_persistent.config import STRATEGIES as NAMES
 from amplifier_module_context_persistent.errors import ConfigError
@@ -52,7 +54,7 @@ def test_the_score_is_what_the_documentation_says() -> None:
         ["see a_name_used and b_name_used, c_name_used", "Error: no", "ok"], arguments="a_name_used b_name_used"
     )
     made = draft_of(messages, 10)
-    assert scores(made) == [
+    assert Importance(made, Forms(made, ()), Stage.FREE).scores == [
         losses.HUMAN,
         2 * losses.REFERENCED + losses.RECENT // 4,
         losses.ERROR + losses.RECENT * 2 // 4,

@@ -12,7 +12,7 @@ from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.forms import Forms
 from amplifier_module_context_persistent.compaction.losses import Least, Loss
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
-from amplifier_module_context_persistent.compaction.promises import PROMISES, Bounds, Promise, Stage
+from amplifier_module_context_persistent.compaction.promises import PROMISES, Promise, Stage
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.messages.message import blocks_of, text_of
 from amplifier_module_context_persistent.view.entry import Entry, classify
@@ -130,7 +130,7 @@ def choice(
     promises: Sequence[Promise] = PROMISES,
 ) -> Draft:
     """The draft after one stage of a choice, down to its target or to another goal."""
-    forms = Forms(made, Bounds.of(made, promises))
+    forms = Forms(made, promises)
     choose(made, forms, loss(made, forms, stage), made.target_tokens if goal is None else goal)
     check_total(made)
     return made
