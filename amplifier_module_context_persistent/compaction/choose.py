@@ -135,7 +135,7 @@ def leave_nobody_unanswered(draft: Draft) -> None:
             if run and groups[run[-1]].head.ordinal + 1 == groups[position].head.ordinal:
                 run = []  # nobody spoke between them
             run.append(position)
-            if len(run) > 2 and run[1] not in draft.fixed and run[1] != people[0]:
+            if len(run) > 2 and run[1] not in draft.fixed:
                 draft.drop(run.pop(1))
 
 

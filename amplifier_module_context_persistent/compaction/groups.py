@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
+from ..messages.tool_kinds import Use
 from ..view.arrangement import Count, stand_in
 from ..view.entry import Entry
-from ..view.rules import newest_group, open_calls, tool_groups
+from ..view.rules import Group, last_human, newest_group, open_calls, tool_groups
+
+
+class AnsweredCall(NamedTuple):
+    """A call of a group that has its result."""
+
+    position: int
+    number: int
+    """Of the call in its message."""
+    use: Use
+    result: Entry
 
 
 class Groups:
@@ -59,9 +71,13 @@ class Groups:
         members = self.members[position]
         return len(members) > 1 and members[-1].id != "" and members[-1].terms.text_chars != ()
 
-    def with_tool(self, kind: str) -> list[int]:
-        """The groups that call a tool of some kind."""
-        return [p for p in self.calling if any(use.kind == kind for use in self.groups[p].head.uses)]
+    def calls(self, *kinds: str) -> Iterator[AnsweredCall]:
+        """The calls of tools of some kinds that have results."""
+        for position in self.calling:
+            group = self.groups[position]
+            for number, (use, result) in enumerate(zip(group.head.uses, group.results, strict=False)):
+                if use.kind in kinds and result is not None:
+                    yield AnsweredCall(position, number, use, result)
 
     @property
     def of_hooks(self) -> tuple[list[int], list[int]]:
@@ -76,13 +92,19 @@ class Groups:
         The newest group is one that a person or the model began: a reminder after it does not take its place. The last
         message stays as well, whatever it is.
         """
-        groups, turn = self.groups, self.turn
-        if not groups:
+        if not self.groups:
             return set()
-        found = {p for p, group in enumerate(groups) if group.pinned or (preserve_system and group.head.stays)}
-        if groups[0].head.stays:
-            found.add(0)
-        if turn is not None:
-            found.add(turn)
-            found.update(position for position in open_calls(groups) if position >= turn)
-        return found | {newest_group(groups), len(groups) - 1}
+        found = stays_anyway(self.groups, preserve_system=preserve_system)
+        if self.turn is not None:
+            found.update(position for position in open_calls(self.groups) if position >= self.turn)
+        return found | {newest_group(self.groups), len(self.groups) - 1}
+
+
+def stays_anyway(groups: Sequence[Group], *, preserve_system: bool) -> set[int]:
+    """The groups that nothing ever touches: system text that stays, pins, and the last person's message."""
+    turn = last_human(groups)
+    return {
+        position
+        for position, group in enumerate(groups)
+        if group.pinned or position == turn or (group.head.stays and (preserve_system or position == 0))
+    }

@@ -22,19 +22,14 @@ _DIRECTORY = re.compile(r"\s*cd\s+\S+\s*(?:&&|;)\s*")
 
 def tried_in_vain(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
     """The commands, the newest last; `known` are those of what earlier plans left out."""
-    runs = [
-        (position, group.head, number, group.head.calls[number].asks, result)
-        for position in draft.view.with_tool(RUN)
-        for group in (draft.view.groups[position],)
-        for number, (use, result) in enumerate(zip(group.head.uses, group.results, strict=False))
-        if use.kind == RUN and result is not None
-    ]
-    last = {asks: result for _, _, _, asks, result in runs}
-    succeeded = {asks: position for position, _, _, asks, result in runs if result.outcome != FAILED}
+    groups, runs = draft.view.groups, list(draft.view.calls(RUN))
+    asked = [groups[run.position].head.calls[run.number].asks for run in runs]
+    last = {asks: run.result for asks, run in zip(asked, runs, strict=True)}
+    succeeded = {asks: run.position for asks, run in zip(asked, runs, strict=True) if run.result.outcome != FAILED}
     in_vain = [
-        (head, number, last[asks])
-        for position, head, number, asks, result in runs
-        if not draft.kept[position] and result.outcome == FAILED and succeeded.get(asks, -1) < position
+        (groups[run.position].head, run.number, last[asks])
+        for asks, run in zip(asked, runs, strict=True)
+        if not draft.kept[run.position] and run.result.outcome == FAILED and succeeded.get(asks, -1) < run.position
     ]
     found = list(known)
     fetch = draft.request.fetch

@@ -23,6 +23,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import accumulate
 
+from ..messages.elide import WHOLE
 from ..messages.tool_kinds import CHANGE, READ, Use, file_name
 from ..view.arrangement import inserted_message
 from ..view.plan import SUMMARY_TAGS, Gap, Plan
@@ -33,6 +34,7 @@ from .promises import STEPS, Stage
 SHARE = 0.08  # of the target, for all that is inserted
 NOTICE_SHARE = 0.02  # of the budget; where even the shortest notice is longer, there is none
 MOST_NAMES = 6  # that a marker shows
+_BELOW = " Relative paths are below {}."
 MOST_FILES = 12  # of each kind
 
 
@@ -46,9 +48,7 @@ def what_is_gone(draft: Draft, plan: Plan) -> Plan:
     return replace(plan, gaps=find_gaps(draft), changed=changed, read=read, in_vain=in_vain)
 
 
-def write_inserted(
-    draft: Draft, plan: Plan, older: Mapping[str, str], *, inserts: bool
-) -> tuple[Plan, Mapping[str, str]]:
+def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, inserts: bool) -> Plan:
     """Write the markers of gaps, the notice and the summary.
 
     Args:
@@ -58,8 +58,7 @@ def write_inserted(
         inserts: whether anything else is put in.
 
     Returns:
-        The plan with the texts, and by the id of a result what is put after its own: `older`, the marker of a gap, and
-        at the last one the notice.
+        The plan with the texts; its cuts put `older`, the markers of gaps and at the last one the notice after results.
     """
     config, request = draft.config, draft.request
     unmarkable, gaps, notice = _unmarkable(draft, plan), plan.gaps or (), ""
@@ -89,8 +88,8 @@ def write_inserted(
         turn = draft.view.turn
         before = request.previous.notice_before or ("" if turn is None else draft.view.groups[turn].head.id)
     notice = f"{summary}\n\n{notice}".rstrip() if summary else notice
-    plan = replace(plan, gaps=gaps, notice=notice, notice_before=before)
-    return plan, {key: "\n".join(some) for key, some in lines.items() if some}
+    marked = {key: replace(plan.cuts.get(key, WHOLE), then="\n".join(some)) for key, some in lines.items() if some}
+    return replace(plan, gaps=gaps, notice=notice, notice_before=before, cuts={**plan.cuts, **marked})
 
 
 def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
@@ -267,7 +266,7 @@ def files_text(changed: Sequence[str], read: Sequence[str]) -> str:
     also = [path for path in dict.fromkeys(read) if path not in named and _ends([path]).keys().isdisjoint(told)]
     directory = _shared_directory([*told[-MOST_FILES:], *also[-MOST_FILES:]])
     text = _sentence("changed", told, directory) + _sentence("read", also, directory)
-    return text + _below(directory) if directory else text
+    return text + _BELOW.format(directory) if directory else text
 
 
 def _ends(paths: Sequence[str]) -> dict[str, str]:
@@ -281,13 +280,9 @@ def _shared_directory(paths: Sequence[str]) -> str:
     if not all(_is_absolute(path) for path in paths):
         return ""
     counts = Counter(path[:at] for path in paths for at in _slashes(path))
-    saved = {name: (times - 1) * len(name) - len(_below(name)) for name, times in counts.items()}
+    saved = {name: (times - 1) * len(name) - len(_BELOW.format(name)) for name, times in counts.items()}
     best = max(saved, key=lambda name: (saved[name], name), default="")
     return best if best and saved[best] > 0 else ""
-
-
-def _below(directory: str) -> str:
-    return f" Relative paths are below {directory}."
 
 
 def _sentence(what: str, paths: Sequence[str], directory: str) -> str:

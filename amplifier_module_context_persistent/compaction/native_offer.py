@@ -133,7 +133,10 @@ def offered(view: Sequence[Message], head: int, cut: int) -> list[Message]:
 
 
 def kept_after(entries: Sequence[Entry], first_kept: int) -> list[Entry]:
-    """What stays of a view's entries: from the first kept one on; before it system text, pins, what was asked last."""
+    """What stays of a view's entries: from the first kept one on; before it system text, pins, what was asked last.
+
+    Reminders that hooks gave later go into the item, as hooks give them again.
+    """
     at = next((position for position, entry in enumerate(entries) if entry.ordinal == first_kept), None)
     if at is None:
         return []
@@ -141,13 +144,9 @@ def kept_after(entries: Sequence[Entry], first_kept: int) -> list[Entry]:
     held = {e.ordinal for group in older for e in group.entries() if any(one.pinned for one in group.entries())}
     if not any(entry.human for entry in entries[at:]) and (last := last_human(older)) is not None:
         held |= {entry.ordinal for entry in older[last].entries()}
-    stays = (entry for entry in entries[:at] if _still_holds(entry) or entry.ordinal in held)
+    reminders = {entry.ordinal for entry in entries[:at] if entry.late and entry.source == "hook"}
+    stays = [e for e in entries[:at] if e.ordinal in held or (e.instructs and e.ordinal not in reminders)]
     return [*stays, *entries[at:]]
-
-
-def _still_holds(entry: Entry) -> bool:
-    """Whether it is system text; reminders that hooks gave later go into the item, as hooks give them again."""
-    return entry.instructs and not (entry.late and entry.source == "hook")
 
 
 def plan_with(

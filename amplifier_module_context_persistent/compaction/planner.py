@@ -200,26 +200,21 @@ def _shown(draft: Draft, plan: Plan, older: Mapping[str, str], *, inserts: bool)
     """A plan with its cuts and what it inserts, and its view arranged."""
     request, alive = draft.request, _alive(draft)
     cuts = {entry.id: draft.cuts[entry.id] for entry in alive if entry.id in draft.cuts}
-    plan, lines = write_inserted(draft, replace(plan, cuts=cuts), older, inserts=inserts)
-    cut_tokens = _with_lines(draft, alive, cuts, lines)
-    shown = replace(plan, cuts=cuts, silent=frozenset(draft.silent))
+    plan = write_inserted(draft, replace(plan, cuts=cuts), older, inserts=inserts)
+    cut_tokens = _cut_tokens(draft, alive, plan.cuts)
+    shown = replace(plan, silent=frozenset(draft.silent))
     how = Presentation(shown, cut_tokens, request.reader, request.wire)
     arrangement = arrange(alive, request.count, how, after=request.arranged)
-    plan = replace(plan, cuts=cuts, tokens_after=request.fixed_tokens + arrangement.tokens)
+    plan = replace(plan, tokens_after=request.fixed_tokens + arrangement.tokens)
     return Compaction(plan, arrangement, cut_tokens, frozenset(entry.ordinal for entry in alive), floor(draft))
 
 
-def _with_lines(draft: Draft, alive: Sequence[Entry], cuts: dict[str, Cut], lines: Mapping[str, str]) -> dict[str, int]:
-    """Put lines after results into cuts; what the cut messages come to, counted anew where lines came or went."""
+def _cut_tokens(draft: Draft, alive: Sequence[Entry], cuts: Mapping[str, Cut]) -> dict[str, int]:
+    """What the cut messages come to, counted anew where lines came or went after their texts."""
     request, before = draft.request, draft.request.previous.cuts
-    cuts |= {key: replace(cuts.get(key, WHOLE), then=line) for key, line in lines.items()}
-    touched = [e for e in alive if e.id in cuts and (e.id in lines or before.get(e.id, WHOLE).then)]
-    same = {entry.id for entry in touched if cuts[entry.id] == before.get(entry.id)}
-    changed = [entry for entry in touched if entry.id not in same]
-    shown = (
-        shorten(e, m, cuts[e.id], draft.config.truncate_boundary)
-        for e, m in zip(changed, request.fetch(changed), strict=True)
-    )
-    tokens = {entry.id: request.count(message) for entry, message in zip(changed, shown, strict=True)}
-    known = {**draft.cut_tokens, **{key: request.cut_tokens[key] for key in same}, **tokens}
-    return {message_id: known[message_id] for message_id in cuts}
+    marked = [e for e in alive if e.id in cuts and (cuts[e.id].then or before.get(e.id, WHOLE).then)]
+    changed = [entry for entry in marked if cuts[entry.id] != before.get(entry.id)]
+    tokens = draft.cut_tokens | {entry.id: request.cut_tokens.get(entry.id, 0) for entry in marked}
+    for entry, message in zip(changed, request.fetch(changed), strict=True):
+        tokens[entry.id] = request.count(shorten(entry, message, cuts[entry.id], draft.config.truncate_boundary))
+    return {message_id: tokens[message_id] for message_id in cuts}

@@ -154,7 +154,9 @@ def start_of_turn(draft: Draft) -> Iterator[Hold]:
 
 def list_of_what_to_do(draft: Draft) -> Iterator[Hold]:
     """The newest list of what to do."""
-    return (Hold(position, Stage.HELD) for position in draft.view.with_tool(TODO)[-1:])
+    groups = draft.view.groups
+    lists = [p for p in draft.view.calling if any(use.kind == TODO for use in groups[p].head.uses)]
+    return (Hold(position, Stage.HELD) for position in lists[-1:])
 
 
 def last_words(draft: Draft) -> Iterator[Hold]:

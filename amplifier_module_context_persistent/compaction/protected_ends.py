@@ -16,7 +16,8 @@ from dataclasses import replace
 
 from ..config import Config
 from ..view.entry import Entry
-from ..view.rules import Group, last_human, tool_groups
+from ..view.rules import tool_groups
+from .groups import stays_anyway
 
 
 def protect(
@@ -43,7 +44,7 @@ def protect(
         return entries
     groups = tool_groups(entries)
     sizes = [sum(map(tokens_of, group.entries())) for group in groups]
-    stays = _stays_anyway(groups, preserve_system=config.preserve_system)
+    stays = stays_anyway(groups, preserve_system=config.preserve_system)
     target = int(budget_tokens * config.target_usage)
     room = min(target // 2, target - fixed_tokens - sum(sizes[position] for position in stays))
     most = sys.maxsize if config.max_messages is None else int(config.max_messages * config.target_usage) // 2
@@ -66,13 +67,3 @@ def protect(
         taken.add(position)
     held = {entry.ordinal for position in taken for entry in groups[position].entries()}
     return [replace(e, protected=True) if e.ordinal in held else e for e in entries] if held else entries
-
-
-def _stays_anyway(groups: Sequence[Group], *, preserve_system: bool) -> set[int]:
-    """What no step ever touches."""
-    turn = last_human(groups)
-    return {
-        position
-        for position, group in enumerate(groups)
-        if group.pinned or position == turn or (group.head.stays and (preserve_system or position == 0))
-    }

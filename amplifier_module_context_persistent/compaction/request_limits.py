@@ -93,11 +93,9 @@ STRICTEST = RequestLimits(**{name: min(getattr(one, name) for one in PUBLISHED.v
 """For a provider that is not in the table: of each number the lowest one, and every type that any of them knows."""
 
 
-def limits_of(family: str, config: Config, told: Mapping[str, int] | None = None) -> RequestLimits:
+def limits_of(family: str, config: Config, told: Mapping[str, Any] | None = None) -> RequestLimits:
     """The limits of a request to a provider of some family, none above what is configured."""
-    limits = PUBLISHED.get(family, STRICTEST)
-    said: dict[str, Any] = {name: number for name, number in (told or {}).items() if name in _NUMBERS}
-    limits = replace(limits, **said)
+    limits = replace(PUBLISHED.get(family, STRICTEST), **(told or {}))
     most_bytes, most_images = config.max_request_bytes, config.max_images
     return replace(limits, request_bytes=min(limits.request_bytes, most_bytes), images=min(limits.images, most_images))
 

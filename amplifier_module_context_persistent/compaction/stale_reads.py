@@ -11,7 +11,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Set
 from functools import cache, partial
-from typing import NamedTuple
 
 from ..messages.elide import Cut
 from ..messages.message import call_arguments_of, given_calls, texts_of
@@ -21,27 +20,9 @@ from ..messages.tool_kinds import CHANGE, READ, Replaced, file_name, replaced_by
 from ..view.entry import Entry
 from ..view.render import shorten
 from .draft import Draft
+from .groups import AnsweredCall
 
 _NUMBER = re.compile(r"^\s*\d+\s?[\t→|:]")
-
-
-class FileUse(NamedTuple):
-    """A call of a group that reads or changes a file, and its result."""
-
-    kind: str
-    path: str
-    position: int
-    call: int
-    result: Entry
-
-
-def _file_uses(draft: Draft) -> Iterator[FileUse]:
-    """The calls that read or change files, had a result and were not refused; of all groups, kept or not."""
-    for position in draft.view.calling:
-        group = draft.view.groups[position]
-        for number, (use, result) in enumerate(zip(group.head.uses, group.results, strict=False)):
-            if use.kind in (READ, CHANGE) and result is not None and result.outcome == ANSWERED:
-                yield from (FileUse(use.kind, path, position, number, result) for path in use.paths)
 
 
 def replace_stale_reads(draft: Draft) -> dict[str, str]:
@@ -51,23 +32,28 @@ def replace_stale_reads(draft: Draft) -> dict[str, str]:
         By the id of a result, the line to put after it where such a change only put lines in around what it shows.
     """
     older: defaultdict[str, list[str]] = defaultdict(list)
-    kept, before, uses = draft.kept, draft.request.previous.cuts, list(_file_uses(draft))
-    changes: defaultdict[str, list[FileUse]] = defaultdict(list)
-    for use in uses:
-        if use.kind == CHANGE:
-            changes[file_name(use.path)].append(use)
+    kept, before = draft.kept, draft.request.previous.cuts
+    answered = [call for call in draft.view.calls(READ, CHANGE) if call.result.outcome == ANSWERED]
+    changes: defaultdict[str, list[tuple[str, AnsweredCall]]] = defaultdict(list)
+    for call in answered:
+        for path in call.use.paths if call.use.kind == CHANGE else ():
+            changes[file_name(path)].append((path, call))
     replaced = cache(partial(_replaced, draft))
-    for read in [use for use in uses if use.kind == READ and kept[use.position] and use.result.id]:
-        result, path = read.result, read.path
+    shown_calls = [call for call in answered if call.use.kind == READ and kept[call.position] and call.result.id]
+    for read, path in [(call, path) for call in shown_calls for path in call.use.paths]:
+        result = read.result
         line = f"[{path} changed since; read it again]"
         said_before = result.id in before and line in before[result.id].then
-        later = [change for change in changes[file_name(path)] if change.position > read.position]
-        later = [change for change in later if same_file(change.path, path)]
+        later = [
+            change
+            for changed, change in changes[file_name(path)]
+            if change.position > read.position and same_file(changed, path)
+        ]
         hidden = [change for change in later if not kept[change.position]]
         shown = set(_shown_lines(draft, result)) if hidden or said_before else set[str]()
         if not shown:
             continue
-        what = [(change.position, replaced(change.position, change.call)) for change in hidden]
+        what = [(change.position, replaced(change.position, change.number)) for change in hidden]
         text = "\n".join(shown)
         stale = [position for position, lines in what if _takes_away(lines, shown, text)]
         if stale and (read.position in draft.fixed or draft.view.groups[read.position].pinned):

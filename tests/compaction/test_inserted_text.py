@@ -36,7 +36,7 @@ def written(
     """What is inserted in a view of five gaps with these cuts."""
     made = draft_of(history("u:9 t:9 u:9"), target, **given)
     gone = replace(gone, cuts={f"c{number}": cut for number, cut in enumerate(cuts)})
-    return write_inserted(made, gone, {}, inserts=inserts)[0]
+    return write_inserted(made, gone, {}, inserts=inserts)
 
 
 def markers(found: Plan) -> list[str]:
@@ -60,7 +60,7 @@ def without(messages: Sequence[Message], dropped: Sequence[int], **given: Any) -
     for position in dropped:
         made.drop(position)
     gone = what_is_gone(made, replace(GONE, gaps=(), changed=(), in_vain=()))
-    return write_inserted(made, gone, {}, inserts=True)[0]
+    return write_inserted(made, gone, {}, inserts=True)
 
 
 def test_a_marker_says_how_many_what_they_did_and_how_to_have_them_back() -> None:
