@@ -66,19 +66,6 @@ async def test_mount_leaves_an_existing_log_as_it_is(tmp_path: Path) -> None:
     assert files_below(tmp_path) == [str(path)]
 
 
-async def test_mounted_twice_both_managers_work_on_one_log(tmp_path: Path) -> None:
-    """A second mount with the same configuration neither blocks the first nor loses what it adds."""
-    first, second = MockCoordinator(), MockCoordinator()
-    config = {"transcript_path": str(tmp_path / "log.jsonl"), "lock_timeout_s": 1.0}
-    cleanups = [await package.mount(coordinator, config) for coordinator in (first, second)]
-    await first.get("context").add_message({"role": "user", "content": "one"})
-    await second.get("context").add_message({"role": "assistant", "content": "two"})
-    for coordinator in (first, second):
-        assert [m["content"] for m in await coordinator.get("context").get_messages()] == ["one", "two"]
-    for cleanup in cleanups:
-        await cleanup()
-
-
 async def test_cleanup_may_run_twice_and_the_manager_still_answers(coordinator: MockCoordinator) -> None:
     """After cleanup the manager opens its log again, and nothing is lost."""
     cleanup = await package.mount(coordinator, {})

@@ -10,16 +10,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.cells import cell_len
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue import database
-from amplifier_module_context_persistent.cli import list_
-from amplifier_module_context_persistent.transcript.find_session import SessionFile
-from amplifier_module_context_persistent.transcript.overview import Overview, look_at
 from tests.support.commands import is_harmless, run
 from tests.support.messages import fill
 from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, log_of, write
@@ -91,30 +87,6 @@ def test_the_newest_and_those_since() -> None:
     for wrong in ("yesterday", "3x", "", "99999999999d"):
         run("list", "--since", wrong, code=2)
     assert run("list", "--since", "1m").output == "no session matches\n"
-
-
-def test_a_session_is_listed_before_older_ones_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As soon as no file that is left can hold a newer message; with --all, once each project's newest is known."""
-    for number, name in enumerate(["new", "imported", "old", "older"]):
-        written(said_at(log_of(name), 6 if name == "imported" else 1 + 2 * number), hours_ago=1 + number)
-    written(said_at(log_of("far", "../other"), 2), hours_ago=2)
-    told: list[str] = []
-
-    def look(session: SessionFile, *arguments: Any, **options: Any) -> Overview:
-        told.append(f"look at {session.id}")
-        return look_at(session, *arguments, **options)
-
-    monkeypatch.setattr(list_, "look_at", look)
-    monkeypatch.setattr(list_, "_show", lambda _, one, *__, **___: told.append(one.session.id))
-    run("list")
-    looked = [f"look at {name}" for name in ("new", "imported", "old", "older")]
-    assert told == [looked[0], "new", *looked[1:], "old", "imported", "older"]
-    told.clear()
-    run("list", "--all")
-    assert told[:4] == ["look at new", "look at far", "new", "look at imported"]
-    told.clear()
-    run("list", "-n", "1")
-    assert told == ["look at new", "new"]
 
 
 def test_those_that_say_something() -> None:

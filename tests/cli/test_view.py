@@ -17,10 +17,11 @@ from tests.support.recorded_sessions import Recorded
 async def compacted(tmp_path: Path) -> Recorded:
     """A request before a clear, and two after it with a compaction between them."""
     recorded = Recorded(tmp_path / "compacted.jsonl", max_tokens=3_000, tokenizer="estimate")
-    await recorded.add(user("before the clear"))
+    call = {"id": "c1", "tool": "bash", "arguments": {"command": "make"}}
+    asked = {"role": "assistant", "content": "", "tool_calls": [{**call, "arguments": {"command": "ls"}}]}
+    await recorded.add(user("before the clear"), asked, {"role": "tool", "tool_call_id": "c1", "content": "a.c"})
     await recorded.view()
     await recorded.manager.clear()
-    call = {"id": "c1", "tool": "bash", "arguments": {"command": "make"}}
     await recorded.add(
         user("Build it."),
         {"role": "assistant", "content": "", "tool_calls": [call]},
@@ -36,7 +37,7 @@ async def compacted(tmp_path: Path) -> Recorded:
 
 async def test_a_view_is_rendered(compacted: Recorded) -> None:
     """Messages as `show` prints them, with their numbers; what is shortened or left out is marked in its place."""
-    assert "[1] user" in run("view", compacted.path, "--request", "1").output  # as it was numbered then
+    assert "[3] tool bash ls, of [2], " in run("view", compacted.path, "--request", "1").output  # of its history
     before = run("view", compacted.path, "--request", "2").output
     assert "[3] tool bash make, of [2], " in before
     assert "ELIDED" not in before

@@ -23,16 +23,13 @@ from amplifier_module_context_persistent.transfer.fork import rewind_session
 from tests.support import real_sessions
 from tests.support.checker import assert_valid
 from tests.support.host_repair import CLOSING, diagnose, repair
+from tests.support.message_shapes import says
 from tests.support.messages import Message, fill, user
 from tests.support.resumed_sessions import calling, result, transcript_of, without_stamps
 from tests.support.stored_logs import place_of, stored_bytes
 
 IGNORED, TAKEN = "context:set_messages_ignored", "context:set_messages_taken"
 QUICK = {"durability": "write", "tokenizer": "estimate", "receipts": False}
-
-
-def says(text: str) -> Message:
-    return {"role": "assistant", "content": text}
 
 
 def turn(number: int) -> list[Message]:
@@ -199,7 +196,7 @@ async def test_a_stale_list_brings_nothing_back_after_clear_rewind_and_purge(hos
 
 
 async def test_turns_that_are_newer_than_a_clear_are_taken(host: Host) -> None:
-    """By their times; without one nothing is taken, and what is older is left out."""
+    """By their times; without one nothing is taken, and what is older is left out, until something is live again."""
     old = [at(message, "2026-05-01T11:00:00Z") for message in turn(1)]
     await host.add(*old)
     host.now = "2026-05-01T12:30:00.500Z"
@@ -209,6 +206,8 @@ async def test_turns_that_are_newer_than_a_clear_are_taken(host: Host) -> None:
     assert await host.set([new[0], turn(2)[1]]) == []
     assert await host.set([*new, *old]) == []
     assert contents(await host.set([*old, *new])) == contents(new)
+    history = await host.add(*turn(3))
+    assert contents(await host.set([*history, *turn(4)])) == contents([*new, *turn(3), *turn(4)])
 
 
 async def test_what_was_cleared_stays_so_though_its_times_are_ahead_of_the_clock(host: Host) -> None:

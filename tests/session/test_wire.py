@@ -19,6 +19,7 @@ from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.answers import provider
 from tests.support.checker import assert_valid, check_view
 from tests.support.logs import STAMP, append_bodies
+from tests.support.message_shapes import says
 from tests.support.messages import Message, fill, set_prompt, user
 from tests.support.recorded_sessions import Recorded, assert_proved, controls
 from tests.support.request_checker import limit_violations, wire_violations
@@ -34,10 +35,6 @@ def calls(*ids: str, tool: str = "ls", text: Any = "") -> Message:
 
 def result(call_id: str, text: str = "ok", **more: Any) -> Message:
     return {"role": "tool", "tool_call_id": call_id, "content": text, **more}
-
-
-def says(text: str = "Done.") -> Message:
-    return {"role": "assistant", "content": text}
 
 
 def ids_in(view: list[Message]) -> tuple[list[str], list[str]]:
@@ -176,7 +173,7 @@ async def test_no_line_comes_between_what_no_view_ended_with(tmp_path: Path) -> 
     async with Recorded(tmp_path / "log.jsonl", max_tokens=100_000) as session:
         await session.add(user("go"))
         await session.view()
-        await session.add(says(), user("And?"))
+        await session.add(says("Done."), user("And?"))
         view = await session.view()
         assert LINE not in json.dumps(view)
 
@@ -185,7 +182,7 @@ async def test_no_line_comes_between_what_no_view_ended_with(tmp_path: Path) -> 
 async def test_the_line_stays_where_what_comes_next_is_not_shown_after_it(first: Message) -> None:
     """The next message that is, comes after the line."""
     async with InMemoryContextManager(max_tokens=100_000, late_system="system") as manager:
-        await fill(manager, [user("go"), says()])
+        await fill(manager, [user("go"), says("Done.")])
         before = await manager.get_messages_for_request()
         await fill(manager, [first, user("on")])
         after = await manager.get_messages_for_request()
@@ -196,14 +193,14 @@ async def test_the_line_stays_where_what_comes_next_is_not_shown_after_it(first:
 
 async def test_system_text_after_an_answer_is_no_last_word() -> None:
     """Providers move it to the beginning, and the answer comes last then."""
-    view = await view_of(user("go"), says(), {"role": "system", "content": "Rule."}, late_system="system")
+    view = await view_of(user("go"), says("Done."), {"role": "system", "content": "Rule."}, late_system="system")
     assert [message["content"] for message in view] == ["go", "Done.", "Rule.", LINE]
 
 
 async def test_a_fork_keeps_the_line(tmp_path: Path) -> None:
     """Its views begin as those of the session that it was forked from."""
     session = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
-    await session.add(user("go"), says())
+    await session.add(user("go"), says("Done."))
     await session.view()
     await session.add(user("And?"))
     view = await session.view()

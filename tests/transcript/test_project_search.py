@@ -244,23 +244,6 @@ def test_random_text_does_not_make_the_catalogue_large(catalogue: Path) -> None:
     assert catalogue.stat().st_size < 0.5 * sum(map(len, text)) + EMPTY_BYTES
 
 
-def test_what_two_searches_find_missing_is_added_once(catalogue: Path) -> None:
-    """Each adds what the other one did not."""
-    files = session_files()
-    first, last = (ProjectSearch(files, regex_pattern("zebra")) for _ in range(2))
-    for search in (first, last):
-        for session in files:
-            with Transcript(session.path) as transcript:
-                search.positions(session, transcript.reader)
-    first.update()
-    with Catalogue(catalogue).reading() as connection:
-        before = connection.execute("SELECT * FROM blocks").fetchall()
-    last.update()
-    with Catalogue(catalogue).reading() as connection:
-        assert connection.execute("SELECT * FROM blocks").fetchall() == before
-    assert opened_for("zebra") == set()
-
-
 def test_what_was_read_before_a_purge_is_not_written_back(catalogue: Path) -> None:
     """A search that opened the log of before adds nothing of it."""
     write(log_of("secret"), messages(40, "the codeword xylophone"))

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.errors import ConfigError
 from amplifier_module_context_persistent.maintenance.verify import verify_log
 from amplifier_module_context_persistent.messages.host_form import as_hosts_write
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
@@ -192,22 +191,6 @@ def test_a_named_format_is_held_to(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="auto, log, claude-code"):
         import_session(tmp_path / "in", path=tmp_path / "new", source_format="csv")
     assert import_session(tmp_path / "in", path=tmp_path / "new", source_format="older").format == "older"
-
-
-def test_a_session_id_stays_in_its_directory(tmp_path: Path) -> None:
-    """As for a session, it cannot lead elsewhere."""
-    write_lines(tmp_path / "in", said("one"))
-    for bad in ("../up", "a/b", ""):
-        with pytest.raises(ConfigError):
-            import_session(tmp_path / "in", session_id=bad)
-
-
-def test_a_dry_run_reports_the_same_and_writes_nothing(tmp_path: Path) -> None:
-    """But for the ids that would be new."""
-    write_lines(tmp_path / "in", said("one"), "oops", said("two", metadata=3))
-    dry = import_session(tmp_path / "in", path=tmp_path / "new", dry_run=True)
-    assert os.listdir(tmp_path) == ["in"]
-    assert dry.to_json() == import_session(tmp_path / "in", path=tmp_path / "new").to_json()
 
 
 def test_what_is_more_than_memory_holds_comes_over_in_order(tmp_path: Path) -> None:
