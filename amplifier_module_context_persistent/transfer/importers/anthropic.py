@@ -105,7 +105,7 @@ def score(sample: Sample) -> int:
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the one session."""
-    document = source.sample().document
+    document = source.sample.document
     facts = facts_of(document)
     yield SessionStart("session", "", facts, text(facts.get("session_id")))
     system = mapping(document).get("system")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 from sys import intern
@@ -20,10 +20,10 @@ from typing import Any
 
 from .account import Account
 from .anthropic import assistant_parts, usage, user_messages
-from .events import Cleared, CompactionEvent, Event, Kept, MessageRead, SessionStart, branches, tree_branches
-from .fields import assistant, blocks_of, items, mapping, metadata, named, session_name, text
+from .branches import Branch, branches, split_tree
+from .events import Cleared, CompactionEvent, Event, Kept, MessageRead, SessionStart
+from .fields import Message, assistant, blocks_of, items, mapping, metadata, named, session_name, text
 from .source import Source, SourceObject, TwoSessionsError, objects_of
-from .tree import branches_of, nearest_of, parents_of, without_circles
 
 MOST_SUBAGENTS = 10_000
 NOT_CONVERSATIONAL = frozenset({"progress", "file-history-snapshot", "last-prompt", "permission-mode"})
@@ -39,22 +39,29 @@ _OWN_KEYS = frozenset({"parentUuid", "sessionId", "isSidechain", "uuid", "leafUu
 _CLEAR = re.compile(r"\s*(<command-message>[^<]*</command-message>\s*)?<command-name>/(clear|reset|new)</command-name>")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class ClaudeEntry:
-    """An entry: its line, what it says, and what the order of messages depends on."""
+    """An entry: its line, what it says, and its place among the others."""
 
     line: int
     value: dict[str, Any]
     kind: str
-    """`user`, `assistant`, `queued`; `clear`, `kept` as metadata; `tree`, if only its place among the others counts."""
+    """`user`, `assistant`, `queued`; `clear`, `kept` as metadata; `silent`, if only its place counts."""
     uuid: str
     parent: str
-    message_id: str = ""
-    is_person: bool = False
+    session: str = ""
     agent: str = ""
+    is_person: bool = False
     is_told: bool = False
     """Whether it is what a `progress` entry tells of a sub-agent."""
-    session: str = ""
+    above: ClaudeEntry | None = None
+    """The message below which it hangs; what says nothing is passed over."""
+    root: ClaudeEntry | None = None
+    """The first entry of its tree, where that is another one."""
+    head: ClaudeEntry | None = None
+    """The first record of its answer, where that is another one."""
+    records: list[ClaudeEntry] = field(default_factory=list)
+    """What its message is made of, itself first."""
 
     @property
     def id(self) -> str:
@@ -69,7 +76,7 @@ class ClaudeEntry:
 
 @dataclass(slots=True)
 class ClaudeFile:
-    """The index of one file.
+    """What one file holds.
 
     Args:
         has_file: whether a sub-agent of a session has a file of its own, beside this one.
@@ -77,15 +84,17 @@ class ClaudeFile:
 
     has_file: Callable[[str, str], bool] = lambda _agent, _session: False
     entries: list[ClaudeEntry] = field(default_factory=list)
-    groups: dict[str, list[int]] = field(default_factory=dict)
-    """By `message.id`, the entries of one answer."""
+    """What becomes messages or is kept, in order; of an answer the first record."""
+    by_uuid: dict[str, ClaudeEntry] = field(default_factory=dict)
+    answers: dict[tuple[str, bool], ClaudeEntry] = field(default_factory=dict)
+    """By `message.id`, and whether it is told by `progress`, the first record of an answer."""
+    began: dict[str, ClaudeEntry] = field(default_factory=dict)
+    """By session, its first entry."""
     agents: dict[str, str] = field(default_factory=dict)
     """By a sub-agent's id, the call that started it."""
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
     agent_id: str = ""
-    first_of: dict[str, int] = field(default_factory=dict)
-    """By uuid, the entry that has it."""
     compaction: dict[str, Any] = field(default_factory=dict)
     """What the last `compact_boundary` said."""
 
@@ -98,8 +107,12 @@ def is_entry(entry: dict[str, Any]) -> bool:
     return kind in TYPES and (bool(_OWN_KEYS & entry.keys()) or "timestamp" in entry) and "payload" not in entry
 
 
-def index_of(source: Source, account: Account, file: ClaudeFile) -> ClaudeFile:
-    """Read a file, and note each line in the account."""
+def read_file(source: Source, account: Account, file: ClaudeFile) -> ClaudeFile:
+    """Read a file, and note each line in the account.
+
+    Raises:
+        TwoSessionsError: it holds two sessions.
+    """
     for at in objects_of(source, account):
         _note_facts(file, at.value)
         data = mapping(at.value.get("data"))
@@ -115,16 +128,16 @@ def _is_repeated(file: ClaudeFile, at: SourceObject, account: Account) -> bool:
 
     What says nothing, and what `progress` told of a sub-agent, keeps no message from having its uuid.
     """
-    entry, uuid = at.value, text(at.value.get("uuid"))
-    number = file.first_of.get(uuid, -1) if uuid else -1
-    if number < 0:
+    message, uuid = at.value.get("message"), text(at.value.get("uuid"))
+    first = file.by_uuid.get(uuid)
+    if first is None:
         return False
-    first, says = file.entries[number], bool(mapping(entry.get("message")).get("content"))
-    if says and (first.is_told or not first.speaks):
-        file.entries[number] = replace(first, uuid="", kind="tree" if first.is_told else first.kind)
-        del file.first_of[uuid]
+    if mapping(message).get("content") and (first.is_told or not first.speaks):
+        if first.is_told:
+            (first.head or first).records.remove(first)
+        del file.by_uuid[uuid]
         return False
-    if first.value.get("message") == entry.get("message"):
+    if first.value.get("message") == message:
         account.skip("copy of an earlier entry")
     else:
         account.lose(at.number, "an earlier entry has the same uuid, with other content")
@@ -132,41 +145,35 @@ def _is_repeated(file: ClaudeFile, at: SourceObject, account: Account) -> bool:
 
 
 def _take(file: ClaudeFile, at: SourceObject, account: Account) -> None:
-    entry = at.value
-    kind, message = text(entry.get("type")), mapping(entry.get("message"))
+    entry, kind = at.value, text(at.value.get("type"))
+    message = mapping(entry.get("message"))
+    held = "kept"
     if _clears(entry):
         account.keep("clear")
         held = "clear"
-    elif kind in ("user", "assistant") and message and not blocks_of(message.get("content")):
-        account.keep(f"{kind} without content")
-        held = "kept"
-    elif kind in ("user", "assistant") and message:
-        account.map(kind)
-        held = kind
+    elif kind in NOT_CONVERSATIONAL:
+        account.skip(kind)
+        held = "silent"
     elif kind == "attachment" and queued_prompt(entry) is not None:
         account.map("queued command")
         held = "queued"
-    elif kind in NOT_CONVERSATIONAL:
-        account.skip(kind)
-        held = "tree"
-    elif kind in ("user", "assistant"):
-        account.lose(at.number, f"{kind} without a message")
-        held = "tree"
-    else:
+    elif kind not in ("user", "assistant"):
         account.keep(kind or "without a type")
-        held = "kept"
-    uuid = text(entry.get("uuid"))
-    if held == "tree" and not uuid:
-        return
-    parent = text(entry.get("parentUuid")) or text(entry.get("logicalParentUuid"))
-    agent = _agent_of(file, entry, uuid, parent)
-    person = held == "user" and _is_person(entry, message)
-    session = intern(text(entry.get("sessionId")))
+    elif not message:
+        account.lose(at.number, f"{kind} without a message")
+        held = "silent"
+    elif not blocks_of(message.get("content")):
+        account.keep(f"{kind} without content")
+    else:
+        account.map(kind)
+        held = kind
+    read = _at_its_place(file, at, held)
+    read.agent = _agent_of(file, read, entry)
+    read.is_person = held == "user" and _is_person(entry, message)
     if held in ("user", "assistant"):
         entry.pop("toolUseResult", None)  # nobody reads it any more: the result stands in the message
-    value = {} if held == "tree" else entry  # what says nothing is not read again
-    read = ClaudeEntry(at.number, value, held, uuid, parent, is_person=person, agent=agent, session=session)
-    _add(file, read, message)
+    _add(file, read)
+    _check_is_one(file, read)
 
 
 def _take_progress(file: ClaudeFile, at: SourceObject, account: Account) -> None:
@@ -174,44 +181,72 @@ def _take_progress(file: ClaudeFile, at: SourceObject, account: Account) -> None
     entry, data = at.value, mapping(at.value.get("data"))
     agent, inner = data["agentId"], data["message"]
     kind, message, uuid = text(inner.get("type")), mapping(inner.get("message")), text(inner.get("uuid"))
-    if text(entry.get("uuid")):
-        parent = text(entry.get("parentUuid")) or text(entry.get("logicalParentUuid"))
-        session = intern(text(entry.get("sessionId")))
-        _add(file, ClaudeEntry(at.number, {}, "tree", entry["uuid"], parent, session=session), {})
+    _add(file, _at_its_place(file, at, "silent"))
     file.agents.setdefault(agent, text(entry.get("parentToolUseID")))
     if file.has_file(agent, text(entry.get("sessionId"))):
         account.skip("progress of a sub-agent that has a file of its own")
-    elif uuid and uuid in file.first_of:
+    elif uuid in file.by_uuid:
         account.skip("copy of an earlier entry")
     elif kind not in ("user", "assistant") or not message.get("content"):
         account.keep(f"progress of a sub-agent: {kind or 'without a type'}")
-        _add(file, ClaudeEntry(at.number, entry, "kept", "", "", agent=agent), {})
+        _add(file, ClaudeEntry(at.number, entry, "kept", "", "", agent=agent))
     else:
         account.map("progress of a sub-agent")
-        _add(file, ClaudeEntry(at.number, inner, kind, uuid, "", agent=agent, is_told=True), message)
+        _add(file, ClaudeEntry(at.number, inner, kind, uuid, "", agent=agent, is_told=True))
 
 
-def _add(file: ClaudeFile, entry: ClaudeEntry, message: dict[str, Any]) -> None:
-    index = len(file.entries)
+def _at_its_place(file: ClaudeFile, at: SourceObject, kind: str) -> ClaudeEntry:
+    """An entry below its parent, which stands before it; what says nothing is not read again."""
+    entry = at.value
+    parent = text(entry.get("parentUuid")) or text(entry.get("logicalParentUuid"))
+    session = intern(text(entry.get("sessionId")))
+    value = {} if kind == "silent" else entry
+    read = ClaudeEntry(at.number, value, kind, text(entry.get("uuid")), parent, session)
+    if (found := file.by_uuid.get(parent)) is not None:
+        read.above = (found.head or found) if found.speaks else found.above
+        read.root = found.root or found
+    return read
+
+
+def _add(file: ClaudeFile, entry: ClaudeEntry) -> None:
     if entry.uuid:
-        file.first_of.setdefault(entry.uuid, index)
-    if entry.kind == "assistant" and (answer := text(message.get("id"))):
-        file.groups.setdefault(answer, []).append(index)
-        entry = replace(entry, message_id=answer)
-    file.entries.append(entry)
+        file.by_uuid.setdefault(entry.uuid, entry)
+    answer = text(mapping(entry.value.get("message")).get("id")) if entry.kind == "assistant" else ""
+    head = file.answers.setdefault((answer, entry.is_told), entry) if answer else entry
+    head.records.append(entry)
+    if head is not entry:
+        entry.head = head
+    elif entry.kind != "silent":
+        file.entries.append(entry)
 
 
-def _agent_of(file: ClaudeFile, entry: dict[str, Any], uuid: str, parent: str) -> str:
+def _check_is_one(file: ClaudeFile, entry: ClaudeEntry) -> None:
+    """Check that an entry is of the session that the file begins with.
+
+    A resumed session holds entries of the one that it goes on from, under that one's id: they are one tree. Another
+    session has a tree of its own, whose root is the first entry under its id.
+
+    Raises:
+        TwoSessionsError: a person speaks in a second one.
+    """
+    if entry.session and (entry.uuid or entry.speaks):
+        file.began.setdefault(entry.session, entry)
+    root = entry.root or entry
+    if entry.is_person and not entry.agent and root.session and not root.parent:
+        known, began = next(iter(file.began.items()))
+        if began is not root and file.began[root.session] is root:
+            raise TwoSessionsError(root.line, known, root.session)
+
+
+def _agent_of(file: ClaudeFile, read: ClaudeEntry, entry: dict[str, Any]) -> str:
     """The sub-agent that an entry belongs to: as it names it, else by the entry that its side chain begins with."""
     if entry.get("isSidechain") is not True:
         return ""
     if named := text(entry.get("agentId")):
         file.agent_id = file.agent_id or named
         return named
-    above = file.first_of.get(parent, -1) if parent else -1
-    if above >= 0 and file.entries[above].agent:
-        return file.entries[above].agent
-    return session_name(uuid[:13]) or f"line{len(file.entries)}"
+    parent = file.by_uuid.get(read.parent)
+    return (parent.agent if parent is not None else "") or session_name(read.uuid[:13]) or f"line{read.line}"
 
 
 def _note_facts(file: ClaudeFile, entry: dict[str, Any]) -> None:
@@ -268,44 +303,28 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     def agents_of(session_id: str) -> frozenset[str]:
         return frozenset(map(_agent_in_name, _agent_files(source.path, session_id)))
 
-    file = ClaudeFile(lambda agent, session_id: agent in agents_of(session_id))
-    index_of(source, account, file)
-    _check_is_one(file)
-    has_main = any(not entry.agent for entry in file.entries if entry.kind != "tree")
-    yield from _sessions(file, account, alone=not has_main)
-    if not has_main:
+    file = read_file(source, account, ClaudeFile(lambda agent, session_id: agent in agents_of(session_id)))
+    by_agent: dict[str, list[ClaudeEntry]] = {}
+    for entry in file.entries:
+        by_agent.setdefault(entry.agent, []).append(entry)
+    main = "" if "" in by_agent else next(iter(by_agent), "")
+    own = by_agent.pop(main, [])
+    yield from _with_branches(file, own, account, main)
+    for agent, entries in by_agent.items():
+        facts = {**file.facts, "spawned_by": file.agents.get(agent, "")}
+        yield SessionStart("subagent", session_name(agent), facts, file.session_id)
+        yield from messages_of(file, entries)
+    if main or not own:
         return
     for path in islice(_agent_files(source.path, file.session_id), MOST_SUBAGENTS):
         account.file = os.path.relpath(path, os.path.dirname(source.path))
         with Source(path) as beside:
-            sub = index_of(beside, account, ClaudeFile())
+            sub = read_file(beside, account, ClaudeFile())
             name = sub.agent_id or _agent_in_name(path)
             facts = {**sub.facts, "spawned_by": file.agents.get(name, "")}
             yield SessionStart("subagent", session_name(name), facts, sub.session_id)
-            yield from messages_of(sub, [i for i, entry in enumerate(sub.entries) if entry.kind != "tree"])
+            yield from messages_of(sub, sub.entries)
         account.file = ""
-
-
-def _check_is_one(file: ClaudeFile) -> None:
-    """Check that all of a file is one session.
-
-    A resumed session holds entries of the one that it goes on from, under that one's id: they are one tree. Another
-    session has a tree of its own, whose root is the first entry under its id.
-
-    Raises:
-        ImportRefusedError: a person speaks in a second one.
-    """
-    entries, roots, first = file.entries, list[int](), dict[str, int]()
-    parents = parents_of([entry.uuid for entry in entries], [entry.parent for entry in entries])
-    for at, entry in enumerate(entries):
-        roots.append(roots[parents[at]] if 0 <= parents[at] < at else at)
-        if entry.session and (entry.uuid or entry.speaks):
-            first.setdefault(entry.session, at)
-        root = entries[roots[at]]
-        if entry.is_person and not entry.agent and root.session and not root.parent:
-            known, began = next(iter(first.items()))
-            if began < roots[at] == first[root.session]:
-                raise TwoSessionsError(root.line, known, root.session)
 
 
 def _agent_files(path: str, session_id: str) -> Iterator[str]:
@@ -331,134 +350,90 @@ def _agent_in_name(path: str) -> str:
 def session_of(path: str) -> str:
     """The session that the first entry of a file names; empty where it names none."""
     with Source(path) as source:
-        return text(mapping(next(source.lines()).value).get("sessionId"))
+        return text(mapping(next(source.lines).value).get("sessionId"))
 
 
-def _sessions(file: ClaudeFile, account: Account, *, alone: bool) -> Iterator[Event]:
-    """The session and its branches, then the sub-agents that stand in its file."""
-    entries = file.entries
-    agents = dict.fromkeys(entry.agent for entry in entries if entry.agent and entry.kind != "tree")
-    main = next(iter(agents), "") if alone else ""
-    own = [index for index, entry in enumerate(entries) if entry.agent == main]
-    yield from _with_branches(file, own, account, main)
-    for agent in agents:
-        if agent != main:
-            facts = {**file.facts, "spawned_by": file.agents.get(agent, "")}
-            yield SessionStart("subagent", session_name(agent), facts, file.session_id)
-            yield from messages_of(
-                file, [i for i, entry in enumerate(entries) if entry.agent == agent and entry.kind != "tree"]
-            )
-
-
-def _with_branches(file: ClaudeFile, own: Sequence[int], account: Account, agent: str) -> Iterator[Event]:
-    talk, roots, parents = _branches(file, own)
+def _with_branches(file: ClaudeFile, own: Sequence[ClaudeEntry], account: Account, agent: str) -> Iterator[Event]:
+    position = {entry: at for at, entry in enumerate(own)}
+    parents = [position.get(entry.above, -1) if entry.above is not None else -1 for entry in own]
+    live, left = split_tree(parents, lambda at: own[at].is_person)
     start = SessionStart("session", "", file.facts, file.session_id)
     if agent:
         start = SessionStart("subagent", session_name(agent), file.facts, "", parent_source_id=file.session_id)
     yield start
-    yield from messages_of(file, [index for at, index in enumerate(talk) if roots[at] < 0])
-    found = tree_branches(
-        [at for at, root in enumerate(roots) if root == at],
-        roots,
-        parents,
-        lambda root: (file.entries[talk[root]].line, file.entries[talk[root]].uuid[:13]),
-        lambda places: messages_of(file, [talk[at] for at in places]),
+    yield from messages_of(file, [own[at] for at in live])
+    found = (
+        Branch(
+            own[places[0]].line,
+            session_name(own[places[0]].uuid[:13]),
+            messages_of(file, [own[at] for at in common]),
+            messages_of(file, [own[at] for at in places]),
+        )
+        for common, places in left
     )
     yield from branches(found, account, file.facts, file.session_id)
-
-
-def _branches(file: ClaudeFile, own: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
-    """The entries that matter, and for each of them the root of its branch, and its parent among them."""
-    entries = [file.entries[index] for index in own]
-    speaks = [entry.speaks for entry in entries]
-    parents = parents_of([entry.uuid for entry in entries], [entry.parent for entry in entries])
-    above = nearest_of(parents, speaks)
-    heads: dict[str, int] = {}
-    for at, entry in enumerate(entries):
-        if entry.message_id:  # the records of one answer are one message, wherever they hang
-            head = heads.setdefault(entry.message_id, at)
-            above[at] = head if head != at else above[at]
-    talk = [at for at, entry in enumerate(entries) if entry.kind != "tree"]
-    position_of = {at: position for position, at in enumerate(talk)}
-    nearest = []
-    for at in talk:
-        parent = above[at]
-        if parent >= 0 and entries[parent].message_id:
-            head = heads[entries[parent].message_id]
-            parent = head if head != at else parent
-        nearest.append(position_of.get(parent, -1))
-    parents = without_circles(nearest)
-    roots = branches_of(parents, lambda position: entries[talk[position]].is_person)
-    return [own[at] for at in talk], roots, parents
 
 
 _SYNTHETIC = "<synthetic>"
 """The model that answers name which the program wrote itself, such as those that tell of an error."""
 
 
-def messages_of(file: ClaudeFile, indices: Sequence[int]) -> Iterator[Event]:
-    """What some entries stand for, in their order; the records of one answer are one message.
+def messages_of(file: ClaudeFile, entries: Sequence[ClaudeEntry]) -> Iterator[Event]:
+    """What some entries stand for, in their order.
 
     A clear hides what stands before it, unless nobody went on after it: then it ends the file that was left.
     """
-    shown = set(indices)
-    spoke = (index for index in reversed(indices) if file.entries[index].is_person or file.entries[index].message_id)
-    last = next(spoke, -1)
-    for index in indices:
-        entry = file.entries[index]
-        if entry.kind == "assistant":
-            group = [other for other in file.groups.get(entry.message_id, [index]) if other in shown]
-            if index == group[0] and (message := _answer(file, group)) is not None:
-                yield MessageRead(message, entry.line)
-            continue
+    spoke = (entry.line for entry in reversed(entries) if entry.is_person or entry.kind == "assistant")
+    last = next(spoke, 0)
+    for entry in entries:
         parsed = entry.value
-        if entry.kind in ("kept", "clear"):
+        if entry.kind == "assistant":
+            if (message := _answer(file, entry.records)) is not None:
+                yield MessageRead(message, entry.line)
+        elif entry.kind in ("kept", "clear"):
             if parsed.get("subtype") == "compact_boundary":
                 file.compaction = mapping(parsed.get("compactMetadata"))
             yield Kept(parsed, entry.line, text(parsed.get("type")))
-            if entry.kind == "clear" and index < last:
+            if entry.kind == "clear" and entry.line < last:
                 yield Cleared(entry.line, parsed.get("timestamp"))
         elif entry.kind == "queued":
             yield from _queued_messages(parsed, entry)
         elif parsed.get("isCompactSummary") is True:
             yield _compaction(file, parsed, entry)
-        else:
+        elif entry.records:
             yield from _user(file, parsed, entry)
 
 
-def _answer(file: ClaudeFile, group: Sequence[int]) -> dict[str, Any] | None:
-    blocks, calls, known = [], [], set[str]()
+def _answer(file: ClaudeFile, records: Sequence[ClaudeEntry]) -> dict[str, Any] | None:
+    """The message of the records of an answer; None if there is none left."""
+    blocks, calls, reported = list[Message](), dict[str, Message](), dict[str, Any]()
     model, stop = "", None
-    reported: dict[str, Any] = {}
-    first: dict[str, Any] = {}
-    for index in group:
-        entry = file.entries[index].value
-        first = first or entry
-        message = mapping(entry.get("message"))
+    for record in records:
+        message = record.value["message"]
         more, called = assistant_parts(message.get("content"))
         blocks += more
-        calls += [one for one in called if one["id"] not in known]
-        known.update(one["id"] for one in called)
+        for one in called:
+            calls.setdefault(one["id"], one)
         model, stop = text(message.get("model")) or model, message.get("stop_reason") or stop
         reported = usage(message.get("usage")) or reported
-    kept: dict[str, Any] = {"request_id": first.get("requestId"), "response_id": mapping(first["message"]).get("id")}
+    if not records:
+        return None
+    first = records[0].value
+    kept: dict[str, Any] = {"request_id": first.get("requestId"), "response_id": first["message"].get("id")}
     provider = "anthropic"
     if model == _SYNTHETIC:  # the program's own words: nobody was asked
         provider, model, reported, kept = "", "", {}, {"model": model}
-    return assistant(
-        blocks,
-        calls,
-        metadata(
-            file.entries[group[0]].id,
-            first.get("timestamp"),
-            provider=provider,
-            model=model,
-            stop_reason=stop,
-            usage=reported,
-            failed=first.get("isApiErrorMessage") is True,
-            imported=_rest(file, first, **kept),
-        ),
+    given = metadata(
+        records[0].id,
+        first.get("timestamp"),
+        provider=provider,
+        model=model,
+        stop_reason=stop,
+        usage=reported,
+        failed=first.get("isApiErrorMessage") is True,
+        imported=_rest(file, first, **kept),
     )
+    return assistant(blocks, calls.values(), given)
 
 
 def _user(file: ClaudeFile, parsed: dict[str, Any], entry: ClaudeEntry) -> Iterator[Event]:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .account import Account
-from .events import Branch, CompactionEvent, Event, Kept, MessageRead, SessionStart, branches
+from .branches import Branch, branches
+from .events import CompactionEvent, Event, Kept, MessageRead, SessionStart
 from .fields import (
     Message,
     assistant,

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from ..copy_log import Carried
-from .account import Account
-from .fields import session_name
-from .tree import common_with
 
 Message = dict[str, Any]
-MOST_BRANCHES = 50
-"""So many branches of a session are imported; the rest is named as lost."""
 
 Kind = Literal["session", "branch", "subagent"]
 
@@ -83,56 +78,3 @@ class Kept(NamedTuple):
 
 
 Event = SessionStart | MessageRead | CompactionEvent | Cleared | Kept | Carried
-
-
-class Branch(NamedTuple):
-    """A branch that was left: its line, its name, what it has in common with the session, and what is its own."""
-
-    line: int
-    name: str
-    common: Iterable[Event]
-    own: Iterable[Event]
-
-
-def tree_branches(
-    left: Iterable[int],
-    roots: Sequence[int],
-    parents: Sequence[int],
-    begin: Callable[[int], tuple[int, str]],
-    events: Callable[[Sequence[int]], Iterable[Event]],
-) -> Iterator[Branch]:
-    """The branches of a session that is a tree.
-
-    Args:
-        left: their roots.
-        roots: for each entry the root of its branch, as `tree.branches_of` gives them.
-        parents: the index of each entry's parent.
-        begin: gives the line and the id of a branch's first entry.
-        events: gives what some entries stand for.
-    """
-    for root in left:
-        line, first_id = begin(root)
-        own = [at for at, other in enumerate(roots) if other == root]
-        yield Branch(line, session_name(first_id), events(common_with(root, roots, parents)), events(own))
-
-
-def branches(found: Iterable[Branch], account: Account, facts: Mapping[str, Any], source_id: str) -> Iterator[Event]:
-    """The sessions of branches; each names the last message that it has in common with the session that it left.
-
-    Args:
-        found: the branches.
-        account: told of those that are too many.
-        facts: of the session that they left.
-        source_id: its id.
-    """
-    for number, one in enumerate(found):
-        if number >= MOST_BRANCHES:
-            account.lose_part(one.line, f"a branch; at most {MOST_BRANCHES} are imported")
-            continue
-        start = SessionStart("branch", one.name or f"line{one.line}", dict(facts), source_id)
-        yield start
-        for event in one.common:
-            if isinstance(event, MessageRead):
-                start.forked_from = event.message["metadata"]["message_id"]
-            yield event
-        yield from one.own

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .account import Account
-from .events import Branch, Event, Kept, MessageRead, SessionStart, branches
+from .branches import Branch, branches
+from .events import Event, Kept, MessageRead, SessionStart
 from .fields import (
     Message,
     as_text,
@@ -85,7 +86,7 @@ def score(sample: Sample) -> int:
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session, and what rewinds took away as branches."""
     chat = _Chat()
-    sample = source.sample()
+    sample = source.sample
     if isinstance(mapping(sample.document).get("messages"), list):
         _note_facts(chat, sample.document)
         for number, entry in entries_of(sample.document["messages"], account):

@@ -75,7 +75,7 @@ def messages_of(source: Source, account: Account) -> Iterator[SourceObject]:
     Raises:
         ImportRefusedError: a document has no messages.
     """
-    sample = source.sample()
+    sample = source.sample
     listed = document_messages(sample.document)
     if listed is None or (len(sample.entries) == 1 and _is_message(sample.entries[0])):
         if sample.document is not None and not sample.entries:
@@ -207,7 +207,7 @@ def score(sample: Sample) -> int:
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the one session."""
-    document = source.sample().document
+    document = source.sample.document
     facts = facts_of(document)
     yield SessionStart("session", "", facts, text(facts.get("session_id")))
     if said := text(mapping(document).get("instructions")):

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .account import Account
-from .events import CompactionEvent, Event, Kept, MessageRead, SessionStart, branches, tree_branches
+from .branches import Branch, branches, split_tree
+from .events import CompactionEvent, Event, Kept, MessageRead, SessionStart
 from .fields import (
     Message,
     assistant,
@@ -24,6 +25,7 @@ from .fields import (
     named,
     plain_content,
     result,
+    session_name,
     text,
     text_block,
     thinking_block,
@@ -32,7 +34,6 @@ from .fields import (
     user,
 )
 from .source import Source, objects_of, one_session
-from .tree import branches_of, parents_of
 
 _CHANGES = frozenset({"model_change", "thinking_level_change"})
 _TYPES = frozenset({"message", "compaction", "branch_summary", "label", "custom", "custom_message", "session_info"})
@@ -44,7 +45,8 @@ class _Entry(NamedTuple):
     line: int
     kind: str
     id: str
-    parent: str
+    parent: int
+    """The position of its parent, -1 for a root."""
     event: Event | None = None
 
 
@@ -59,17 +61,14 @@ class _PiFile:
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session and its branches."""
     file = _index(source, account)
-    parents = parents_of([entry.id for entry in file.entries], [entry.parent for entry in file.entries])
-    roots = branches_of(parents, lambda at: True)
-    said = {root for root, entry in zip(roots, file.entries, strict=True) if entry.kind in _TALK}
+    entries = file.entries
+    live, left = split_tree([entry.parent for entry in entries], lambda at: True)
+    talks = [(common, own) for common, own in left if any(entries[at].kind in _TALK for at in own)]
     yield SessionStart("session", "", file.facts, file.session_id)
-    yield from _messages(file, [at for at, root in enumerate(roots) if root < 0], forgets=said <= {-1})
-    found = tree_branches(
-        sorted(said - {-1}),
-        roots,
-        parents,
-        lambda root: (file.entries[root].line, file.entries[root].id),
-        lambda places: _messages(file, places),
+    yield from _messages(file, live, forgets=not talks)
+    found = (
+        Branch(entries[own[0]].line, session_name(entries[own[0]].id), _messages(file, common), _messages(file, own))
+        for common, own in talks
     )
     yield from branches(found, account, file.facts, file.session_id)
 
@@ -95,7 +94,7 @@ def _index(source: Source, account: Account) -> _PiFile:
             facts = named(entry, cwd="cwd", parent_session="parentSession", branched_from="branchedFrom")
             version = {"version": entry["version"]} if isinstance(entry.get("version"), int) else {}
             file.facts = {**facts, **version, **file.facts}
-            file.entries.append(_Entry(line, "header", "", ""))
+            file.entries.append(_Entry(line, "header", "", -1))
             continue
         if (first := known.get(entry_id, -1)) >= 0:
             if file.entries[first].kind != "lost":
@@ -111,11 +110,12 @@ def _index(source: Source, account: Account) -> _PiFile:
             kind = "empty" if kind == "message" else kind
         else:
             account.map(kind)
+        parent = known.get(text(entry.get("parentId")), -1)
         if entry_id:
             known[entry_id] = len(file.entries)
         if kind == "session_info":
             file.facts |= named(entry, title="name")
-        file.entries.append(_Entry(line, kind, entry_id, text(entry.get("parentId")), event))
+        file.entries.append(_Entry(line, kind, entry_id, parent, event))
     return file
 
 

@@ -84,7 +84,7 @@ def recognise(source: Source) -> Importer:
     Raises:
         ImportRefusedError: none knows it.
     """
-    sample = source.sample()
+    sample = source.sample
     found = max(IMPORTERS, key=lambda importer: importer.score(sample))
     if not found.score(sample):
         known = ", ".join(importer.name for importer in IMPORTERS)

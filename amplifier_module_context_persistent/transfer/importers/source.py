@@ -20,9 +20,8 @@ import os
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
@@ -126,25 +125,27 @@ class Source:
         self.path = STANDARD_INPUT if is_piped else os.path.realpath(path)
         self.plain_path = self.path
         """Where the decompressed bytes are, while this is open."""
-        self._files = files or FileSystem()
-        self._document: list[Any] = []
-        self._sample: Sample | None = None
-        self._begin: list[Line] = []
-        """The lines that were read for the sample."""
-        self._rest = self._parsed_lines()
-        self._temporary: list[str] = []
         self.check: Callable[[int, dict[str, Any]], None] = lambda _number, _entry: None
         """Is given each object of a line with its number, and refuses what is of another format."""
+        self._files = files or FileSystem()
+        self._temporary: list[str] = []
+        self._first_error = self._no_document = ""
         self._fd = -1
         try:
-            self._fd = self._spool(_pieces_of(sys.stdin.buffer), MOST_DECOMPRESSED_BYTES) if is_piped else self._open()
+            self._fd = self._spool(sys.stdin.buffer, MOST_DECOMPRESSED_BYTES) if is_piped else self._open()
             if unpack := _UNPACKERS.get(self._files.read(self._fd, 2, 0)):
                 packed, size = self._fd, self.size
                 most = min(MOST_DECOMPRESSED_BYTES, max(_FREE_BYTES, _RATIO * size))
-                self._fd = self._spool(_unpacked(unpack(self._reader()), size), most)
+                self._fd = self._spool(unpack(self._reader()), most)
                 self._files.close(packed)
             if not self.size:
                 raise ImportRefusedError("the file is empty")
+            lines = self._parsed_lines()
+            begin = self._begin_of(lines)
+            self.lines = itertools.chain(begin, lines)
+            """The lines in order, blank ones too; each is given once."""
+            self.sample = self._sample_of([line for line in begin if not line.is_blank])
+            """What the file begins with."""
         except BaseException:
             self.close()
             raise
@@ -155,17 +156,15 @@ class Source:
             raise LogUnreadableError(errno.ENOENT, "there is no such file", self.path)
         return opened[0]
 
-    def _spool(self, pieces: Iterator[bytes], most_bytes: int) -> int:
-        """Write bytes to a temporary file, which is `plain_path` then; a descriptor of it."""
+    def _spool(self, packed: BinaryIO | io.BufferedIOBase, most_bytes: int) -> int:
+        """Write what can be read to a temporary file, which is `plain_path` then; a descriptor of it."""
         fd, name = tempfile.mkstemp(prefix="context-persistent-import-")
         self._temporary.append(name)
         with os.fdopen(fd, "wb") as plain:
-            written = 0
-            for piece in pieces:
-                written += len(piece)
-                if written > most_bytes:
-                    raise ImportRefusedError(f"it becomes more than {most_bytes:,} bytes; nothing that large is read")
+            for piece in _pieces_of(packed):
                 plain.write(piece)
+                if plain.tell() > most_bytes:
+                    raise ImportRefusedError(f"it becomes more than {most_bytes:,} bytes; nothing that large is read")
         self.plain_path = name
         return self._files.open_readonly(name)
 
@@ -176,9 +175,8 @@ class Source:
         self.close()
 
     def close(self) -> None:
-        """Close the file, and forget what was parsed of it."""
+        """Close the file."""
         fd, self._fd = self._fd, -1
-        self._document, self._sample, self._begin = [], None, []
         if fd >= 0:
             self._files.close(fd)
         while self._temporary:
@@ -192,12 +190,6 @@ class Source:
     def _reader(self) -> io.BufferedReader:
         """The file, from its beginning on."""
         return io.BufferedReader(_RawFile(self._files, self._fd), _BLOCK_BYTES)
-
-    def lines(self) -> Iterator[Line]:
-        """The lines in order, blank ones too; what was given once is not given again."""
-        begin, self._begin = self._begin, []
-        yield from begin
-        yield from self._rest
 
     def _parsed_lines(self) -> Iterator[Line]:
         file, end = self._reader(), 0
@@ -218,53 +210,49 @@ class Source:
             else:
                 yield _parsed(number, start, content)
 
+    def _begin_of(self, lines: Iterator[Line]) -> list[Line]:
+        """The lines by which the format is recognised."""
+        begin, said = [], 0
+        for line in lines:
+            begin.append(line)
+            said += not line.is_blank
+            if said >= _SAMPLE_LINES or line.offset > _SAMPLE_BYTES:
+                break
+        return begin
+
+    def _sample_of(self, said: Sequence[Line]) -> Sample:
+        """What the file begins with, of its first lines that are not blank; a document on several lines is parsed."""
+        entries = tuple(line.value for line in said if isinstance(line.value, dict))
+        self._first_error = said[0].error if said else ""
+        if not self._first_error:
+            return Sample(entries, said[0].value if len(said) == 1 else None)
+        start = self._files.read(self._fd, 64, 0).removeprefix(_BOM).lstrip()[:1]
+        if start not in (b"{", b"["):
+            return Sample(entries)
+        if self.size > MOST_DOCUMENT_BYTES:
+            self._no_document = (
+                f"a JSON document of {self.size:,} bytes; at most {MOST_DOCUMENT_BYTES:,} are read at once"
+            )
+            if not entries:
+                raise ImportRefusedError(self._no_document)
+            return Sample(entries)
+        try:
+            return Sample((), parse_json(self._reader().read()))
+        except ValueError as error:
+            is_cut = _ends_early(str(error))
+            what = "the file is cut: it ends within its JSON document" if is_cut else "not a JSON document"
+            self._no_document = f"{what} ({error})"
+            return Sample(entries)
+
     def document(self) -> Any:
-        """The JSON value that the whole file is; parsed once.
+        """The JSON value that the whole file is.
 
         Raises:
             ImportRefusedError: it is none, or too large.
         """
-        if not self._document:
-            if self.size > MOST_DOCUMENT_BYTES:
-                raise ImportRefusedError(
-                    f"a JSON document of {self.size:,} bytes; at most {MOST_DOCUMENT_BYTES:,} are read at once"
-                )
-            try:
-                self._document.append(parse_json(self._reader().read()))
-            except ValueError as error:
-                is_cut = _ends_early(str(error))
-                what = "the file is cut: it ends within its JSON document" if is_cut else "not a JSON document"
-                raise ImportRefusedError(f"{what} ({error})") from None
-        return self._document[0]
-
-    def sample(self) -> Sample:
-        """What the file begins with."""
-        if self._sample is None:
-            self._sample = self._take_sample()
-        return self._sample
-
-    def _take_sample(self) -> Sample:
-        said: list[Line] = []
-        for line in self._rest:
-            self._begin.append(line)
-            if not line.is_blank:
-                said.append(line)
-            if len(said) >= _SAMPLE_LINES or line.offset > _SAMPLE_BYTES:
-                break
-        else:
-            if len(said) == 1 and not said[0].error:
-                self._document = [said[0].value]
-        entries = tuple(line.value for line in said if isinstance(line.value, dict))
-        start = self._files.read(self._fd, 64, 0).removeprefix(_BOM).lstrip()[:1]
-        if start not in (b"{", b"[") or (len(said) > 1 and not said[0].error):
-            return Sample(entries)
-        try:
-            document = self.document()
-        except ImportRefusedError:
-            if not entries and self.size > MOST_DOCUMENT_BYTES:
-                raise
-            return Sample(entries)
-        return Sample(entries if len(said) == 1 else (), document)
+        if self.sample.document is None:
+            raise ImportRefusedError(self._no_document or "not a JSON document")
+        return self.sample.document
 
     def strangeness(self) -> str:
         """What is wrong with a file that holds no session: it is no text, blank or cut; empty for any other."""
@@ -279,15 +267,9 @@ class Source:
             return "there are only blank lines in it"
         if text.lstrip()[:1] not in ("{", "["):
             return "this is no JSON"
-        error = next(self._parsed_lines()).error
-        if _CUT in error and _ends_early(error):
-            return f"the file is cut: it ends within its only line ({error})"
-        if error:
-            try:
-                self.document()
-            except ImportRefusedError as refused:
-                return str(refused)
-        return ""
+        if _CUT in self._first_error and _ends_early(self._first_error):
+            return f"the file is cut: it ends within its only line ({self._first_error})"
+        return self._no_document
 
 
 class _RawFile(io.RawIOBase):
@@ -318,33 +300,24 @@ def _ends_early(error: str) -> bool:
     return "end of data" in error
 
 
-class _Unpacked(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
-def _unpacked(packed: _Unpacked, size: int) -> Iterator[bytes]:
+def _pieces_of(packed: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
     try:
-        yield from _pieces_of(packed)
+        while piece := packed.read(_BLOCK_BYTES):
+            yield piece
     except EOFError:
-        raise ImportRefusedError(f"the compressed file is cut: it ends after {size:,} bytes, within its data") from None
+        raise ImportRefusedError("the compressed file is cut: it ends within its data") from None
     except (zstd.ZstdError, zlib.error, gzip.BadGzipFile) as error:
         raise ImportRefusedError(f"cannot be decompressed: {error}") from error
 
 
-def _pieces_of(file: _Unpacked) -> Iterator[bytes]:
-    while piece := file.read(_BLOCK_BYTES):
-        yield piece
-
-
-_UNPACKERS: dict[bytes, Callable[[io.BufferedReader], _Unpacked]] = {
+_UNPACKERS: dict[bytes, Callable[[io.BufferedReader], io.BufferedIOBase]] = {
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
     b"\x28\xb5": lambda file: zstd.ZstdFile(file, options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG}),
 }
 """By the first bytes of a compressed file, what reads it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """What a file begins with: its first objects, if it is JSON Lines; its value, if it is one JSON document."""
 
     entries: tuple[dict[str, Any], ...]
@@ -364,7 +337,7 @@ def entries_of(listed: Iterable[Any], account: Account) -> Iterator[SourceObject
 
 def objects_of(source: Source, account: Account) -> Iterator[SourceObject]:
     """Each line that is a JSON object, which the caller notes; blank lines are counted, others are lost."""
-    for line in source.lines():
+    for line in source.lines:
         account.next_line()
         if line.is_blank:
             account.skip("blank line")

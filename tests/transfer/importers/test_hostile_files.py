@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.errors import ContextPersistentError
 from amplifier_module_context_persistent.transfer.import_ import ImportRefusedError, import_session
+from amplifier_module_context_persistent.transfer.importers.branches import split_tree
 from amplifier_module_context_persistent.transfer.importers.registry import FORMATS
-from amplifier_module_context_persistent.transfer.importers.tree import branches_of, common_with, parents_of
 from tests.support.imports import history_and_view, imported, texts, write_jsonl
 
 SAYS = {"type": "user", "uuid": "u", "message": {"role": "user", "content": "hi"}}
@@ -167,19 +167,17 @@ def test_nothing_is_half_imported(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.integers(-1, 12), max_size=12), st.integers(0, 2**12))
-def test_any_parents_make_sessions(parents: list[int], speaks: int) -> None:
-    """Circles, strangers, itself: each entry is live or in one branch, and what a branch has in common is in order."""
-    ids = [str(number) for number in range(len(parents))]
-    found = parents_of(ids, [str(parent) if parent >= 0 else "" for parent in parents])
-    roots = branches_of(found, lambda at: bool(speaks >> at & 1))
-    for at, root in enumerate(roots):
-        assert root == -1 or (roots[root] == root and speaks >> root & 1)
-        assert found[at] != at
-    for root in {root for root in roots if root >= 0}:
-        common = common_with(root, roots, found)
-        assert len(set(common)) == len(common)
-        assert root not in common
-    assert not parents or -1 in roots
+def test_any_parents_make_sessions(named: list[int], speaks: int) -> None:
+    """Each entry is live or in one branch, and what a branch has in common with the session is in order."""
+    parents = [parent if parent < at else -1 for at, parent in enumerate(named)]
+    live, left = split_tree(parents, lambda at: bool(speaks >> at & 1))
+    branches = list(left)
+    assert sorted([*live, *(at for _, own in branches for at in own)]) == list(range(len(parents)))
+    assert live or not parents
+    for common, own in branches:
+        assert speaks >> own[0] & 1
+        assert parents[own[0]] not in own
+        assert common == sorted(set(common) - set(own))
 
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
