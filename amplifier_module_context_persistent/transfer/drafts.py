@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,9 +35,27 @@ SOURCE_KIND = "source"
 _MOST_BODY_BYTES = MAX_RECORD_BYTES - SEAL_BYTES
 
 
+@dataclass(frozen=True, slots=True)
+class EarlierImport:
+    """What an earlier import of a session made, beside what its source says now.
+
+    Only what follows the last clear of the earlier import is live there, so only that is compared.
+    """
+
+    common: int
+    """So many messages of the source stand there, from its first one on."""
+    kept: int
+    """So many live messages there are the source's still."""
+    live: int
+    records: int
+    """The records of the source that it holds."""
+    is_older: bool = False
+    """Whether the source is an older copy of what was imported: it says nothing new, and takes nothing back."""
+
+
 @dataclass(slots=True)
 class SessionDraft:
-    """One session: the bodies of its records, and what is known of its messages."""
+    """One session: the bodies of its records, what is known of its messages, and where it goes."""
 
     start: SessionStart
     file: str = ""
@@ -47,7 +66,7 @@ class SessionDraft:
     ids: list[str] = field(default_factory=list)
     tokens: array[int] = field(default_factory=lambda: array("Q"))
     """Of each message, as we count."""
-    systems: list[int] = field(default_factory=list)
+    systems: set[int] = field(default_factory=set)
     """The positions of system messages."""
     clears: list[int] = field(default_factory=list)
     """How many messages stood before each clear."""
@@ -61,10 +80,16 @@ class SessionDraft:
     """The tokens of what the model would see by now, as we count."""
     reports: int = 0
     """How many answers say what their request read."""
-    pending: Plan | None = None
-    """A compaction after which no person has said anything yet."""
+    pending: tuple[Plan, list[int], int] | None = None
+    """A compaction after which no person has said anything yet, what it keeps, and its end, by positions."""
     last_human: int = -1
     """The position of the last message of a person; -1 if none is live."""
+    session_id: str | None = None
+    path: str = ""
+    key: str = ""
+    """The same for the same session of the same source."""
+    parent_id: str | None = None
+    earlier: EarlierImport | None = None
 
     @property
     def messages(self) -> int:
@@ -126,11 +151,8 @@ class Drafts:
         while message_id in draft.known:
             number += 1
             message_id = f"{given}.{number}"
-        try:
-            body = encode_plain(message, message_id=message_id, timestamp=None)
-            _check_can_be_stored(body, message)
-        except (RecordError, RecursionError) as refused:
-            self._account.lose_part(event.line, str(refused) or "nested too deeply")
+        body = self._body(event.line, lambda: encode_plain(message, message_id=message_id, timestamp=None), message)
+        if body is None:
             return
         if message_id != given:
             draft.renamed[message_id] = given
@@ -163,7 +185,7 @@ class Drafts:
 
     def _add(self, draft: SessionDraft, body: bytes, message_id: str, role: str, tokens: int) -> None:
         if role in INSTRUCTING:
-            draft.systems.append(len(draft.ids))
+            draft.systems.add(len(draft.ids))
         draft.at.append(len(draft.bodies))
         draft.bodies.append(body)
         draft.known.add(message_id)
@@ -172,13 +194,25 @@ class Drafts:
         draft.roles[role] += 1
 
     def _kept(self, draft: SessionDraft, event: Kept) -> None:
+        def encode() -> bytes:
+            return encode_control(SOURCE_KIND, line=event.line, type=event.kind, entry=event.entry)
+
+        if (body := self._body(event.line, encode, [event.entry])) is not None:
+            draft.bodies.append(body)
+
+    def _body(self, line: int, encode: Callable[[], bytes], value: Any) -> bytes | None:
+        """The body of a record; None, and noted as lost, if it is too long or nested too deeply to be read back."""
         try:
-            body = encode_control(SOURCE_KIND, line=event.line, type=event.kind, entry=event.entry)
-            _check_can_be_stored(body, [event.entry])
+            body = encode()
+            if is_too_deep(body, value, MAX_DEPTH):
+                raise RecordError(f"nested deeper than {MAX_DEPTH} levels")
         except (RecordError, RecursionError) as refused:
-            self._account.lose_part(event.line, str(refused) or "nested too deeply")
-            return
-        draft.bodies.append(body)
+            self._account.lose_part(line, str(refused) or "nested too deeply")
+            return None
+        if len(body) > _MOST_BODY_BYTES:
+            self._account.lose_part(line, f"it has {len(body):,} bytes; at most {_MOST_BODY_BYTES:,} are stored")
+            return None
+        return body
 
     def _cleared(self, draft: SessionDraft, event: Cleared) -> None:
         """Write the reset that a clear of our own writes; nothing where nothing stands before it."""
@@ -195,7 +229,7 @@ class Drafts:
         self._plan(draft)
         draft.compactions += 1
         live = range(draft.cleared, len(draft.ids))
-        systems = [position for position in draft.systems if position in live]
+        systems = draft.systems & set(live)
         if len(live) == len(systems):
             if event.summary.strip():
                 metadata: dict[str, Any] = {"source": COMPACTION_SOURCE, "message_id": event.message_id}
@@ -213,28 +247,25 @@ class Drafts:
         kept = sorted(wanted)
         notice = event.summary.strip().join(SUMMARY_TAGS) if event.summary.strip() else ""
         after = estimate_tokens(notice) + sum(draft.tokens[position] for position in kept)
-        draft.pending = Plan(
+        plan = Plan(
             id=f"imported-{draft.compactions}",
             upto=draft.ids[-1],
-            keep=tuple(draft.ids[position] for position in kept),
+            keep=(),
             notice=notice,
             tokens_before=total(event.tokens_before) or draft.counted,
             tokens_after=after,
             strategy=IMPORTED,
         )
-        draft.counted = after
+        draft.pending, draft.counted = (plan, kept, len(draft.ids) - 1), after
 
     def _plan(self, draft: SessionDraft) -> None:
         """Write the plan that waits; a view shows a person's last message, so it is kept if none came since."""
-        plan, draft.pending = draft.pending, None
-        if plan is None:
+        if draft.pending is None:
             return
-        positions = {draft.ids[position]: position for position in range(draft.cleared, len(draft.ids))}
-        upto, kept = positions[plan.upto], [positions[message_id] for message_id in plan.keep]
+        (plan, kept, upto), draft.pending = draft.pending, None
         if 0 <= draft.last_human <= upto:
             kept = sorted({*kept, draft.last_human})
-        systems = set(draft.systems)
-        talk = next((position for position in kept if position not in systems), upto + 1)
+        talk = next((position for position in kept if position not in draft.systems), upto + 1)
         whole = replace(
             plan,
             keep=tuple(draft.ids[position] for position in kept),
@@ -243,15 +274,3 @@ class Drafts:
         )
         runs = keep_runs((position, draft.ids[position]) for position in kept)
         draft.bodies.append(encode_control("plan", **whole.to_record(runs)))
-
-
-def _check_can_be_stored(body: bytes, value: Any) -> None:
-    """Check that the body of a record can be read back.
-
-    Raises:
-        RecordError: it is too long, or what it holds is nested too deeply.
-    """
-    if is_too_deep(body, value, MAX_DEPTH):
-        raise RecordError(f"nested deeper than {MAX_DEPTH} levels")
-    if len(body) > _MOST_BODY_BYTES:
-        raise RecordError(f"it has {len(body):,} bytes; at most {_MOST_BODY_BYTES:,} are stored")

@@ -11,7 +11,7 @@ Nothing is lost silently: the account says what became of every line, in the rep
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,14 +20,14 @@ from ..errors import ContextPersistentError
 from ..log.filesystem import FileSystem
 from ..paths import LOG_NAME
 from ..window.message_source import collector_paused
-from .drafts import Drafts
+from .drafts import Drafts, SessionDraft
 from .host_files import TRANSCRIPT_NAME
 from .import_log import import_log
 from .importers.account import Account, Import, ImportedSession
 from .importers.claude_code import session_of
 from .importers.registry import FORMATS, Importer, format_check, importer_of, recognise
 from .importers.source import ImportRefusedError, Source
-from .write_import import Destination, EarlierImport, SessionWriter, Target, directory_of, targets_of
+from .write_import import Destination, SessionWriter, directory_of, place_sessions
 
 __all__ = ["FORMATS", "Import", "ImportRefusedError", "ImportedSession", "import_session"]
 
@@ -80,24 +80,36 @@ def import_session(
         if importer.name == "log":
             return import_log(opened, to, dry_run=dry_run, now=now)
         account = Account()
-        drafts = Drafts(account)
-        _draft(drafts, importer, opened, account, strict=strict)
+        sessions = _drafted(importer, opened, account, strict=strict)
         if in_own_directory:
-            to = replace(to, working_dir=directory_of(drafts) or working_dir)
-        targets = targets_of(opened.path, importer.name, drafts, to)
-        writer = SessionWriter(drafts, targets, importer.name, opened.path, account, now, new_id)
-        found = writer.find_earlier()
+            to = replace(to, working_dir=directory_of(sessions[0]) or working_dir)
+        place_sessions(sessions, opened.path, importer.name, to)
+        writer = SessionWriter(sessions, importer.name, opened.path, account, now, new_id)
+        writer.find_earlier()
         if not dry_run:
-            writer.write(found)
-        return _report(writer, found)
+            writer.write()
+        main = sessions[0]
+        return Import(
+            opened.path,
+            importer.name,
+            main.path,
+            main.session_id,
+            account,
+            sessions=[_imported(draft) for draft in sessions],
+            roles=main.roles,
+            derived_ids=main.derived_ids,
+            renamed=main.renamed,
+            without_timestamp=main.without_timestamp,
+        )
 
 
-def _draft(drafts: Drafts, importer: Importer, source: Source, account: Account, *, strict: bool) -> None:
+def _drafted(importer: Importer, source: Source, account: Account, *, strict: bool) -> list[SessionDraft]:
     """Draft the sessions of a file.
 
     Raises:
         ImportRefusedError: there is none, or something would be lost and `strict` forbids it.
     """
+    drafts = Drafts(account)
     for event in importer.read(source, account):
         drafts.take(event)
     drafts.finish()
@@ -105,30 +117,15 @@ def _draft(drafts: Drafts, importer: Importer, source: Source, account: Account,
         raise ImportRefusedError(source.strangeness() or _nothing(account))
     if strict and account.lost_lines + account.lost_parts:
         raise ImportRefusedError(f"something would be lost, which --strict forbids: {_first_loss(account)}")
+    return drafts.sessions
 
 
-def _report(writer: SessionWriter, found: Sequence[EarlierImport | None]) -> Import:
-    main = writer.targets[0]
-    return Import(
-        writer.source,
-        writer.format_name,
-        main.path,
-        main.session_id,
-        writer.account,
-        sessions=[_session(target, earlier) for target, earlier in zip(writer.targets, found, strict=True)],
-        roles=main.draft.roles,
-        derived_ids=main.draft.derived_ids,
-        renamed=main.draft.renamed,
-        without_timestamp=main.draft.without_timestamp,
-    )
-
-
-def _session(target: Target, earlier: EarlierImport | None) -> ImportedSession:
-    draft = target.draft
+def _imported(draft: SessionDraft) -> ImportedSession:
+    earlier = draft.earlier
     return ImportedSession(
         draft.start.kind,
-        target.session_id,
-        target.path,
+        draft.session_id,
+        draft.path,
         draft.messages,
         draft.messages - (earlier.common if earlier is not None else 0),
         draft.compactions,

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
@@ -27,22 +28,10 @@ from ..log.reset_record import ids_in, reset_bodies
 from ..paths import check_session_id, log_name, log_path
 from ..view.wire import header_marks
 from .copy_log import NewLog, append_all
-from .drafts import Drafts, SessionDraft
+from .drafts import EarlierImport, SessionDraft
 from .host_files import update_host_files, write_host_files
 from .importers.account import Account
-from .importers.fields import session_name
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where one session of an import goes, and what tells it apart from all others."""
-
-    draft: SessionDraft
-    session_id: str | None
-    path: str
-    key: str
-    """The same for the same session of the same source."""
-    parent_id: str | None = None
+from .importers.fields import session_name, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,37 +55,37 @@ class Destination:
         return str(log_path(Config(), session_id=session_id, working_dir=self.working_dir))
 
 
-def targets_of(source: str, format_name: str, drafts: Drafts, to: Destination) -> list[Target]:
+def place_sessions(sessions: Sequence[SessionDraft], source: str, format_name: str, to: Destination) -> None:
     """Find the logs of all sessions of an import, the main one first.
 
     Raises:
         ConfigError: the session id cannot be part of a path.
     """
-    main, session_id = drafts.sessions[0], to.session_id
+    main, *others = sessions
     first = _first_hash(main)
     given = main.start.source_id or main.start.parent_source_id
-    source_key = f"{format_name}:{given or source}:{main.start.name}:{first[:16]}"
-    if session_id is None and to.path is None:
-        session_id = _derived(session_name(given), source_key, main)
-        if _key_at(to.place(session_id)) not in (None, source_key):
-            session_id = f"{session_id}-{first[:8]}"  # ids of trajectories are shared, and others' ids are not ours
-    if session_id is not None:
-        check_session_id(session_id)
-    targets = [Target(main, session_id, to.place(session_id), source_key, main.start.parent_source_id or None)]
+    main.key = f"{format_name}:{given or source}:{main.start.name}:{first[:16]}"
+    main.session_id = to.session_id
+    if main.session_id is None and to.path is None:
+        main.session_id = _derived(session_name(given), main)
+        if _key_at(to.place(main.session_id)) not in (None, main.key):
+            main.session_id += f"-{first[:8]}"  # ids of trajectories are shared, and others' ids are not ours
+    if main.session_id is not None:
+        check_session_id(main.session_id)
+    main.path, main.parent_id = to.place(main.session_id), main.start.parent_source_id or None
     taken = set[str]()
-    for number, draft in enumerate(drafts.sessions[1:], 1):
+    for number, draft in enumerate(others, 1):
         name = draft.start.name or f"part{number}"
         while name in taken:
             name = f"{name}-{number}"
         taken.add(name)
         mark = "_" if draft.start.kind == "subagent" else "-"
-        own = f"{session_id}{mark}{name}" if session_id is not None else None
-        place, key = to.place(own, f"{mark}{name}"), f"{source_key}:{name}"
-        if mark == "_":  # its file may have been imported before, alone
-            alone = f"{format_name}:{given}:{name}:{_first_hash(draft)[:16]}"
-            key = alone if _key_at(place) == alone else key
-        targets.append(Target(draft, own, place, key, session_id))
-    return targets
+        draft.parent_id = main.session_id
+        draft.session_id = f"{main.session_id}{mark}{name}" if main.session_id is not None else None
+        draft.path, draft.key = to.place(draft.session_id, f"{mark}{name}"), f"{main.key}:{name}"
+        alone = f"{format_name}:{given}:{name}:{_first_hash(draft)[:16]}"
+        if mark == "_" and _key_at(draft.path) == alone:  # its file was imported before, alone
+            draft.key = alone
 
 
 def _first_hash(draft: SessionDraft) -> str:
@@ -104,15 +93,15 @@ def _first_hash(draft: SessionDraft) -> str:
     return hashlib.sha256(draft.bodies[draft.at[0]]).hexdigest()
 
 
-def directory_of(drafts: Drafts) -> str | None:
+def directory_of(main: SessionDraft) -> str | None:
     """The directory that the source says its session works in."""
-    given = drafts.sessions[0].start.facts.get("cwd")
+    given = main.start.facts.get("cwd")
     return given if isinstance(given, str) and os.path.isabs(given) and given.isprintable() else None
 
 
-def _derived(given: str, source_key: str, main: SessionDraft) -> str:
+def _derived(given: str, main: SessionDraft) -> str:
     if not given:
-        return str(uuid5(NAMESPACE_URL, source_key))
+        return str(uuid5(NAMESPACE_URL, main.key))
     return f"{given}_{main.start.name}" if main.start.kind == "subagent" and main.start.name else given
 
 
@@ -137,30 +126,11 @@ class ImportConflictError(ContextPersistentError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class EarlierImport:
-    """What an earlier import of a session made, beside what its source says now.
-
-    Only what follows the last clear of the earlier import is live there, so only that is compared.
-    """
-
-    common: int
-    """So many messages of the source stand there, from its first one on."""
-    kept: int
-    """So many live messages there are the source's still."""
-    live: int
-    records: int
-    """The records of the source that it holds."""
-    is_older: bool = False
-    """Whether the source is an older copy of what was imported: it says nothing new, and takes nothing back."""
-
-
-@dataclass(frozen=True, slots=True)
 class SessionWriter:
     """Writes the sessions of one import.
 
     Args:
-        drafts: what they hold.
-        targets: where they go, the session itself first.
+        sessions: what they hold and where they go, the session itself first.
         format_name: what the source is.
         source: its file.
         account: what became of its lines.
@@ -168,24 +138,14 @@ class SessionWriter:
         new_id: gives unique ids.
     """
 
-    drafts: Drafts
-    targets: Sequence[Target]
+    sessions: Sequence[SessionDraft]
     format_name: str
     source: str
     account: Account
     now: Callable[[], str]
     new_id: Callable[[], str]
 
-    def find_earlier(self) -> list[EarlierImport | None]:
-        """What earlier imports of the same sessions made; None for a session of which nothing is there.
-
-        Raises:
-            FileExistsError: something that is no earlier import of a session has the name of its log.
-            ImportConflictError: nothing can be added to an earlier import.
-        """
-        return [self._earlier(target) for target in self.targets]
-
-    def write(self, found: Sequence[EarlierImport | None]) -> None:
+    def write(self) -> None:
         """Write all sessions.
 
         Sub-agents and branches come first: where the session itself is there, they are. If one cannot be written, the
@@ -195,50 +155,49 @@ class SessionWriter:
         Raises:
             OSError: a log cannot be written, or something has its name.
         """
-        made: list[str] = []
+        made: list[SessionDraft] = []
         try:
-            for target, earlier in reversed(list(zip(self.targets, found, strict=True))):
+            for draft in reversed(self.sessions):
+                earlier = draft.earlier
                 if earlier is None:
-                    self._write_new(target)
-                    made.append(target.path)
-                elif not earlier.is_older and (earlier.common < target.draft.messages or earlier.kept < earlier.live):
-                    self._add(target, earlier)
+                    self._write_new(draft)
+                    made.append(draft)
+                elif not earlier.is_older and (earlier.common < draft.messages or earlier.kept < earlier.live):
+                    self._add(draft, earlier)
         except BaseException:
-            for path in made:
+            for draft in made:
                 with suppress(OSError):
-                    os.remove(path)
-                    os.rmdir(os.path.dirname(path))
+                    os.remove(draft.path)
+                    os.rmdir(os.path.dirname(draft.path))
             raise
-        for target in self.targets:
-            if target.path in made:
-                write_host_files(target.path, created=self.now(), parent_id=target.parent_id)
+        for draft in reversed(made):
+            write_host_files(draft.path, created=self.now(), parent_id=draft.parent_id)
 
-    def _header(self, target: Target) -> bytes:
-        draft, start, targets = target.draft, target.draft.start, self.targets
-        others = targets[1:] if target is targets[0] else ()
+    def _header(self, draft: SessionDraft) -> bytes:
+        start, is_main = draft.start, draft is self.sessions[0]
         links = {
-            kind: [other.session_id or other.path for other in others if other.draft.start.kind == word]
+            kind: [other.session_id or other.path for other in self.sessions[1:] if other.start.kind == word]
             for kind, word in (("subagents", "subagent"), ("branches", "branch"))
         }
         source = {
             "format": self.format_name,
-            "key": target.key,
+            "key": draft.key,
             "session_id": start.source_id or None,
             **{key: value for key, value in start.facts.items() if value not in (None, "", {}, [])},
-            **{key: value for key, value in links.items() if value},
+            **{key: value for key, value in links.items() if value and is_main},
             "file": self.source,
-            **({"account": self.account.to_json()} if target is targets[0] else {}),
+            **({"account": self.account.to_json()} if is_main else {}),
             "lines": self.account.lines_by_file[draft.file],
             "messages": draft.messages,
             "records": len(draft.bodies),
             **({"clears": len(draft.clears)} if draft.clears else {}),
         }
-        parents = {"parent_id": target.parent_id, "forked_from": start.forked_from or None}
+        parents = {"parent_id": draft.parent_id, "forked_from": start.forked_from or None}
         return encode_control(
             "header",
             version=FORMAT_VERSION,
             log_id=self.new_id(),
-            session_id=target.session_id,
+            session_id=draft.session_id,
             tokenizer="estimate",
             created=self.now(),
             **header_marks([], late_system="reminder"),
@@ -247,38 +206,35 @@ class SessionWriter:
             source=source,
         )
 
-    def _write_new(self, target: Target) -> None:
-        with NewLog(target.path) as log:
-            log.append(self._header(target))
-            for body in target.draft.bodies:
+    def _write_new(self, draft: SessionDraft) -> None:
+        with NewLog(draft.path) as log:
+            for body in (self._header(draft), *draft.bodies):
                 log.append(body)
             log.finish()
 
-    def _earlier(self, target: Target) -> EarlierImport | None:
-        """Compare what is there with the source.
+    def find_earlier(self) -> None:
+        """Compare what earlier imports of the same sessions made with the source.
 
         Raises:
-            FileExistsError: it is no earlier import.
-            ImportConflictError: it went on here, and in its source too.
+            FileExistsError: something that is no earlier import of a session has the name of its log.
+            ImportConflictError: a session went on here, and in its source too.
         """
-        reader = open_earlier(target.path)
-        if reader is None:
-            return None
-        draft = target.draft
-        with closing(reader):
-            source = reader.index.headers[-1].get("source") if reader.index.headers else None
-            if not isinstance(source, dict) or source.get("key") != target.key:
-                raise taken_error(target.path)
-            numbers = (source.get(key) for key in ("lines", "messages", "records", "clears"))
-            lines, messages, records, clears = (number if isinstance(number, int) else 0 for number in numbers)
-            ends = [0, *draft.clears, draft.messages]
-            begin, end = ends[min(clears, len(draft.clears)) :][:2]
-            pairs = zip((draft.bodies[at] for at in draft.at[begin:end]), reader.lines(reader.index.live), strict=False)
-            kept, live = 0, len(reader.index.live)
-            for body, (_, line) in pairs:
-                if line[:-CRC_TAIL_BYTES] != body:
-                    break
-                kept += 1
+        for draft in self.sessions:
+            if (reader := open_earlier(draft.path)) is not None:
+                with closing(reader):
+                    draft.earlier = self._compared(draft, reader)
+
+    def _compared(self, draft: SessionDraft, reader: ReadableLog) -> EarlierImport:
+        source = reader.index.headers[-1].get("source") if reader.index.headers else None
+        if not isinstance(source, dict) or source.get("key") != draft.key:
+            raise taken_error(draft.path)
+        lines, messages, records, clears = (
+            total(source.get(key)) or 0 for key in ("lines", "messages", "records", "clears")
+        )
+        begin, end = [0, *draft.clears, draft.messages][min(clears, len(draft.clears)) :][:2]
+        pairs = zip((draft.bodies[at] for at in draft.at[begin:end]), reader.lines(reader.index.live), strict=False)
+        kept = sum(1 for _ in takewhile(lambda pair: pair[1][1][:-CRC_TAIL_BYTES] == pair[0], pairs))
+        live = len(reader.index.live)
         found = EarlierImport(begin + kept, kept, live, records)
         is_untouched = messages - begin == live
         if self.account.lines_by_file[draft.file] < lines or clears > len(draft.clears):
@@ -286,14 +242,14 @@ class SessionWriter:
         if found.common == draft.messages and not is_untouched:  # it went on here only
             return EarlierImport(draft.messages, live, live, records)
         if kept < live:
-            _check_may_be_cut(target, found, is_untouched=is_untouched)
+            _check_may_be_cut(draft, found, is_untouched=is_untouched)
         return found
 
-    def _add(self, target: Target, earlier: EarlierImport) -> None:
+    def _add(self, draft: SessionDraft, earlier: EarlierImport) -> None:
         """Append what is new; what changed in the source since is hidden first, as a rewind does."""
-        header, draft = self._header(target), target.draft
+        header = self._header(draft)
         start = draft.record_after(earlier.common)
-        log = open_log(target.path)
+        log = open_log(draft.path)
 
         def begin(index: Index) -> list[bytes]:
             live = index.live
@@ -303,23 +259,24 @@ class SessionWriter:
                 return [header]
             kept, time = live[: earlier.kept], self.now()
             reset = reset_bodies(live, kept, ids_in(log.read), reset_id=self.new_id(), reason="rewind", time=time)
-            return [header, *reset, *self._plan_before(draft, start)]
+            return [header, *reset, *_plan_before(draft, start)]
 
+        new = draft.bodies[start:]
         if earlier.kept == earlier.live:  # what followed the last message then is there already
-            there = max(0, earlier.records - start)
             following = draft.at[earlier.common] if earlier.common < draft.messages else len(draft.bodies)
-            start = min(start + there, following)
-        append_all(log, begin, draft.bodies[start:])
+            new = draft.bodies[min(max(start, earlier.records), following) :]
+        append_all(log, begin, new)
         if earlier.kept < earlier.live:
-            update_host_files(target.path, time=self.now())
+            update_host_files(draft.path, time=self.now())
 
-    def _plan_before(self, draft: SessionDraft, record: int) -> list[bytes]:
-        """The plan in force before a record, which a reset voids."""
-        plan: list[bytes] = []
-        for body in draft.bodies[:record]:
-            if body.startswith((_PLAN_HEAD, _RESET_HEAD)):
-                plan = [body] if body.startswith(_PLAN_HEAD) else []
-        return plan
+
+def _plan_before(draft: SessionDraft, record: int) -> list[bytes]:
+    """The plan in force before a record, which a reset voids."""
+    plan: list[bytes] = []
+    for body in draft.bodies[:record]:
+        if body.startswith((_PLAN_HEAD, _RESET_HEAD)):
+            plan = [body] if body.startswith(_PLAN_HEAD) else []
+    return plan
 
 
 def open_earlier(path: str) -> ReadableLog | None:
@@ -340,7 +297,7 @@ def open_earlier(path: str) -> ReadableLog | None:
     return reader
 
 
-def _check_may_be_cut(target: Target, found: EarlierImport, *, is_untouched: bool) -> None:
+def _check_may_be_cut(draft: SessionDraft, found: EarlierImport, *, is_untouched: bool) -> None:
     """Check that live messages may be hidden: they are the source's, which tells another end now.
 
     Raises:
@@ -348,11 +305,11 @@ def _check_may_be_cut(target: Target, found: EarlierImport, *, is_untouched: boo
     """
     if not is_untouched:
         raise ImportConflictError(
-            f"session {target.session_id or target.path} went on here after {found.common:,} messages of its source, "
+            f"session {draft.session_id or draft.path} went on here after {found.common:,} messages of its source, "
             "and the source went on too; import it under another id (--session)"
         )
     if not found.common:
         raise ImportConflictError(
-            f"session {target.session_id or target.path} was imported before, and its source begins with another "
+            f"session {draft.session_id or draft.path} was imported before, and its source begins with another "
             "message now; import it under another id (--session)"
         )

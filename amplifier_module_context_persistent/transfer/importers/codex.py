@@ -8,9 +8,10 @@ what the model was given from there on.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain
+from typing import Any, TypeGuard
 
 from .account import Account
 from .branches import Branch, branches
@@ -42,32 +43,29 @@ _REASONING = frozenset({"agent_reasoning", "agent_reasoning_raw_content"})
 
 
 @dataclass(slots=True)
-class CodexPart:
-    """What becomes one message, a compaction or a kept entry: its lines, and what was told of them elsewhere."""
+class _Answer:
+    """The lines of an answer that is being given."""
 
-    kind: str
-    lines: list[SourceObject]
-    text: str = ""
-    """Of a message, to be compared with what events say that a person wrote."""
-    model: str = ""
-    usage: dict[str, Any] | None = None
-    is_human: bool = False
+    model: str
+    lines: list[SourceObject] = field(default_factory=list)
     reasoning: str = ""
-    """Of an answer, the text of its reasoning items."""
+    """The text of its reasoning items."""
 
 
 @dataclass(slots=True)
 class Rollout:
-    """The parts of a file in order; those of turns that were rolled back apart."""
+    """What the lines of a file stand for; turns that were rolled back apart."""
 
-    live: list[CodexPart] = field(default_factory=list)
-    rolled_back: list[tuple[int, list[CodexPart], list[CodexPart]]] = field(default_factory=list)
+    account: Account
+    live: list[Event] = field(default_factory=list)
+    answer: _Answer | None = None
+    reasoned: str = ""
+    """The text of the reasoning items of an answer that nothing came after yet."""
+    rolled_back: list[tuple[int, list[Event], list[Event]]] = field(default_factory=list)
     """The line of each roll-back, what stood before it, and what it took away."""
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
     parent_id: str = ""
-    name: str = ""
-    instructions: str = ""
     model: str = ""
     said: set[str] = field(default_factory=set)
     """What a person wrote, as events say."""
@@ -75,8 +73,50 @@ class Rollout:
     last_context: dict[str, Any] = field(default_factory=dict)
     started: str = ""
 
+    def put(self, event: Event) -> None:
+        """Add what is no part of an answer."""
+        self.end_answer()
+        self.live.append(event)
+        self.reasoned = ""
 
-def take(rollout: Rollout, at: SourceObject, account: Account) -> None:
+    def answering(self) -> _Answer:
+        """The answer that is being given."""
+        self.answer = self.answer or _Answer(self.model)
+        return self.answer
+
+    def end_answer(self) -> None:
+        """Put the answer together.
+
+        An event that tells what was reasoned repeats an item that says it, or is all there is: an item may hold nothing
+        but the encrypted state.
+        """
+        answer, self.answer = self.answer, None
+        if answer is None:
+            return
+        self.reasoned = answer.reasoning
+        blocks, calls, time, number = list[Message](), dict[str, Message](), None, 0
+        for line in answer.lines:
+            payload = line.value["payload"]
+            more, called = parts_of(payload)
+            if line.value["type"] == "event_msg":
+                said = text(payload.get("text")).strip()
+                if said in answer.reasoning:
+                    self.account.skip("event agent_reasoning")
+                    continue
+                self.account.map("event agent_reasoning")
+                more, called = [thinking_block(said)], []
+            number, time = number or line.number, time or line.value.get("timestamp")
+            for block in more:
+                _add_reasoning(blocks, block)
+            for one in called:
+                calls.setdefault(one["id"], one)
+        provider = text(self.facts.get("provider")) or "openai"
+        given = metadata(f"codex-{number}", time, provider=provider, model=answer.model)
+        if (message := assistant(blocks, calls.values(), given)) is not None:
+            self.live.append(MessageRead(message, number))
+
+
+def take(rollout: Rollout, at: SourceObject) -> None:
     """Note a line, and put it in its place.
 
     Raises:
@@ -84,29 +124,28 @@ def take(rollout: Rollout, at: SourceObject, account: Account) -> None:
     """
     kind, payload = text(at.value.get("type")), mapping(at.value.get("payload"))
     if kind == "response_item" and payload:
-        _item(rollout, at, payload, account)
-    elif kind == "compacted":
-        account.map(kind)
-        rollout.live.append(CodexPart("compacted", [at]))
+        _item(rollout, at, payload)
+        return
+    if kind == "event_msg":
+        _told(rollout, at, payload)
+        return
+    if kind == "compacted":
+        rollout.account.map(kind)
+        rollout.put(_compaction(rollout, at, payload))
+        return
+    rollout.account.keep(kind or "without a type")
+    if kind == "session_meta" and not rollout.session_id:
+        _note_facts(rollout, payload)
+        return
+    if kind == "session_meta":
+        _check_is_own(rollout, at.number, payload)
     elif kind == "turn_context":
-        account.keep(kind)
         rollout.model = text(payload.get("model")) or rollout.model
         context = {key: value for key, value in payload.items() if key != "turn_id"}
-        if context != rollout.last_context:
-            rollout.last_context = context
-            rollout.live.append(CodexPart("kept", [at]))
-    elif kind == "session_meta":
-        account.keep(kind)
-        if rollout.session_id:
-            _check_is_own(rollout, at.number, payload)
-            rollout.live.append(CodexPart("kept", [at]))
-        else:
-            _note_facts(rollout, payload)
-    elif kind == "event_msg":
-        _told(rollout, at, payload, account)
-    else:
-        account.keep(kind or "without a type")
-        rollout.live.append(CodexPart("kept", [at]))
+        if context == rollout.last_context:
+            return
+        rollout.last_context = context
+    rollout.put(Kept(at.value, at.number, kind))
 
 
 def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
@@ -121,46 +160,43 @@ def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
         raise TwoSessionsError(line, known, other)
 
 
-def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], account: Account) -> None:
-    kind = kind_of(item)
-    said = text_of_reasoning(item) if kind == "reasoning" else ""
+def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any]) -> None:
+    kind, number, time = kind_of(item), at.number, at.value.get("timestamp")
     if kind in ("message", "reasoning") and not plain_content(parts_of(item)[0]):
-        account.skip(f"{kind} without content")
+        rollout.account.skip(f"{kind} without content")
     elif is_answer(item):
-        account.map(kind)
-        answer = _answer_at_end(rollout)
+        rollout.account.map(kind)
+        answer = rollout.answering()
         answer.lines.append(at)
-        answer.reasoning += said
+        answer.reasoning += text_of_reasoning(item) if kind == "reasoning" else ""
     elif kind in OUTPUTS:
-        account.map(kind)
-        rollout.live.append(CodexPart("output", [at]))
+        rollout.account.map(kind)
+        content, failed = output_of(item)
+        given = metadata(f"codex-{number}", time, failed=failed)
+        rollout.put(MessageRead(result(text(item.get("call_id")), content, given), number))
     elif kind == "message":
-        account.map(f"message of {text(item.get('role')) or 'nobody'}")
-        part = CodexPart("said", [at], text_of(item))
-        part.is_human = part.text in rollout.said
-        rollout.live.append(part)
+        role = text(item.get("role"))
+        rollout.account.map(f"message of {role or 'nobody'}")
+        role = role or "user"
+        source: str | None = f"codex:{'context' if role == 'user' else role}"
+        if role == "user" and text_of(item.get("content")) in rollout.said:
+            source = None
+        given = metadata(text(item.get("id")) or f"codex-{number}", time, source=source)
+        said = plain_content(blocks_of(item.get("content")))
+        shown = role if role in ("system", "developer") else "user"
+        rollout.put(MessageRead({"role": shown, "content": said, "metadata": given}, number))
     else:
-        account.keep(kind or "item without a type")
-        rollout.live.append(CodexPart("kept", [at]))
+        rollout.account.keep(kind or "item without a type")
+        rollout.put(Kept(at.value, number, "response_item"))
 
 
-def _answer_at_end(rollout: Rollout) -> CodexPart:
-    """The answer that is being given."""
-    last = rollout.live[-1] if rollout.live else None
-    if last is None or last.kind != "answer" or last.usage:
-        last = CodexPart("answer", [], model=rollout.model)
-        rollout.live.append(last)
-    return last
-
-
-def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any], account: Account) -> None:
-    kind = text(event.get("type"))
+def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> None:
+    kind, account = text(event.get("type")), rollout.account
     if kind in _REASONING and (told := text(event.get("text")).strip()):
-        last = rollout.live[-1] if rollout.live else None
-        if last is not None and told in last.reasoning:
+        if told in (rollout.answer.reasoning if rollout.answer else rollout.reasoned):
             account.skip("event agent_reasoning")
         else:
-            _answer_at_end(rollout).lines.append(at)
+            rollout.answering().lines.append(at)
         return
     if kind not in _TOLD:
         account.skip(f"event {kind}")
@@ -173,52 +209,56 @@ def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any], account: Ac
         _mark_person(rollout, said)
     elif kind == "token_count":
         usage = _usage(mapping(mapping(event.get("info")).get("last_token_usage")))
-        answer = next((part for part in reversed(rollout.live[-64:]) if part.kind == "answer"), None)
-        if answer is not None and usage:
-            answer.usage = usage
+        if usage:
+            rollout.end_answer()
+            _bill(rollout, usage)
     else:
         turns = event.get("num_turns")
         _roll_back(rollout, at.number, turns if isinstance(turns, int) else 1)
 
 
-def _mark_person(rollout: Rollout, said: str) -> None:
-    """Mark the last item that a `user_message` event is about; images and context may stand around its text."""
-    for part in reversed(rollout.live[-8:]):
-        around = said and (part.text.startswith(said[:_END_CHARS]) or part.text.endswith(said[-_END_CHARS:]))
-        if part.kind == "said" and (part.text == said or around):
-            part.is_human = True
+def _bill(rollout: Rollout, usage: dict[str, Any]) -> None:
+    """Let the last answer say what its request took."""
+    for event in reversed(rollout.live[-64:]):
+        if isinstance(event, MessageRead) and event.message["role"] == "assistant":
+            given = event.message["metadata"]
+            asked = {key: given[key] for key in ("provider", "model") if key in given}
+            event.message["metadata"] = {**asked, "usage": usage} | given | {"usage": usage}
             return
 
 
+def _is_of_user(event: Event) -> TypeGuard[MessageRead]:
+    return isinstance(event, MessageRead) and event.message["role"] == "user"
+
+
+def _mark_person(rollout: Rollout, said: str) -> None:
+    """Mark the last item that a `user_message` event is about; images and context may stand around its text."""
+    for event in reversed(rollout.live[-8:]):
+        if _is_of_user(event):
+            told = text_of(event.message["content"])
+            if told == said or (said and (told.startswith(said[:_END_CHARS]) or told.endswith(said[-_END_CHARS:]))):
+                event.message["metadata"].pop("source", None)
+                return
+
+
+def _is_person(event: Event, rollout: Rollout) -> TypeGuard[MessageRead]:
+    """Whether a person wrote a user's item: an event says so; where there are no such events, it begins with no tag."""
+    if not _is_of_user(event):
+        return False
+    source, said = event.message["metadata"].get("source"), text_of(event.message["content"])
+    if source == "codex:context":
+        return said in rollout.said or not (rollout.tells_people or CONTEXT.match(said))
+    return source is None
+
+
 def _roll_back(rollout: Rollout, line: int, turns: int) -> None:
-    starts = [
-        at
-        for at, part in enumerate(rollout.live)
-        if part.kind == "said" and (part.is_human if rollout.tells_people else not CONTEXT.match(part.text))
-    ]
+    rollout.end_answer()
+    starts = [at for at, event in enumerate(rollout.live) if _is_person(event, rollout)]
     if not starts or turns <= 0:
         return
     begin = starts[-min(turns, len(starts))]
     rollout.rolled_back.append((line, rollout.live[:begin], rollout.live[begin:]))
     del rollout.live[begin:]
-
-
-def _finish(rollout: Rollout, account: Account) -> None:
-    """Decide what depends on later lines.
-
-    A person wrote a user's item if an event says so; where there are no such events, unless it begins with a tag. An
-    event that tells what was reasoned repeats an item that says it, or is all there is: an item may hold nothing but
-    the encrypted state.
-    """
-    for part in [*rollout.live, *(part for _, _, taken in rollout.rolled_back for part in taken)]:
-        if part.kind == "said" and not part.is_human:
-            part.is_human = part.text in rollout.said or not (rollout.tells_people or CONTEXT.match(part.text))
-        elif part.kind == "answer":
-            events = [line for line in part.lines if line.value.get("type") == "event_msg"]
-            repeated = [line for line in events if text(line.value["payload"].get("text")).strip() in part.reasoning]
-            for line in events:
-                (account.skip if line in repeated else account.map)("event agent_reasoning")
-            part.lines = [line for line in part.lines if line not in repeated]
 
 
 def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
@@ -237,9 +277,10 @@ def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
     rollout.parent_id = text(spawned.get("parent_thread_id"))
     if rollout.parent_id:
         rollout.facts["agent"] = spawned
-        rollout.name = rollout.session_id
     given = meta.get("base_instructions")
-    rollout.instructions = text(mapping(given).get("text")) or text(given) or text(meta.get("instructions"))
+    if said := text(mapping(given).get("text")) or text(given) or text(meta.get("instructions")):
+        told = metadata("codex-instructions", source="codex:base-instructions")
+        rollout.live.insert(0, MessageRead({"role": "system", "content": said, "metadata": told}, 1))
 
 
 def _usage(given: dict[str, Any]) -> dict[str, Any]:
@@ -251,10 +292,9 @@ def _usage(given: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def text_of(item: dict[str, Any]) -> str:
-    """The text of a message item."""
-    blocks = blocks_of(item.get("content"))
-    return "\n".join(text(block.get("text")) for block in blocks if block.get("type") == "text").strip()
+def text_of(content: Any) -> str:
+    """The text of a message's content."""
+    return "\n".join(text(block.get("text")) for block in blocks_of(content) if block.get("type") == "text").strip()
 
 
 _TYPES = frozenset({"session_meta", "response_item", "compacted", "turn_context", "event_msg"})
@@ -267,79 +307,21 @@ def is_entry(entry: dict[str, Any]) -> bool:
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session, and turns that were rolled back as branches."""
-    rollout = Rollout()
+    rollout = Rollout(account)
     for at in objects_of(source, account):
-        take(rollout, at, account)
-    _finish(rollout, account)
+        take(rollout, at)
+    rollout.end_answer()
+    for event in chain(rollout.live, *(taken for _, _, taken in rollout.rolled_back)):
+        if _is_person(event, rollout):
+            event.message["metadata"].pop("source", None)
     if rollout.parent_id:
-        name = session_name(rollout.name or rollout.session_id)
+        name = session_name(rollout.session_id)
         yield SessionStart("subagent", name, rollout.facts, "", parent_source_id=rollout.parent_id)
     else:
         yield SessionStart("session", "", rollout.facts, rollout.session_id)
-    yield from _events(rollout, rollout.live)
-    found = (
-        Branch(line, f"rollback{line}", _events(rollout, common), _events(rollout, taken, heads=False))
-        for line, common, taken in rollout.rolled_back
-    )
+    yield from rollout.live
+    found = (Branch(line, f"rollback{line}", common, taken) for line, common, taken in rollout.rolled_back)
     yield from branches(found, account, rollout.facts, rollout.session_id)
-
-
-def _events(rollout: Rollout, parts: Sequence[CodexPart], *, heads: bool = True) -> Iterator[Event]:
-    if heads and rollout.instructions:
-        given = metadata("codex-instructions", source="codex:base-instructions")
-        yield MessageRead({"role": "system", "content": rollout.instructions, "metadata": given}, 1)
-    people: dict[str, list[str]] = {}
-    for part in parts:
-        number, entry = part.lines[0].number, part.lines[0].value
-        payload = mapping(entry.get("payload"))
-        message_id = text(payload.get("id")) or f"codex-{number}"
-        if part.kind == "kept":
-            yield Kept(entry, number, text(entry.get("type")))
-        elif part.kind == "compacted":
-            yield _compaction(payload, f"codex-{number}", entry.get("timestamp"), number, people)
-        elif part.kind == "said":
-            said = plain_content(blocks_of(payload.get("content")))
-            role = text(payload.get("role")) or "user"
-            if part.is_human and role == "user":
-                people.setdefault(text_of(payload), []).append(message_id)
-            yield MessageRead(_said(said, role, message_id, entry.get("timestamp"), is_human=part.is_human), number)
-        elif part.kind == "output":
-            content, failed = output_of(payload)
-            given = metadata(f"codex-{number}", entry.get("timestamp"), failed=failed)
-            yield MessageRead(result(text(payload.get("call_id")), content, given), number)
-        else:
-            yield from _answer(rollout, part)
-        if not rollout.rolled_back:
-            part.lines = []  # no branch needs them again
-
-
-def _said(said: Any, role: str, message_id: str, time: Any, *, is_human: bool) -> dict[str, Any]:
-    is_instruction = role in ("system", "developer")
-    source = None if is_human and role == "user" else f"codex:{'context' if role == 'user' else role}"
-    given = metadata(message_id, time, source=source)
-    return {"role": role if is_instruction else "user", "content": said, "metadata": given}
-
-
-def _answer(rollout: Rollout, part: CodexPart) -> Iterator[Event]:
-    blocks: list[Message] = []
-    calls, ids, time = [], set[str](), None
-    for line in part.lines:
-        entry = line.value
-        time = time or entry.get("timestamp")
-        payload = mapping(entry.get("payload"))
-        if entry.get("type") == "event_msg":  # it tells what the item beside it only holds encrypted
-            _add_reasoning(blocks, thinking_block(text(payload.get("text")).strip()))
-            continue
-        more, called = parts_of(payload)
-        for block in more:
-            _add_reasoning(blocks, block)
-        calls += [one for one in called if one["id"] not in ids]
-        ids.update(one["id"] for one in called)
-    number = part.lines[0].number
-    provider = text(rollout.facts.get("provider")) or "openai"
-    given = metadata(f"codex-{number}", time, provider=provider, model=part.model, usage=part.usage)
-    if (message := assistant(blocks, calls, given)) is not None:
-        yield MessageRead(message, number)
 
 
 def _add_reasoning(blocks: list[Message], block: Message) -> None:
@@ -353,15 +335,20 @@ def _add_reasoning(blocks: list[Message], block: Message) -> None:
     blocks.append(block)
 
 
-def _compaction(
-    payload: dict[str, Any], message_id: str, time: Any, line: int, people: dict[str, list[str]]
-) -> CompactionEvent:
+def _compaction(rollout: Rollout, at: SourceObject, payload: dict[str, Any]) -> CompactionEvent:
     """What was kept are messages of a person, by their texts; the last other text is the summary."""
+    rollout.end_answer()
+    people = {
+        text_of(event.message["content"]): event.message["metadata"]["message_id"]
+        for event in rollout.live
+        if _is_person(event, rollout)
+    }
     summary, keep = text(payload.get("message")), []
     for item in items(payload.get("replacement_history")):
-        said = text_of(mapping(item))
+        said = text_of(mapping(item).get("content"))
         if said in people:
-            keep.append(people[said][-1])
+            keep.append(people[said])
         elif said and not text(payload.get("message")) and not CONTEXT.match(said):
             summary = said
-    return CompactionEvent(summary, line, message_id=message_id, time=time, keep=keep)
+    time = at.value.get("timestamp")
+    return CompactionEvent(summary, at.number, message_id=f"codex-{at.number}", time=time, keep=keep)
