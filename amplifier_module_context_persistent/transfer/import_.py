@@ -88,19 +88,7 @@ def import_session(
         writer.find_earlier()
         if not dry_run:
             writer.write()
-        main = sessions[0]
-        return Import(
-            opened.path,
-            importer.name,
-            main.path,
-            main.session_id,
-            account,
-            sessions=[_imported(draft) for draft in sessions],
-            roles=main.roles,
-            derived_ids=main.derived_ids,
-            renamed=main.renamed,
-            without_timestamp=main.without_timestamp,
-        )
+        return _report(writer)
 
 
 def _drafted(importer: Importer, source: Source, account: Account, *, strict: bool) -> list[SessionDraft]:
@@ -118,6 +106,22 @@ def _drafted(importer: Importer, source: Source, account: Account, *, strict: bo
     if strict and account.lost_lines + account.lost_parts:
         raise ImportRefusedError(f"something would be lost, which --strict forbids: {_first_loss(account)}")
     return drafts.sessions
+
+
+def _report(writer: SessionWriter) -> Import:
+    main = writer.sessions[0]
+    return Import(
+        writer.source,
+        writer.format_name,
+        main.path,
+        main.session_id,
+        writer.account,
+        sessions=[_imported(draft) for draft in writer.sessions],
+        roles=main.roles,
+        derived_ids=main.derived_ids,
+        renamed=main.renamed,
+        without_timestamp=main.without_timestamp,
+    )
 
 
 def _imported(draft: SessionDraft) -> ImportedSession:
