@@ -42,12 +42,12 @@ def well_formed(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """A piece of what a message says: `text`, `thinking`, or a `call` with its arguments as JSON."""
+    """A piece of what a message says: `text`, `thinking`, a `call` with its arguments as JSON, or another `block`."""
 
     kind: str
     text: str
     name: str = ""
-    """The tool that is called."""
+    """The tool that is called; of a block its type."""
     call_id: str = ""
 
     def __str__(self) -> str:
@@ -89,19 +89,15 @@ def full_text(message: Message) -> tuple[str, int]:
 
 
 def _block_part(block: Any) -> TextPart:
-    if isinstance(block, dict) and block.get("type") == "thinking" and isinstance(text := block.get("thinking"), str):
-        return TextPart("thinking", text)
-    return TextPart("text", _block_text(block))
+    kind: Any = block.get("type") if isinstance(block, dict) else "text"
+    said = block if isinstance(block, str) else block.get(kind) if kind in ("text", "thinking") else None
+    return TextPart(kind, said) if isinstance(said, str) else TextPart("block", _block_text(block), str(kind))
 
 
 def _block_text(block: Any) -> str:
-    if isinstance(block, str):
-        return block
     if not isinstance(block, dict):
         return as_json(block)
     kind = block.get("type")
-    if kind == "text" and isinstance(text := block.get("text"), str):
-        return text
     if kind == "tool_result" and "output" in block:
         output = block["output"]
         return output if isinstance(output, str) else as_json(output)

@@ -25,19 +25,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ..messages.message import (
-    CALL_BLOCKS,
-    THINKING_BLOCKS,
-    Message,
-    call_name_of,
-    calls_of,
-    given_arguments_of,
-    is_block,
-    parsed,
-)
+from ..messages.message import Message, calls_of, parsed, result_id_of
 from ..messages.metadata import is_human, metadata_of
 from ..messages.normalize import tokens_of
 from ..messages.outcome import ANSWERED
+from ..messages.text import TextPart, full_text, parts_of
 from ..tokens.counter import EstimateCounter
 from ..tokens.prices import PRICES_AS_OF, PriceList
 from ..transcript.calls import CallLookup, Ending, duration_s, instant_of_message, subject_of
@@ -61,21 +53,17 @@ def message_markdown(message: Message, facts: Sequence[str] = (), tool: str = ""
         facts: what the heading says besides, as Markdown: a model, a cost, how a call ended.
         tool: for a result that does not name its tool, the tool that was called.
     """
-    role = str(message.get("role"))
-    metadata = metadata_of(message)
+    role, metadata = str(message.get("role")), metadata_of(message)
     parts = [_heading(message, role, metadata, facts)]
-    if role in ("tool", "function"):
-        text = _all_text(message.get("content"))
+    if role == "assistant" or is_human(message):
+        parts += [_part(part) for part in parts_of(message) if part.kind == "call" or part.text.strip()]
+    else:
+        text, _ = full_text(message)
         name = message.get("name") or tool
         of = f" of {_code(name)}" if name else ""
-        parts.append(_folded(", ".join([f"Result{of}", *facts, f"{len(text):,} characters"]), fenced(text)))
-    else:
-        parts += _content(message, folded=role != "assistant" and not is_human(message))
-        shown = {str(block.get("id")) for block in _blocks(message) if is_block(block, CALL_BLOCKS)}
-        listed = message.get("tool_calls")
-        for call in listed if isinstance(listed, list) else ():
-            if isinstance(call, dict) and str(call.get("id")) not in shown:
-                parts.append(_call(call))
+        is_result = result_id_of(message) is not None
+        said = [f"Result{of}", *facts] if is_result else []
+        parts.append(_folded(", ".join([*said, f"{len(text):,} characters"]), fenced(text)))
     return "\n\n".join(parts) + "\n\n"
 
 
@@ -126,42 +114,20 @@ def _heading(message: Message, role: str, metadata: Mapping[str, Any], facts: Se
     return "### " + " · ".join(shown)
 
 
-def _content(message: Message, *, folded: bool) -> list[str]:
-    content = message.get("content")
-    if folded:
-        text = _all_text(content)
-        return [_folded(f"{len(text):,} characters", fenced(text))]
-    if isinstance(content, str):
-        return [quoted(content)] if content.strip() else []
-    if not isinstance(content, list):
-        return [] if content is None else [fenced(_json(content), "json")]
-    parts = []
-    for block in content:
-        kind = block.get("type") if isinstance(block, dict) else None
-        if kind == "text" and isinstance(text := block.get("text"), str):
-            parts += [quoted(text)] if text.strip() else []
-        elif is_block(block, CALL_BLOCKS):
-            parts.append(_call(block))
-        elif is_block(block, THINKING_BLOCKS) and isinstance(text := block.get("thinking") or block.get("text"), str):
-            parts.append(_folded(f"Thinking, {len(text):,} characters", fenced(text)))
-        elif kind == "tool_result":
-            text = _all_text(block.get("output", block.get("content")))
-            failed = " failed," if block.get("is_error") is True else ""
-            parts.append(_folded(f"Result,{failed} {len(text):,} characters", fenced(text)))
-        else:
-            parts.append(_folded(f"Block {_code(kind)}", fenced(_block_text(block), "json")))
-    return parts
-
-
-def _call(call: Mapping[str, Any]) -> str:
-    name, arguments = call_name_of(call), given_arguments_of(call)
-    if isinstance(arguments, str):
-        try:
-            arguments = parsed(arguments)
-        except ValueError:
-            return _folded(f"Call of {_code(name)}", fenced(arguments))
-    subject = subject_of(_json(arguments))
-    return _folded(f"Call of {_code(name)}{f': {_code(subject)}' if subject else ''}", _arguments(arguments))
+def _part(part: TextPart) -> str:
+    if part.kind == "text":
+        return quoted(part.text)
+    if part.kind == "thinking":
+        return _folded(f"Thinking, {len(part.text):,} characters", fenced(part.text))
+    try:
+        value = parsed(part.text)
+    except ValueError:
+        value = part.text
+    if part.kind == "block":
+        return _folded(f"Block {_code(part.name)}", fenced(value if isinstance(value, str) else _json(value)))
+    subject = subject_of(part.text)
+    body = fenced(value) if isinstance(value, str) else _arguments(value)
+    return _folded(f"Call of {_code(part.name)}{f': {_code(subject)}' if subject else ''}", body)
 
 
 def _arguments(given: Any) -> str:
@@ -186,30 +152,6 @@ def _folded(summary: str, body: str) -> str:
 
 def _code(name: Any) -> str:
     return f"<code>{inline(str(name))}</code>"
-
-
-def _all_text(content: Any) -> str:
-    """What content says: a text, or its blocks one below the other."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "\n".join(map(_block_text, content))
-    return "" if content is None else _json(content)
-
-
-def _block_text(block: Any) -> str:
-    """A block's text, else its JSON; an image is named."""
-    if isinstance(block, dict):
-        if block.get("type") == "text" and isinstance(block.get("text"), str):
-            return str(block["text"])
-        if block.get("type") == "image":
-            return f"[image: {len(_json(block)):,} characters are left out]"
-    return block if isinstance(block, str) else _json(block)
-
-
-def _blocks(message: Message) -> list[Message]:
-    content = message.get("content")
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
 def _json(value: Any) -> str:
@@ -241,43 +183,41 @@ def _visible(text: str) -> str:
 class _Sums:
     """What some messages come to."""
 
-    messages: int = 0
-    calls: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    """Messages, calls, and the tokens that were read, had from a cache and written."""
     ended: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
-    read: int = 0
-    cached: int = 0
-    written: int = 0
     cost: float = 0.0
     first: datetime | None = None
     last: datetime | None = None
 
     def take(self, message: Message, billed: RequestBill, ending: Ending | None) -> None:
         """Add a message."""
-        self.messages += 1
-        self.calls += len(calls_of(message)) if message.get("role") == "assistant" else 0
+        self.counts.update(
+            messages=1,
+            calls=len(calls_of(message)),
+            read=max(0, billed.input_tokens),
+            cached=max(0, billed.cached_tokens),
+            written=max(0, billed.output_tokens),
+        )
         if ending is not None:
             self.ended[ending.outcome] += 1
         if (instant := instant_of_message(message)) is not None:
             self.first, self.last = min(self.first or instant, instant), max(self.last or instant, instant)
         self.models[billed.model] += bool(billed.model)
-        self.read += max(0, billed.input_tokens)
-        self.cached += max(0, billed.cached_tokens)
-        self.written += max(0, billed.output_tokens)
         self.cost += max(0.0, billed.cost)
 
     def line(self) -> str:
         """All of it, apart by dots."""
+        counts = self.counts
         bad = [f"{count:,} {outcome}" for outcome, count in sorted(self.ended.items()) if outcome != ANSWERED]
-        seconds = duration_s(self.first, self.last)
+        calls = ", ".join([f"{counts['calls']:,} call{'' if counts['calls'] == 1 else 's'}", *bad])
         facts = [
-            f"{self.messages:,} message{'' if self.messages == 1 else 's'}",
-            f"{self.calls:,} call{'' if self.calls == 1 else 's'}{', ' if bad else ''}{', '.join(bad)}"
-            if self.calls or bad
-            else "",
-            _duration(seconds or 0),
+            f"{counts['messages']:,} message{'' if counts['messages'] == 1 else 's'}",
+            calls if counts["calls"] or bad else "",
+            _duration(duration_s(self.first, self.last) or 0),
             *(inline(model) for model in sorted(+self.models)),
-            _bill(self.read, self.cached, self.written, self.cost),
+            _bill(counts["read"], counts["cached"], counts["written"], self.cost),
         ]
         return " · ".join(filter(None, facts))
 
@@ -304,12 +244,12 @@ class SessionMarkdown:
         all_of_it, of_turn, number = _Sums(), _Sums(), 0
         for position, message in messages:
             if position in begins:
-                if of_turn.messages:
+                if of_turn.counts:
                     yield _turn_end(number, of_turn)
                 of_turn, number = _Sums(), begins[position]
                 yield f"## Turn {number}\n\n"
             yield self._message(position, message, (of_turn, all_of_it))
-        if of_turn.messages:
+        if of_turn.counts:
             yield _turn_end(number, of_turn)
             yield f"---\n\n{all_of_it.line()}\n\n"
             if all_of_it.cost:

@@ -8,10 +8,12 @@ Where a receipt tells what a model call saw, its agent step names the steps. Wha
 from __future__ import annotations
 
 from array import array
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ...log.index import runs_of
 from ...messages.media_blocks import IMAGE_TYPES, source_of
 from ...messages.message import THINKING_BLOCKS, Message, is_block, result_id_of
 from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
@@ -47,14 +49,15 @@ def trajectory(view: SessionView) -> Iterator[str]:
 
 
 class _StepWriter:
-    """The steps in order; an agent's step waits for the results of its calls."""
+    """The steps in order; the last one waits, for the results of its calls."""
 
     def __init__(self, view: SessionView) -> None:
         self._view = view
         self._number = 0
         self._sums: dict[str, float] = {}
-        self._waiting: Step | None = None
-        self._open: set[str] = set()
+        self._steps: deque[Step] = deque()
+        self._open: set[str] | None = None
+        """The calls without a result of the last step; None where it is not an agent's."""
         self._step_of = array("I", bytes(4 * len(view.transcript.reader.index)))
         """By ordinal of the message, its step; 0 before it has one."""
         self._head = ""
@@ -70,60 +73,59 @@ class _StepWriter:
         live, book = transcript.reader.index.live, transcript.book
         plans: dict[str, list[PackedRecord]] = {}
         for packed, _ in book.made_for:
-            plans.setdefault(str(packed.record().get("upto")), []).append(packed)
+            plans.setdefault(packed.upto, []).append(packed)
         requests: dict[str, Noted] = {noted.receipt.upto: noted for noted in book.requests}
         before = ""
         for position, message in self._view.messages():
-            ordinal, role = live[position], str(message.get("role"))
-            if (call_id := result_id_of(message)) is not None:
-                yield from self._result(message, call_id, ordinal)
-            elif role == "assistant":
-                yield from self._agent(message, ordinal, requests.get(before))
-            elif self._waiting is not None and metadata_of(message).get("source") == "atif:observation":
-                self._observe(message, None, ordinal)
-            else:
-                yield from self._said(message, role, ordinal)
+            self._take(message, requests.get(before))
+            self._step_of[live[position]] = self._number
             before = given_id(message) or ""
             for packed in plans.pop(before, ()):
-                yield from self._plan(packed.record())
-        yield from self._flush()
+                self._plan(packed.record())
+            while len(self._steps) > 1:
+                yield self._steps.popleft()
+        yield from self._steps
 
-    def _next(self, source: str, message: Message, said: Any) -> Step:
+    def _take(self, message: Message, asked: Noted | None) -> None:
+        role, metadata = str(message.get("role")), metadata_of(message)
+        call_id = result_id_of(message)
+        if self._open is not None and call_id in self._open:
+            self._open.discard(call_id)
+            self._observe(message, call_id)
+        elif call_id is not None:  # a late result, or one of no call
+            self._begin("system", message, "")
+            self._observe(message, call_id)
+        elif role == "assistant":
+            self._agent(message, asked)
+        elif self._open is not None and metadata.get("source") == "atif:observation":
+            self._observe(message, None)
+        else:
+            own = {"message_id": given_id(message), **_kept(metadata)}
+            is_person = role == "user" and not metadata.get("source")
+            if role != "system" and not is_person:
+                own["role"] = role
+            source = "user" if is_person else "system"
+            self._begin(source, message, _content(blocks_without_calls(message)))["extra"] = {OWN: own}
+
+    def _begin(self, source: str, message: Message, said: Any) -> Step:
+        """Begin a step; the one before it is complete."""
         self._number += 1
         step: Step = {"step_id": self._number, "source": source, "message": said}
-        time = timestamp_of(message)
-        if time and instant_of(time) is not None:
+        if (time := timestamp_of(message)) and instant_of(time) is not None:
             step["timestamp"] = time
+        self._steps.append(step)
+        self._open = None
         return step
 
-    def _flush(self) -> Iterator[Step]:
-        if self._waiting is not None:
-            yield self._waiting
-            self._waiting = None
-
-    def _said(self, message: Message, role: str, ordinal: int) -> Iterator[Step]:
-        yield from self._flush()
-        metadata = metadata_of(message)
-        own = {"message_id": given_id(message), **_kept(metadata)}
-        is_person = role == "user" and not metadata.get("source")
-        if role not in ("system", "user") or (role == "user" and not is_person):
-            own["role"] = role
-        step = self._next("user" if is_person else "system", message, _content(blocks_without_calls(message)))
-        step["extra"] = {OWN: own}
-        self._step_of[ordinal] = self._number
-        yield step
-
-    def _agent(self, message: Message, ordinal: int, asked: Noted | None) -> Iterator[Step]:
-        yield from self._flush()
+    def _agent(self, message: Message, asked: Noted | None) -> None:
         if asked is not None and asked.receipt.head and asked.receipt.head != self._head:
             self._head = asked.receipt.head
             if (text := self._view.transcript.book.heads.get(self._head)) is not None:
-                step = self._next("system", {}, self._view.redacted(text))
-                yield {**step, "extra": {OWN: {"head": self._head, "role": "system"}}}
+                step = self._begin("system", {}, self._view.redacted(text))
+                step["extra"] = {OWN: {"head": self._head, "role": "system"}}
         metadata, blocks = metadata_of(message), blocks_without_calls(message)
         thoughts = [block for block in blocks if is_block(block, THINKING_BLOCKS)]
-        said = [block for block in blocks if not is_block(block, THINKING_BLOCKS)]
-        step = self._next("agent", message, _content(said))
+        step = self._begin("agent", message, _content([block for block in blocks if block not in thoughts]))
         own: dict[str, Any] = {"message_id": given_id(message), **_kept(metadata)}
         if isinstance(model := metadata.get("model"), str) and model:
             step["model_name"] = model
@@ -142,36 +144,29 @@ class _StepWriter:
         if asked is not None:
             own["request"] = self._request(asked)
         step["extra"] = {OWN: own}
-        self._waiting, self._open = step, {call_id for call_id, _, _ in calls}
-        self._step_of[ordinal] = self._number
+        self._open = {call_id for call_id, _, _ in calls}
 
-    def _result(self, message: Message, call_id: str, ordinal: int) -> Iterator[Step]:
-        if self._waiting is not None and call_id in self._open:
-            self._open.discard(call_id)
-            self._observe(message, call_id, ordinal)
-            return
-        yield from self._flush()  # a late result, or one of no call
-        step = self._next("system", message, "")
-        step["observation"] = {"results": [_observed(message, call_id)]}
-        self._step_of[ordinal] = self._number
-        yield step
+    def _observe(self, message: Message, call_id: str | None) -> None:
+        own = {
+            "message_id": given_id(message),
+            "timestamp": timestamp_of(message),
+            "is_error": metadata_of(message).get("is_error"),
+        }
+        observed = {
+            **({"source_call_id": call_id} if call_id else {}),
+            "content": _content(blocks_without_calls(message)),
+            "extra": {OWN: {key: value for key, value in own.items() if value}},
+        }
+        self._steps[-1].setdefault("observation", {"results": []})["results"].append(observed)
 
-    def _observe(self, message: Message, call_id: str | None, ordinal: int) -> None:
-        assert self._waiting is not None  # noqa: S101 - asked before
-        results = self._waiting.setdefault("observation", {"results": []})["results"]
-        results.append(_observed(message, call_id))
-        self._step_of[ordinal] = self._number
-
-    def _plan(self, record: Message) -> Iterator[Step]:
-        yield from self._flush()
+    def _plan(self, record: Message) -> None:
         try:
             plan = Plan.from_record(record, ())
         except ValueError:
             return
-        step = self._next("system", {}, self._view.redacted(plan.summary or plan.notice))
-        managed = {"type": "compaction", "boundary": "replace"}
+        step = self._begin("system", {}, self._view.redacted(plan.summary or plan.notice))
         own = {"plan": plan.id, "strategy": plan.strategy, "keep": record.get("keep"), "upto": plan.upto}
-        yield {**step, "extra": {"context_management": managed, OWN: own}}
+        step["extra"] = {"context_management": {"type": "compaction", "boundary": "replace"}, OWN: own}
 
     def _request(self, asked: Noted) -> dict[str, Any]:
         """Which steps a model call saw, by its receipt."""
@@ -189,7 +184,7 @@ class _StepWriter:
         told = {
             "id": receipt.id,
             "time": receipt.time,
-            "steps": _runs(steps),
+            "steps": [[run.start, run.stop - 1] for run in runs_of(steps)],
             "messages": receipt.messages,
             "tokens": receipt.tokens,
             "budget_tokens": receipt.budget_tokens,
@@ -220,14 +215,6 @@ def _kept(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {key: metadata[key] for key in _KEPT if metadata.get(key)}
 
 
-def _observed(message: Message, call_id: str | None) -> dict[str, Any]:
-    metadata = metadata_of(message)
-    own = {"message_id": given_id(message), "timestamp": timestamp_of(message), "is_error": metadata.get("is_error")}
-    named = {"source_call_id": call_id} if call_id else {}
-    told = {key: value for key, value in own.items() if value}
-    return {**named, "content": _content(blocks_without_calls(message)), "extra": {OWN: told}}
-
-
 def _content(blocks: list[dict[str, Any]]) -> Any:
     """Text, or parts where there is an image."""
     if all(isinstance(block.get("text"), str) for block in blocks) and len(blocks) <= 1:
@@ -240,14 +227,3 @@ def _content(blocks: list[dict[str, Any]]) -> Any:
         else:
             parts.append({"type": "text", "text": block_text(block)})
     return parts
-
-
-def _runs(numbers: Sequence[int]) -> list[list[int]]:
-    """Numbers in order as runs, first and last."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return runs

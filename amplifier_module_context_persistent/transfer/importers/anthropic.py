@@ -25,7 +25,7 @@ from .fields import (
     total,
     usage_of,
 )
-from .openai import document_messages, facts_of, messages_of, sampled
+from .openai import document_messages, facts_of, id_of, messages_of, sampled
 from .source import Sample, Source
 
 CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
@@ -112,12 +112,13 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     if system:
         said = plain_content(blocks_of(system))
         yield MessageRead({"role": "system", "content": said, "metadata": metadata("anthropic-system")})
-    for number, message in messages_of(source, account):
+    for at in messages_of(source, account):
+        number, message = at
         role = message.get("role")
         if role not in ("user", "assistant", "system"):
             account.lose(number, f"a message of the role {str(role)[:20]!r}")
             continue
-        read = list(_messages(message, _id_of(message, number), text(facts.get("model"))))
+        read = list(_messages(message, id_of(at, "anthropic"), text(facts.get("model"))))
         if read:
             account.map(str(role))
         else:
@@ -133,11 +134,6 @@ def _has_own_blocks(message: dict[str, Any]) -> bool:
     return message.get("role") in ("user", "assistant") and any(
         text(block.get("type")) in _OWN_BLOCKS and "tool_call_id" not in block for block in blocks
     )
-
-
-def _id_of(message: dict[str, Any], number: int) -> str:
-    given = mapping(message.get("metadata")).get("message_id")
-    return text(given) or text(message.get("id")) or f"anthropic-{number}"
 
 
 def _messages(message: dict[str, Any], message_id: str, model: str) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,8 @@ A document is a list of messages, or an object with `messages` (Chat Completions
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 from . import fields
@@ -209,13 +210,30 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the one session."""
     document = source.sample.document
     facts = facts_of(document)
+    model, usage = text(facts.get("model")), _usage(mapping(mapping(document).get("usage")))
     yield SessionStart("session", "", facts, text(facts.get("session_id")))
     if said := text(mapping(document).get("instructions")):
         yield MessageRead({"role": "system", "content": said, "metadata": metadata("openai-instructions")})
-    reader = _Reader(account, text(facts.get("model")), mapping(mapping(document).get("usage")))
-    for number, message in messages_of(source, account):
-        yield from reader.take(number, message)
-    yield from reader.finish()
+    open_function = ""
+    for is_part, run in groupby(messages_of(source, account), lambda at: _is_part(at.value)):
+        if is_part:
+            yield from _answer_of_items(run, account, model, usage)
+            continue
+        for at in run:
+            yield from _event(at, account, model, open_function)
+            if mapping(at.value.get("function_call")):
+                open_function = f"{id_of(at, 'openai')}-call"
+
+
+def id_of(at: SourceObject, format_name: str) -> str:
+    """The id of a message: as this package's own export says it, else the source; derived where none does."""
+    given = mapping(at.value.get("metadata"))
+    return text(given.get("message_id")) or text(at.value.get("id")) or f"{format_name}-{at.number}"
+
+
+def _is_part(item: dict[str, Any]) -> bool:
+    """Whether it is an item of an answer, not a whole message."""
+    return is_answer(item) and (kind_of(item) != "message" or "type" in item)
 
 
 def _is_own(message: dict[str, Any]) -> bool:
@@ -228,101 +246,86 @@ def _is_own(message: dict[str, Any]) -> bool:
     return text(message.get("role")) in ROLES and any(text(part.get("type")) in _OWN_PARTS for part in parts)
 
 
-class _Reader:
-    """Messages one after the other; items of an answer are put together."""
+def _answer_of_items(
+    run: Iterable[SourceObject], account: Account, model: str, usage: dict[str, Any]
+) -> Iterator[Event]:
+    """The message that items make which follow each other."""
+    blocks, calls, first = list[Message](), list[Message](), 0
+    for number, item in run:
+        more, called = parts_of(item)
+        if not called and not plain_content(more):
+            account.skip(f"{kind_of(item)} without content")
+            continue
+        account.map(kind_of(item))
+        first = first or number
+        blocks += more
+        calls += called
+    given = metadata(f"openai-{first}", None, provider="openai", model=model, usage=usage)
+    if (message := assistant(blocks, calls, given)) is not None:
+        yield MessageRead(message, first)
 
-    def __init__(self, account: Account, model: str, usage: dict[str, Any]) -> None:
-        self._account, self._model, self._usage = account, model, usage
-        self._blocks: list[Message] = []
-        self._calls: list[Message] = []
-        self._first = 0
-        self._open_function = ""
 
-    def take(self, number: int, message: dict[str, Any]) -> Iterator[Event]:
-        """The events that a message or an item gives."""
-        kind = kind_of(message)
-        if kind in CALLS or kind == "reasoning" or ("type" in message and is_answer(message)):
-            blocks, calls = parts_of(message)
-            if not calls and not plain_content(blocks):
-                self._account.skip(f"{kind} without content")
-                return
-            self._account.map(kind)
-            self._first = self._first or number
-            self._blocks += blocks
-            self._calls += calls
-            return
-        yield from self.finish()
-        if kind in OUTPUTS:
-            self._account.map(kind)
-            content, failed = output_of(message)
-            given = metadata(f"openai-{number}", failed=failed)
-            yield MessageRead(result(text(message.get("call_id")), content, given), number)
-        elif text(message.get("role")) in ROLES:
-            read = self._message(number, message)
-            if read is None:
-                self._account.skip(f"{message['role']} without content")
-            else:
-                self._account.map(str(message["role"]))
-                yield MessageRead(read, number)
-        elif kind:
-            self._account.keep(kind)
-            yield Kept(message, number, kind)
+def _event(at: SourceObject, account: Account, model: str, open_function: str) -> Iterator[Event]:
+    number, message = at
+    kind, role = kind_of(message), text(message.get("role"))
+    if kind in OUTPUTS:
+        account.map(kind)
+        content, failed = output_of(message)
+        given = metadata(f"openai-{number}", failed=failed)
+        yield MessageRead(result(text(message.get("call_id")), content, given), number)
+    elif role in ROLES:
+        if (read := _message(at, model, open_function)) is None:
+            account.skip(f"{role} without content")
         else:
-            self._account.lose(number, f"no message: its role is {str(message.get('role'))[:20]!r}")
+            account.map(role)
+            yield MessageRead(read, number)
+    elif kind:
+        account.keep(kind)
+        yield Kept(message, number, kind)
+    else:
+        account.lose(number, f"no message: its role is {str(message.get('role'))[:20]!r}")
 
-    def finish(self) -> Iterator[Event]:
-        """The answer that was put together so far."""
-        number, self._first = self._first, 0
-        if not number:
-            return
-        given = metadata(f"openai-{number}", None, provider="openai", model=self._model, usage=_usage(self._usage))
-        message = assistant(self._blocks, self._calls, given)
-        self._blocks, self._calls = [], []
-        if message is not None:
-            yield MessageRead(message, number)
 
-    def _message(self, number: int, message: dict[str, Any]) -> Message | None:
-        given = mapping(message.get("metadata"))
-        message_id = text(given.get("message_id")) or text(message.get("id")) or f"openai-{number}"
-        time = given.get("timestamp") or message.get("timestamp") or message.get("created_at")
-        role, content = message["role"], message.get("content")
-        if role in ("tool", "function"):
-            call_id = text(message.get("tool_call_id")) or self._open_function
-            told = metadata(message_id, time, failed=given.get("is_error") is True)
-            return result(call_id, _content(content), told, text(message.get("name")))
-        if role == "assistant":
-            return self._answer(message, message_id, time, given)
-        source = text(given.get("source")) or None
-        said = _content(content)
-        if not said:
-            return None
-        named = {"name": message["name"]} if isinstance(message.get("name"), str) else {}
-        return {"role": role, "content": said, **named, "metadata": metadata(message_id, time, source=source)}
+def _message(at: SourceObject, model: str, open_function: str) -> Message | None:
+    message, message_id = at.value, id_of(at, "openai")
+    given = mapping(message.get("metadata"))
+    time = given.get("timestamp") or message.get("timestamp") or message.get("created_at")
+    role, said = message["role"], _content(message.get("content"))
+    if role in ("tool", "function"):
+        call_id = text(message.get("tool_call_id")) or open_function
+        told = metadata(message_id, time, failed=given.get("is_error") is True)
+        return result(call_id, said, told, text(message.get("name")))
+    if role == "assistant":
+        return _answer(message, message_id, time, given, model)
+    told = metadata(message_id, time, source=text(given.get("source")) or None)
+    named = {"name": message["name"]} if isinstance(message.get("name"), str) else {}
+    return {"role": role, "content": said, **named, "metadata": told} if said else None
 
-    def _answer(self, message: dict[str, Any], message_id: str, time: Any, given: dict[str, Any]) -> Message | None:
-        blocks = blocks_of(message.get("content"))
-        thought = text(message.get("reasoning_content")) or text(message.get("reasoning"))
-        if thought:
-            blocks.insert(0, thinking_block(thought, text(given.get("signature")) or None))
-        if refused := text(message.get("refusal")):
-            blocks.append(text_block(refused))
-        calls = []
-        for number, one in enumerate(items(message.get("tool_calls")), 1):
-            asked = mapping(one)
-            function = mapping(asked.get("function")) or mapping(asked.get("custom")) or asked
-            call_id = text(asked.get("id")) or f"{message_id}-call{number}"
-            arguments = function.get("arguments", function.get("input"))
-            calls.append(call(call_id, text(function.get("name")), arguments))
-        legacy = mapping(message.get("function_call"))
-        if legacy and not calls:
-            self._open_function = f"{message_id}-call"
-            calls.append(call(self._open_function, text(legacy.get("name")), legacy.get("arguments")))
-        usage = _usage(mapping(message.get("usage"))) or mapping(given.get("usage"))
-        model = text(message.get("model")) or text(given.get("model")) or self._model
-        provider = text(given.get("provider")) or "openai"
-        stop = text(message.get("finish_reason")) or text(given.get("stop_reason"))
-        told = metadata(message_id, time, provider=provider, model=model, stop_reason=stop, usage=usage)
-        return assistant(blocks, calls, told)
+
+def _answer(message: Message, message_id: str, time: Any, given: dict[str, Any], model: str) -> Message | None:
+    blocks = blocks_of(message.get("content"))
+    if thought := text(message.get("reasoning_content")) or text(message.get("reasoning")):
+        blocks.insert(0, thinking_block(thought, text(given.get("signature")) or None))
+    if refused := text(message.get("refusal")):
+        blocks.append(text_block(refused))
+    calls = []
+    for number, one in enumerate(items(message.get("tool_calls")), 1):
+        asked = mapping(one)
+        function = mapping(asked.get("function")) or mapping(asked.get("custom")) or asked
+        call_id = text(asked.get("id")) or f"{message_id}-call{number}"
+        calls.append(call(call_id, text(function.get("name")), function.get("arguments", function.get("input"))))
+    legacy = mapping(message.get("function_call"))
+    if legacy and not calls:
+        calls.append(call(f"{message_id}-call", text(legacy.get("name")), legacy.get("arguments")))
+    told = metadata(
+        message_id,
+        time,
+        provider=text(given.get("provider")) or "openai",
+        model=text(message.get("model")) or text(given.get("model")) or model,
+        stop_reason=text(message.get("finish_reason")) or text(given.get("stop_reason")),
+        usage=_usage(mapping(message.get("usage"))) or mapping(given.get("usage")),
+    )
+    return assistant(blocks, calls, told)
 
 
 def _content(content: Any) -> Any:
