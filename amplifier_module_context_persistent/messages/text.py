@@ -89,14 +89,15 @@ def full_text(message: Message) -> tuple[str, int]:
 
 
 def _block_part(block: Any) -> TextPart:
-    kind: Any = block.get("type") if isinstance(block, dict) else "text"
-    said = block if isinstance(block, str) else block.get(kind) if kind in ("text", "thinking") else None
-    return TextPart(kind, said) if isinstance(said, str) else TextPart("block", _block_text(block), str(kind))
-
-
-def _block_text(block: Any) -> str:
     if not isinstance(block, dict):
-        return as_json(block)
+        return TextPart("text", block if isinstance(block, str) else as_json(block))
+    kind = block.get("type")
+    if kind in ("text", "thinking") and isinstance(said := block.get(kind), str):
+        return TextPart(kind, said)
+    return TextPart("block", _block_text(block), str(kind))
+
+
+def _block_text(block: Mapping[str, Any]) -> str:
     kind = block.get("type")
     if kind == "tool_result" and "output" in block:
         output = block["output"]

@@ -16,7 +16,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,19 +36,19 @@ from ..messages.metadata import given_id, timestamp_of
 from ..paths import LOG_NAME, log_name, session_id_of
 from .importers.account import LostLine
 
+MOST_BODY_BYTES = MAX_RECORD_BYTES - SEAL_BYTES
 _BATCH_BYTES = 4 << 20
 _LOST = frozenset({"unreadable", "oversized", "glued"})
 
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A message that is being copied: the body of its record, or None and the reason why it cannot be copied."""
+    """A message that is being copied, and the body of its record."""
 
     ordinal: int
     role: str
     message_id: str
-    body: bytes | None
-    reason: str = ""
+    body: bytes
     has_timestamp: bool = True
     renamed_from: str | None = None
     """The id that it had in the source, where an earlier message has the same."""
@@ -57,11 +57,7 @@ class Carried:
 
 
 def carry(
-    reader: ReadableLog,
-    ordinals: Sequence[int],
-    *,
-    rename: Callable[[str], str],
-    max_record_bytes: int = MAX_RECORD_BYTES,
+    reader: ReadableLog, ordinals: Sequence[int], *, rename: Callable[[str], str], refused: dict[int, str]
 ) -> Iterator[Carried]:
     """Encode messages of a log for another one, in the order asked for.
 
@@ -69,14 +65,14 @@ def carry(
         reader: the log.
         ordinals: which messages.
         rename: gives a new id for an id that an earlier message has.
-        max_record_bytes: larger ones are refused.
+        refused: gets the ordinals of messages that cannot be copied, with the reason.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
     """
-    index, taken, most_bytes = reader.index, set[int](), max_record_bytes - SEAL_BYTES
+    index, taken = reader.index, set[int]()
     for ordinal, line in reader.lines(ordinals):
-        offset, role, hashed = index.offsets[ordinal], ROLES[index.roles[ordinal]], index.id_hashes[ordinal]
+        offset, hashed = index.offsets[ordinal], index.id_hashes[ordinal]
         try:
             message = decode(line)
         except ValueError as error:
@@ -85,22 +81,30 @@ def carry(
         given = message_id_of(message, line, offset)
         own = rename(given) if hashed in taken else given
         taken.add(hashed)
-        timed, named = bool(timestamp_of(message)), given_id(message) is not None
-        body, reason = None, ""
         try:
             body = encode_plain(to_plain(message), message_id=own, timestamp=None)
-        except RecordError as refused:
-            reason = str(refused)
-        if body is not None and len(body) > most_bytes:
-            reason = f"it has {len(body):,} bytes; at most {most_bytes:,} are stored"
-            body = None
+            check_size(body)
+        except RecordError as reason_given:
+            refused[ordinal] = str(reason_given)
+            continue
+        timed, named = bool(timestamp_of(message)), given_id(message) is not None
         renamed = given if own != given else None
-        yield Carried(ordinal, role, own, body, reason, timed, renamed, named)
+        yield Carried(ordinal, ROLES[index.roles[ordinal]], own, body, timed, renamed, named)
 
 
-def refused_messages(reader: ReadableLog, refused: Iterable[Carried]) -> list[LostLine]:
-    """The messages that cannot be copied, with their lines and offsets."""
-    reasons = {reader.index.offsets[one.ordinal]: one.reason for one in refused}
+def check_size(body: bytes) -> None:
+    """Check that the body of a record is not too long to be read back.
+
+    Raises:
+        RecordError: it is.
+    """
+    if len(body) > MOST_BODY_BYTES:
+        raise RecordError(f"it has {len(body):,} bytes; at most {MOST_BODY_BYTES:,} are stored")
+
+
+def refused_messages(reader: ReadableLog, refused: Mapping[int, str]) -> list[LostLine]:
+    """The messages that cannot be copied, with their lines and offsets; `refused` is what `carry` filled."""
+    reasons = {reader.index.offsets[ordinal]: reason for ordinal, reason in refused.items()}
     lines, offset, left = dict[int, int](), 0, len(reasons)
     for number, line in enumerate(reader.records() if reasons else (), start=1):
         if offset in reasons:
@@ -152,41 +156,22 @@ def _append(log: Log, bodies: list[bytes] | Prepare) -> None:
         raise outcome
 
 
-class NewLog:
-    """A new log that is being written, chained from its first record on; it appears whole or not at all.
-
-    Use it in a `with` statement, `append` the bodies of its records, and `finish` it.
+def write_new_log(path: str, bodies: Iterable[bytes]) -> None:
+    """Write a new log, chained from its first record on; it appears whole or not at all.
 
     Args:
-        path: the new log's file, or its location in a database; None writes nothing, for a dry run.
+        path: the new log's file, or its location in a database.
+        bodies: those of its records.
 
     Raises:
         OSError: it cannot be written, or something has its name already.
     """
-
-    def __init__(self, path: str | None) -> None:
-        self._new = new_log(path) if path is not None else None
-        self._seed = 0
-
-    def __enter__(self) -> NewLog:
-        if self._new is not None:
-            self._new.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._new is not None:
-            self._new.__exit__(*_)
-
-    def append(self, body: bytes) -> None:
-        """Write one record."""
-        line, self._seed = seal(body, self._seed)
-        if self._new is not None:
-            self._new.write(line)
-
-    def finish(self) -> None:
-        """Give the log its name."""
-        if self._new is not None:
-            self._new.finish()
+    seed = 0
+    with new_log(path) as new:
+        for body in bodies:
+            line, seed = seal(body, seed)
+            new.write(line)
+        new.finish()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import RecordError
-from ..log.batch import SEAL_BYTES
-from ..log.record import MAX_DEPTH, MAX_RECORD_BYTES, encode_control, encode_plain, is_too_deep
+from ..log.record import MAX_DEPTH, encode_control, encode_plain, is_too_deep
 from ..log.reset_record import Reset, frame
 from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ..tokens.counter import EstimateCounter, count_message
@@ -24,15 +23,13 @@ from ..tokens.estimate import estimate_tokens
 from ..tokens.usage import usage_of_message
 from ..view.entry import INSTRUCTING
 from ..view.plan import IMPORTED, SUMMARY_TAGS, Plan, keep_runs
-from .copy_log import Carried
+from .copy_log import Carried, check_size
 from .importers.account import Account
 from .importers.events import Cleared, CompactionEvent, Event, Kept, MessageRead, SessionStart
 from .importers.fields import UNKNOWN_TOOL, iso_time, result, total
 
 SOURCE_KIND = "source"
 """The kind of control record that holds an entry of the source which is no message."""
-
-_MOST_BODY_BYTES = MAX_RECORD_BYTES - SEAL_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +177,6 @@ class Drafts:
             draft.renamed[event.message_id] = event.renamed_from
         draft.derived_ids += event.renamed_from is None and not event.named
         draft.without_timestamp += not event.has_timestamp
-        assert event.body is not None  # noqa: S101 - what cannot be copied is no event
         self._add(draft, event.body, event.message_id, event.role, 0)
 
     def _add(self, draft: SessionDraft, body: bytes, message_id: str, role: str, tokens: int) -> None:
@@ -206,11 +202,9 @@ class Drafts:
             body = encode()
             if is_too_deep(body, value, MAX_DEPTH):
                 raise RecordError(f"nested deeper than {MAX_DEPTH} levels")
+            check_size(body)
         except (RecordError, RecursionError) as refused:
             self._account.lose_part(line, str(refused) or "nested too deeply")
-            return None
-        if len(body) > _MOST_BODY_BYTES:
-            self._account.lose_part(line, f"it has {len(body):,} bytes; at most {_MOST_BODY_BYTES:,} are stored")
             return None
         return body
 

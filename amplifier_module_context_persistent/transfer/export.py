@@ -42,35 +42,31 @@ MAX_TOKENS = 4_096
 """What Anthropic's API wants to be told; every model of it may answer with so many."""
 
 
-def openai_body(view: SessionView) -> Iterator[str]:
+def _openai(view: SessionView) -> Iterator[str]:
     """`{model, tools, messages}` of Chat Completions, message by message. Thinking has no place in it."""
-    head: dict[str, Any] = {"model": model} if (model := model_of(view)) else {}
-    if tools := tool_definitions(view.tools, openai=True):
-        head["tools"] = tools
-    return _document(head, to_openai(message for _, message in view.messages()))
+    tools = tool_definitions(view.tools, openai=True)
+    return _body({"model": model_of(view), "tools": tools}, to_openai(message for _, message in view.messages()))
 
 
-def anthropic_body(view: SessionView) -> Iterator[str]:
+def _anthropic(view: SessionView) -> Iterator[str]:
     """`{model, max_tokens, system, tools, messages}` of the Messages API. Thinking without a signature is left out."""
-    head: dict[str, Any] = {"model": model} if (model := model_of(view)) else {}
-    head["max_tokens"] = MAX_TOKENS
-    if tools := tool_definitions(view.tools, openai=False):
-        head["tools"] = tools
-    return _document(head, to_anthropic(message for _, message in view.messages()))
+    tools = tool_definitions(view.tools, openai=False)
+    head = {"model": model_of(view), "max_tokens": MAX_TOKENS, "tools": tools}
+    return _body(head, to_anthropic(message for _, message in view.messages()))
 
 
-def _document(head: dict[str, Any], body: dict[str, Any]) -> Iterator[str]:
+def _body(head: dict[str, Any], body: dict[str, Any]) -> Iterator[str]:
     messages = body.pop("messages")
-    opened = to_json({**head, **body})[:-1]
-    yield f'{opened}{"," if head or body else ""}"messages":[\n'
+    given = {key: value for key, value in head.items() if value} | body
+    yield f'{to_json(given)[:-1]}{"," if given else ""}"messages":[\n'
     yield from json_lines(messages)
     yield "]}\n"
 
 
 EXPORTERS: dict[str, Exporter] = {
     "atif": trajectory,
-    "openai": openai_body,
-    "anthropic": anthropic_body,
+    "openai": _openai,
+    "anthropic": _anthropic,
     "otlp": spans,
 }
 """The formats of others."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 from array import array
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -42,7 +43,7 @@ from ..transcript.transcript import Transcript, session_id_in
 from ..transcript.view_rebuild import ReceiptLog
 from ..view.plan import kept_ordinals
 from ..view.wire import header_marks
-from .copy_log import Carried, NewLog, append_all, carry, refused_messages
+from .copy_log import append_all, carry, refused_messages, write_new_log
 from .host_files import update_host_files, write_host_files
 from .importers.account import LostLine
 
@@ -122,7 +123,12 @@ def fork_session(
         plan = following_plan(transcript.book, past.ordinals)
         created, parent_id = now(), session_id_in(transcript)
         header = _header(transcript, past, session_id=session_id, created=created, log_id=new_id())
-        carried, refused = _write(None if dry_run else target, header, transcript, past, plan, new_id)
+        refused: dict[int, str] = {}
+        bodies = _bodies(header, transcript, past, plan, new_id, refused)
+        if dry_run:
+            deque(bodies, maxlen=0)  # to know what cannot be copied
+        else:
+            write_new_log(target, bodies)
         host_files: list[str] = []
         if not dry_run and Path(target).parent.name == session_id:
             host_files = write_host_files(
@@ -134,7 +140,7 @@ def fork_session(
             parent_id=parent_id,
             message_id=past.message_id,
             turn=past.turn,
-            messages=carried,
+            messages=len(past) - len(refused),
             plan=str(plan.get("id")) if plan is not None else "",
             not_carried=refused_messages(transcript.reader, refused),
             host_files=host_files,
@@ -161,44 +167,30 @@ def _new_id(session_id: str | None, path: str | Path | None) -> str | None:
     return session_id
 
 
-def _write(
-    target: str | None,
+def _bodies(
     header: bytes,
     transcript: Transcript,
     past: HistoryPrefix,
     plan: Message | None,
     new_id: Callable[[], str],
-) -> tuple[int, list[Carried]]:
-    """Write the fork's log; how many messages it holds, and those that cannot be copied."""
-    carried, refused = 0, list[Carried]()
-    with NewLog(target) as log:
-        log.append(header)
-        for one in carry(transcript.reader, past.ordinals, rename=lambda _: new_id()):
-            if one.body is None:
-                refused.append(one)
-                continue
-            carried += 1
-            provider, model = transcript.reader.index.model_of(one.ordinal)
-            if provider:  # its receipt stays behind
-                log.append(encode_control("asked", provider=provider, model=model))
-            log.append(one.body)
-        for usage in transcript.reader.index.usage.values():
-            log.append(encode_object(usage))
-        for record in _hides(transcript, past, new_id):
-            log.append(record)
-        if plan is not None:
-            log.append(encode_object(plan))
-        log.finish()
-    return carried, refused
-
-
-def _hides(transcript: Transcript, past: HistoryPrefix, new_id: Callable[[], str]) -> Iterator[bytes]:
-    """The records that keep turns out of the fork's views as out of the origin's."""
-    for hidden, run in groupby(past.ordinals, transcript.reader.index.hidden.__contains__):
-        if hidden:
+    refused: dict[int, str],
+) -> Iterator[bytes]:
+    """The records of the fork's log; `refused` gets the messages that cannot be copied."""
+    yield header
+    index = transcript.reader.index
+    for one in carry(transcript.reader, past.ordinals, rename=lambda _: new_id(), refused=refused):
+        provider, model = index.model_of(one.ordinal)
+        if provider:  # its receipt stays behind
+            yield encode_control("asked", provider=provider, model=model)
+        yield one.body
+    yield from map(encode_object, index.usage.values())
+    for hidden, run in groupby(past.ordinals, index.hidden.__contains__):
+        if hidden:  # from the fork's views as from the origin's
             members = list(run)
             turn = [given_id(message) or "" for message in transcript.reader.read([members[0], members[-1]])]
             yield encode_control("hide", id=new_id(), turn=turn, hidden=True)
+    if plan is not None:
+        yield encode_object(plan)
 
 
 def _header(transcript: Transcript, past: HistoryPrefix, *, session_id: str | None, created: str, log_id: str) -> bytes:

@@ -23,7 +23,7 @@ from ..log.open import open_log, shown, taken_error
 from ..log.reader import LogReader
 from ..log.record import CRC_TAIL_BYTES, ROLES, has_crc
 from ..paths import check_session_id, session_id_of
-from .copy_log import Carried, append_all, carry, copy_log, refused_messages, torn_tail, unread_lines
+from .copy_log import append_all, carry, copy_log, refused_messages, torn_tail, unread_lines
 from .host_files import write_host_files
 from .importers.account import Account, Import, ImportedSession, LostLine
 from .importers.events import Event, SessionStart
@@ -149,11 +149,7 @@ def _report(
     index, account = reader.index, Account()
     for role, number in Counter(index.roles).items():
         account.mapped[ROLES[role]] += number
-    for kind, number in index.control_counts.items():
-        account.mapped[f"{kind} record"] += number
-    account.lines_by_file[""] = max(account.accounted, reader.scanner.line)
-    account.mapped["other line"] += account.lines - account.accounted
-    account.mapped += Counter()
+    _note_others(account, reader, account.mapped, "other line")
     account.notes = [LostLine(one.line, one.offset, f"{one.detail}; it is copied as it stands") for one in index.damage]
     live = index.live
     return Import(
@@ -174,16 +170,17 @@ def read_messages(source: Source, account: Account) -> Iterator[Event]:
         reader.follow()
         yield SessionStart()
         yield from _copied(reader, account)
-        _note_rest(reader, account)
+        _note_others(account, reader, account.not_conversational, "blank line")
+        damage = reader.index.damage
+        account.notes = [LostLine(one.line, one.offset, one.detail) for one in damage if one.kind in _NOTED]
 
 
 def _copied(reader: LogReader, account: Account) -> Iterator[Event]:
-    refused: list[Carried] = []
+    refused: dict[int, str] = {}
     numbers = count(2)
-    for one in carry(reader, range(len(reader.index)), rename=lambda given: f"{given}.{next(numbers)}"):
-        if one.body is None:
-            refused.append(one)
-            continue
+    for one in carry(
+        reader, range(len(reader.index)), rename=lambda given: f"{given}.{next(numbers)}", refused=refused
+    ):
         account.map(one.role)
         yield one
     lost = [*refused_messages(reader, refused), *unread_lines(reader), *torn_tail(reader)]
@@ -191,11 +188,9 @@ def _copied(reader: LogReader, account: Account) -> Iterator[Event]:
         account.lose(loss.line, loss.reason, loss.offset)
 
 
-def _note_rest(reader: LogReader, account: Account) -> None:
-    for kind, number in reader.index.control_counts.items():
-        account.not_conversational[f"{kind} record"] += number
-    account.notes += [LostLine(one.line, one.offset, one.detail) for one in reader.index.damage if one.kind in _NOTED]
-    account.not_conversational += Counter()  # without what is zero
+def _note_others(account: Account, reader: LogReader, column: Counter[str], rest: str) -> None:
+    """Note control records, and the lines of which nothing is known, in a column of the account."""
+    column.update({f"{kind} record": number for kind, number in reader.index.control_counts.items() if number})
     account.lines_by_file[""] = max(account.accounted, reader.scanner.line)
-    account.not_conversational["blank line"] += account.lines - account.accounted
-    account.not_conversational += Counter()
+    if account.lines > account.accounted:
+        column[rest] += account.lines - account.accounted

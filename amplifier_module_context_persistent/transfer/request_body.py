@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import dropwhile, takewhile
+from itertools import dropwhile, groupby, takewhile
 from typing import Any
 
 from ..messages.media_blocks import IMAGE_TYPES, source_of
@@ -75,9 +75,7 @@ def to_openai(view: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     Raises:
         ValueError: an item is no message, or none of them can be sent.
     """
-    ordered = in_order(view, OPENAI)
-    seen: set[str] = set()
-    return {"messages": _checked([message for one in ordered for message in _chat_messages(one, seen)])}
+    return {"messages": _checked([message for one in in_order(view, OPENAI) for message in _chat_messages(one)])}
 
 
 def in_order(messages: Iterable[Mapping[str, Any]], family: str) -> list[Message]:
@@ -142,22 +140,16 @@ def _result_blocks(message: Message) -> Iterator[Message]:
 
 
 def _anthropic_messages(messages: Iterable[Message]) -> Iterator[Message]:
-    results: list[Message] = []
-    seen: set[str] = set()
-    for message in messages:
-        if message["role"] in ("tool", "function"):
-            results.append(_tool_result(message))
+    for are_results, run in groupby(messages, lambda message: message["role"] in ("tool", "function")):
+        if are_results:
+            yield {"role": "user", "content": list(map(_tool_result, run))}
             continue
-        if results:
-            yield {"role": "user", "content": results}
-            results = []
-        role = "assistant" if message["role"] == "assistant" else "user"
-        blocks = _answer_blocks(message, seen) if role == "assistant" else _said_blocks(blocks_without_calls(message))
-        if blocks:
-            only = blocks[0]["text"] if len(blocks) == 1 and blocks[0].keys() == {"type", "text"} else None
-            yield {"role": role, "content": blocks if only is None else only}
-    if results:
-        yield {"role": "user", "content": results}
+        for message in run:
+            answers = message["role"] == "assistant"
+            blocks = _answer_blocks(message) if answers else _said_blocks(blocks_without_calls(message))
+            only = blocks[0]["text"] if len(blocks) == 1 and blocks[0].keys() == {"type", "text"} else blocks
+            if blocks:
+                yield {"role": "assistant" if answers else "user", "content": only}
 
 
 def _said_blocks(blocks: Iterable[Message]) -> list[Message]:
@@ -166,14 +158,14 @@ def _said_blocks(blocks: Iterable[Message]) -> list[Message]:
     return [shown for block in spoken if (shown := _anthropic_block(block)) is not None]
 
 
-def _answer_blocks(message: Message, seen: set[str]) -> list[Message]:
+def _answer_blocks(message: Message) -> list[Message]:
     """What an answer says, with the thinking that is signed, and its calls at the end."""
     given = blocks_without_calls(message)
     own = message.get("thinking_block")
     if isinstance(own, dict) and not any(is_block(block, THINKING_BLOCKS) for block in given):
         given = [own, *given]
     blocks: list[Message] = []
-    for block in _on_server(given, seen):
+    for block in _on_server(given):
         if is_block(block, _SERVER_CALLS | _SERVER_RESULTS):
             blocks.append(block)
         elif source_of(block) is not None or block.get("type") == "search_result":  # a user's, or a tool's
@@ -189,7 +181,7 @@ def _answer_blocks(message: Message, seen: set[str]) -> list[Message]:
     return blocks
 
 
-def _on_server(blocks: Iterable[Message], seen: set[str]) -> list[Message]:
+def _on_server(blocks: Iterable[Message]) -> list[Message]:
     """Blocks without a server's calls that lack their result and results of nothing; ids as the provider takes them."""
     blocks = list(blocks)
     asked: dict[str, int] = {}
@@ -197,32 +189,22 @@ def _on_server(blocks: Iterable[Message], seen: set[str]) -> list[Message]:
     for at, block in enumerate(blocks):
         if is_block(block, _SERVER_CALLS):
             asked[str(block.get("id"))] = at
-        elif (
-            is_block(block, _SERVER_RESULTS) and (called := asked.pop(str(block.get("tool_use_id")), None)) is not None
-        ):
-            pairs[called] = pairs[at] = _server_id(blocks[called], seen)
-    kept: list[Message] = []
-    for at, block in enumerate(blocks):
-        if at in pairs:
-            kept.append({**block, ("id" if is_block(block, _SERVER_CALLS) else "tool_use_id"): pairs[at]})
-        elif not is_block(block, _SERVER_CALLS | _SERVER_RESULTS):
-            kept.append(block)
-    return kept
+        elif is_block(block, _SERVER_RESULTS) and (called := asked.pop(str(block.get("tool_use_id")), -1)) >= 0:
+            pairs[called] = pairs[at] = _server_id(blocks[called])
+    return [
+        {**block, ("id" if is_block(block, _SERVER_CALLS) else "tool_use_id"): pairs[at]} if at in pairs else block
+        for at, block in enumerate(blocks)
+        if at in pairs or not is_block(block, _SERVER_CALLS | _SERVER_RESULTS)
+    ]
 
 
-def _server_id(call: Message, seen: set[str]) -> str:
-    """The id of a server's call as the provider takes it; unlike those that were seen, to which it is added."""
-    first, number = str(call.get("id")), 1
-    if not _SERVER_ID.fullmatch(first):
-        first = ("srvtoolu_" if call["type"] == "server_tool_use" else "mcptoolu_") + re.sub(
-            r"[^a-zA-Z0-9]", "_", first
-        )
-    call_id = first
-    while call_id in seen:
-        number += 1
-        call_id = f"{first}_{number}"
-    seen.add(call_id)
-    return call_id
+def _server_id(call: Message) -> str:
+    """The id of a server's call as the provider takes it."""
+    call_id = str(call.get("id"))
+    if _SERVER_ID.fullmatch(call_id):
+        return call_id
+    begin = "srvtoolu_" if call["type"] == "server_tool_use" else "mcptoolu_"
+    return begin + re.sub(r"[^a-zA-Z0-9]", "_", call_id)
 
 
 def _tool_result(message: Message) -> Message:
@@ -273,33 +255,28 @@ def _anthropic_medium(block: Message) -> Message | None:
 # -- OpenAI ------------------------------------------------------------------------------------------------------------
 
 
-def _chat_messages(message: Message, seen: set[str]) -> Iterator[Message]:
+def _chat_messages(message: Message) -> Iterator[Message]:
     role = message["role"]
     if role in ("tool", "function"):
         said = "\n".join(_told(block) for block in _result_blocks(message))
         yield {"role": "tool", "tool_call_id": message["tool_call_id"], "content": said}
     elif role == "assistant":
-        yield from _chat_answers(message, seen)
+        yield from _chat_answers(message)
     else:
         blocks = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
         parts = [part for block in blocks if (part := _chat_part(block)) is not None]
-        if all(part["type"] == "text" for part in parts):
-            said = "\n".join(part["text"] for part in parts)
-            if said:
-                yield {"role": role, "content": said}
-        else:
-            yield {"role": role, "content": parts}
+        is_text = all(part["type"] == "text" for part in parts)
+        if content := "\n".join(part["text"] for part in parts) if is_text else parts:
+            yield {"role": role, "content": content}
 
 
-def _chat_answers(message: Message, seen: set[str]) -> Iterator[Message]:
+def _chat_answers(message: Message) -> Iterator[Message]:
     """An answer; one in which a server ran tools is several, with the results between them."""
-    blocks = _on_server(
-        (block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)), seen
-    )
+    spoken = (block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS))
     said: list[str] = []
     calls: list[tuple[str, str, Any]] = []
     results: list[Message] = []
-    for block in blocks:
+    for block in _on_server(spoken):
         if is_block(block, _SERVER_RESULTS):
             content = to_json(_without_secrets(block.get("content")))
             results.append({"role": "tool", "tool_call_id": _chat_id(block["tool_use_id"]), "content": content})

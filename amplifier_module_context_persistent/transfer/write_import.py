@@ -27,7 +27,7 @@ from ..log.record import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
 from ..log.reset_record import ids_in, reset_bodies
 from ..paths import check_session_id, log_name, log_path
 from ..view.wire import header_marks
-from .copy_log import NewLog, append_all
+from .copy_log import append_all, write_new_log
 from .drafts import EarlierImport, SessionDraft
 from .host_files import update_host_files, write_host_files
 from .importers.account import Account
@@ -160,7 +160,7 @@ class SessionWriter:
             for draft in reversed(self.sessions):
                 earlier = draft.earlier
                 if earlier is None:
-                    self._write_new(draft)
+                    write_new_log(draft.path, (self._header(draft), *draft.bodies))
                     made.append(draft)
                 elif not earlier.is_older and (earlier.common < draft.messages or earlier.kept < earlier.live):
                     self._add(draft, earlier)
@@ -205,12 +205,6 @@ class SessionWriter:
             imported_from=self.format_name,
             source=source,
         )
-
-    def _write_new(self, draft: SessionDraft) -> None:
-        with NewLog(draft.path) as log:
-            for body in (self._header(draft), *draft.bodies):
-                log.append(body)
-            log.finish()
 
     def find_earlier(self) -> None:
         """Compare what earlier imports of the same sessions made with the source.

@@ -6,12 +6,15 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import seal
+from amplifier_module_context_persistent.transfer import copy_log
 from amplifier_module_context_persistent.transfer.copy_log import (
-    NewLog,
     carry,
     refused_messages,
+    write_new_log,
 )
 from tests.support.logs import assert_sound, body, sealed, stored_numbers, write_file
 
@@ -30,22 +33,20 @@ def opened(path: Path, content: bytes) -> Iterator[LogReader]:
 def test_a_message_keeps_its_id_and_an_id_used_twice_is_replaced(tmp_path: Path) -> None:
     """The later message gets the new one; which it had is told."""
     with opened(tmp_path / "log", b"".join(sealed([body(0), body(1), body(0)]))) as reader:
-        carried = list(carry(reader, range(3), rename=lambda given: f"new-{given}"))
+        carried = list(carry(reader, range(3), rename=lambda given: f"new-{given}", refused={}))
     assert [one.message_id for one in carried] == ["id-0", "id-1", "new-id-0"]
     assert [one.renamed_from for one in carried] == [None, None, "id-0"]
     for one in carried:
-        assert one.body is not None
         assert json.loads(seal(one.body, 0)[0])["metadata"]["message_id"] == one.message_id
-        assert one.reason == ""
 
 
-def test_what_is_too_large_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_what_is_too_large_is_refused_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is cut in silence."""
-    lines = sealed([body(0), body(1, text="x" * 900), body(2)])
+    monkeypatch.setattr(copy_log, "MOST_BODY_BYTES", 500)
+    lines, refused = sealed([body(0), body(1, text="x" * 900), body(2)]), dict[int, str]()
     with opened(tmp_path / "log", b"".join(lines)) as reader:
-        carried = list(carry(reader, range(3), rename=str, max_record_bytes=500))
-        refused = [one for one in carried if one.body is None]
-        assert [one.message_id for one in refused] == ["id-1"]
+        carried = list(carry(reader, range(3), rename=str, refused=refused))
+        assert [one.message_id for one in carried] == ["id-0", "id-2"]
         (loss,) = refused_messages(reader, refused)
         assert (loss.line, loss.offset) == (2, len(lines[0]))
         assert "at most" in loss.reason
@@ -54,14 +55,17 @@ def test_what_is_too_large_is_refused_with_its_line(tmp_path: Path) -> None:
 def test_a_new_log_has_its_name_when_it_is_whole(tmp_path: Path) -> None:
     """Not before, and not after an error."""
     path = tmp_path / "new" / "log.jsonl"
-    with NewLog(str(path)) as log:
-        log.append(body(0))
-        assert not path.exists()
-        log.append(body(1))
-        log.finish()
+
+    def bodies(place: Path, *, fails: bool) -> Iterator[bytes]:
+        yield body(0)
+        assert not place.exists()
+        if fails:
+            raise KeyError
+        yield body(1)
+
+    write_new_log(str(path), bodies(path, fails=False))
     assert stored_numbers(str(path)) == [0, 1]
     assert_sound(str(path))
-    with contextlib.suppress(KeyError), NewLog(str(tmp_path / "other")) as log:
-        log.append(body(0))
-        raise KeyError
+    with contextlib.suppress(KeyError):
+        write_new_log(str(tmp_path / "other"), bodies(tmp_path / "other", fails=True))
     assert os.listdir(tmp_path) == ["new"]

@@ -104,38 +104,29 @@ class _StepReader:
 
     def take(self, number: int, step: dict[str, Any], source: str) -> Iterator[Event]:
         """The events that a step gives."""
-        extra = mapping(step.get("extra"))
+        extra, said, time = mapping(step.get("extra")), _content(step.get("message")), step.get("timestamp")
         own = mapping(extra.get("context_persistent"))
         message_id = text(own.get("message_id")) or f"atif-{step.get('step_id') or number}"
-        managed = mapping(extra.get("context_management"))
+        calls: list[Message] = []
         if source == "agent":
-            self._talks = True
-            yield from self._agent(number, step, message_id, own)
-            return
-        said = _content(step.get("message"))
-        time = step.get("timestamp")
-        if managed.get("boundary") == "replace":
+            message = self._answer(step, message_id, own)
+            calls = message.get("tool_calls", []) if message is not None else []
+            if message is not None:
+                yield MessageRead(message, number)
+        elif mapping(extra.get("context_management")).get("boundary") == "replace":
             keep = [(run[0], run[1]) for run in items(own.get("keep")) if _is_run(run)]
-            yield CompactionEvent(
-                said if isinstance(said, str) else as_text(said),
-                number,
-                message_id=message_id,
-                time=time,
-                keep_runs=keep,
-            )
-            yield from self._observed(number, step, message_id, [])
-            return
-        if said:
+            yield CompactionEvent(as_text(said), number, message_id=message_id, time=time, keep_runs=keep)
+        elif said:
             role, named = source, text(own.get("source"))
             if source == "system" and self._talks:
                 role, named = "user", named or "atif:system"
             role = text(own.get("role")) if own.get("role") in ("system", "developer", "user") else role
             given = metadata(message_id, time, source=named or None, imported=_rest(step, own))
             yield MessageRead({"role": role, "content": said, "metadata": given}, number)
-        self._talks = self._talks or source == "user"
-        yield from self._observed(number, step, message_id, [])
+        self._talks = self._talks or source != "system"
+        yield from self._observed(number, step, message_id, calls)
 
-    def _agent(self, number: int, step: dict[str, Any], message_id: str, own: dict[str, Any]) -> Iterator[Event]:
+    def _answer(self, step: dict[str, Any], message_id: str, own: dict[str, Any]) -> Message | None:
         said = _content(step.get("message"))
         thoughts = [block for block in items(own.get("thinking")) if isinstance(block, dict)]
         if not thoughts and (thought := text(step.get("reasoning_content"))):
@@ -171,9 +162,7 @@ class _StepReader:
             usage=usage,
             imported={**_rest(step, own), **({"metrics": more} if more else {})},
         )
-        if (message := assistant(blocks, calls, given)) is not None:
-            yield MessageRead(message, number)
-        yield from self._observed(number, step, message_id, calls)
+        return assistant(blocks, calls, given)
 
     def _observed(self, number: int, step: dict[str, Any], message_id: str, calls: list[Message]) -> Iterator[Event]:
         ids = {one["id"] for one in calls}

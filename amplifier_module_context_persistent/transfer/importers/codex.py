@@ -319,6 +319,10 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         yield SessionStart("subagent", name, rollout.facts, "", parent_source_id=rollout.parent_id)
     else:
         yield SessionStart("session", "", rollout.facts, rollout.session_id)
+    if not rollout.rolled_back:  # no branch needs it again, so memory does not hold what was given
+        rollout.live.reverse()
+        while rollout.live:
+            yield rollout.live.pop()
     yield from rollout.live
     found = (Branch(line, f"rollback{line}", common, taken) for line, common, taken in rollout.rolled_back)
     yield from branches(found, account, rollout.facts, rollout.session_id)

@@ -7,9 +7,9 @@ away. A message that stands again under its id replaces the one before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from .account import Account
 from .branches import Branch, branches
@@ -38,41 +38,27 @@ from .source import ImportRefusedError, Sample, Source, entries_of, objects_of, 
 
 _TALK = frozenset({"user", "gemini"})
 _NOTES = frozenset({"info", "error", "warning"})
-
-
-class _ChatEntry(NamedTuple):
-    line: int
-    id: str
-    events: list[Event]
-    """What it stands for."""
+_Events = list[MessageRead | Kept]
 
 
 @dataclass(slots=True)
 class _Chat:
-    """The entries that are live, in order, and those that a rewind took away."""
+    """What the entries that are live stand for, in order, and those that a rewind took away."""
 
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
-    live: list[_ChatEntry] = field(default_factory=list)
-    by_id: dict[str, int] = field(default_factory=dict)
-    """By message id, the position in `live`."""
-    rewound: list[tuple[int, list[_ChatEntry], list[_ChatEntry]]] = field(default_factory=list)
+    live: dict[str, _Events] = field(default_factory=dict)
+    """By the id of a message; by `#` and the line for what is none."""
+    rewound: list[tuple[int, list[_Events], list[_Events]]] = field(default_factory=list)
     """The line of each rewind, what stood before it, and what it took away."""
-
-    def add(self, entry: _ChatEntry) -> None:
-        """Add an entry at the end."""
-        if entry.id:
-            self.by_id[entry.id] = len(self.live)
-        self.live.append(entry)
 
     def rewind(self, line: int, to: Any) -> None:
         """Take away a message and all after it; everything where there is no such message."""
-        stay = self.by_id.get(to, 0) if isinstance(to, str) else 0
-        if taken := self.live[stay:]:
-            self.rewound.append((line, self.live[:stay], taken))
-            del self.live[stay:]
-            for entry in taken:
-                self.by_id.pop(entry.id, None)
+        ids = list(self.live)
+        stay = ids.index(to) if to in ids else 0
+        if stay < len(ids):
+            common = [self.live[one] for one in ids[:stay]]
+            self.rewound.append((line, common, [self.live.pop(one) for one in ids[stay:]]))
 
 
 def score(sample: Sample) -> int:
@@ -97,19 +83,19 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     if not chat.live and not chat.rewound:
         raise ImportRefusedError("there is no message in it")
     yield SessionStart("session", "", chat.facts, chat.session_id)
-    yield from _all(chat, chat.live)
+    yield from _all(chat, chat.live.values())
     found = (
         Branch(line, f"rewind{line}", _all(chat, common), _all(chat, taken)) for line, common, taken in chat.rewound
     )
     yield from branches(found, account, chat.facts, chat.session_id)
 
 
-def _all(chat: _Chat, entries: Sequence[_ChatEntry]) -> Iterator[Event]:
+def _all(chat: _Chat, entries: Iterable[_Events]) -> Iterator[Event]:
     """What some entries stand for; where no branch needs them again, memory does not hold what was given."""
-    for entry in entries:
-        yield from entry.events
+    for events in entries:
+        yield from events
         if not chat.rewound:
-            entry.events.clear()
+            events.clear()
 
 
 def _is_own(entry: dict[str, Any]) -> bool:
@@ -126,7 +112,7 @@ def _note_facts(chat: _Chat, given: dict[str, Any]) -> None:
 def _take(chat: _Chat, line: int, entry: dict[str, Any], account: Account, *, is_whole: bool = False) -> None:
     """Put an entry in its place; in a document (`is_whole`) no later version of it can come."""
     kind, entry_id = text(entry.get("type")), text(entry.get("id"))
-    known = chat.by_id.get(entry_id, -1) if kind in _TALK else -1
+    known = chat.live.get(entry_id) if kind in _TALK else None
     if "$rewindTo" in entry:
         account.keep("$rewindTo")
         chat.rewind(line, entry["$rewindTo"])
@@ -135,27 +121,27 @@ def _take(chat: _Chat, line: int, entry: dict[str, Any], account: Account, *, is
         changed = mapping(entry["$set"])
         _note_facts(chat, changed)
         for number, message in enumerate(items(changed.get("messages"))):
-            if isinstance(message, dict) and text(message.get("id")) not in chat.by_id:
+            if isinstance(message, dict) and text(message.get("id")) not in chat.live:
                 message_id = text(message.get("id")) or f"gemini-{line}-{number}"
-                chat.add(_ChatEntry(line, message_id, _events(message, message_id, line)))
-    elif known >= 0 and is_whole:
+                chat.live[message_id] = _events(message, message_id, line)
+    elif known and is_whole:
         account.lose(line, "an earlier message has the same id")
-    elif known >= 0:
+    elif known:
         account.skip("replaced by a later version")
-        first = chat.live[known].line
-        chat.live[known] = _ChatEntry(first, entry_id, _events(entry, entry_id, first))
+        chat.live[entry_id] = _events(entry, entry_id, known[0].line)
     elif "sessionId" in entry and "type" not in entry:
         account.keep("session")
         one_session(line, chat.session_id, text(entry["sessionId"]))
         _note_facts(chat, entry)
     else:
-        events = _events(entry, entry_id or f"gemini-{line}", line)
+        message_id = entry_id or f"gemini-{line}"
+        events = _events(entry, message_id, line)
         talks = isinstance(events[0], MessageRead)
         (account.map if talks else account.keep)(kind or "without a type")
-        chat.add(_ChatEntry(line, entry_id if talks else "", events))
+        chat.live[message_id if talks else f"#{line}"] = events
 
 
-def _events(entry: dict[str, Any], message_id: str, line: int) -> list[Event]:
+def _events(entry: dict[str, Any], message_id: str, line: int) -> _Events:
     """What an entry stands for; one that says nothing is kept as it is."""
     messages: list[Message] = []
     if entry.get("type") == "gemini":
