@@ -123,17 +123,14 @@ def fork_session(
         plan = following_plan(transcript.book, past.ordinals)
         created, parent_id = now(), session_id_in(transcript)
         header = _header(transcript, past, session_id=session_id, created=created, log_id=new_id())
-        refused: dict[int, str] = {}
+        refused, host_files = dict[int, str](), list[str]()
         bodies = _bodies(header, transcript, past, plan, new_id, refused)
         if dry_run:
             deque(bodies, maxlen=0)  # to know what cannot be copied
         else:
             write_new_log(target, bodies)
-        host_files: list[str] = []
         if not dry_run and Path(target).parent.name == session_id:
-            host_files = write_host_files(
-                target, created=created, parent_id=parent_id, is_fork=True, origin=transcript.path
-            )
+            host_files = write_host_files(target, created=created, parent_id=parent_id, is_fork=True, origin=origin)
         return Fork(
             path=target,
             session_id=session_id,
