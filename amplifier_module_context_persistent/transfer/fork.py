@@ -121,7 +121,7 @@ def fork_session(
         past = history_at(transcript, at)
         target = _checked(str(path or _place(transcript, str(session_id), working_dir)))
         plan = following_plan(transcript.book, past.ordinals)
-        created, parent_id = now(), session_id_in(transcript)
+        created, parent_id, origin = now(), session_id_in(transcript), transcript.path
         header = _header(transcript, past, session_id=session_id, created=created, log_id=new_id())
         refused, host_files = dict[int, str](), list[str]()
         bodies = _bodies(header, transcript, past, plan, new_id, refused)
