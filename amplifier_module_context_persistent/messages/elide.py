@@ -114,20 +114,15 @@ def _shown(texts: list[str], cut: Cut, *, reference: str, boundary: str) -> list
     if cut.instead:
         texts = [cut.instead, *texts[1:]]
     elif cut.shortens:
+        lines = [tuple(line for line in cut.lines if line[0] == number) for number in range(len(texts))]
         texts = [
-            elide_text(text, _of_text(cut, number), reference=reference, boundary=boundary)
-            for number, text in enumerate(texts)
+            elide_text(text, replace(cut, lines=own), reference=reference, boundary=boundary)
+            for text, own in zip(texts, lines, strict=True)
         ]
     if cut.then and texts:
         last = 0 if cut.instead else -1
         texts[last] = f"{texts[last]}\n{cut.then}"
     return texts
-
-
-def _of_text(cut: Cut, number: int) -> Cut:
-    if not cut.lines:
-        return cut
-    return replace(cut, lines=tuple(line for line in cut.lines if line[0] == number))
 
 
 def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -> str:

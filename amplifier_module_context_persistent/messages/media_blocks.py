@@ -182,13 +182,10 @@ def _medium(block: Message, count: Callable[[Message], int] | None) -> Medium:
         return Medium(kind, said.lower(), 0, tokens=tokens)
     if body.startswith("data:"):
         said = said or type_in_address(body)
-    if kind == IMAGE or said.lower().startswith("image/"):
-        width, height = image_dimensions(body) or (0, 0)
-        if max(width, height) > _MOST_EDGE:
-            width = height = 0  # of something that only begins like an image
-        said = said or type_of_image(body)
-    else:
-        width = height = 0
+    is_image = kind == IMAGE or said.lower().startswith("image/")
+    size = image_dimensions(body) if is_image else None
+    width, height = size if size is not None and max(size) <= _MOST_EDGE else (0, 0)  # or it only begins like an image
+    said = said or (type_of_image(body) if is_image else "")
     is_pdf = kind == "document" and (not said or "pdf" in said.lower())
     pages = pdf_pages(body) if is_pdf and count is not None else 0
     return Medium(kind, said.lower(), len(body), width, height, decoded_bytes(body), tokens, pages)

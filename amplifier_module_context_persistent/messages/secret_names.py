@@ -397,15 +397,9 @@ def _is_mixed(text: str) -> bool:
     return any(char.isdigit() for char in text) and any(not char.isdigit() for char in text)
 
 
+_KINDS = {"pass": "password", "pwd": "password", "token": "token", "cookie": "cookie", "key": "key"}
+
+
 def _kind(name: str) -> str:
-    folded = name.lower()
-    for part, kind in (
-        ("pass", "password"),
-        ("pwd", "password"),
-        ("token", "token"),
-        ("cookie", "cookie"),
-        ("key", "key"),
-    ):
-        if part in folded:
-            return f"{kind} by its name"
-    return "secret by its name"
+    kind = next((kind for part, kind in _KINDS.items() if part in name.lower()), "secret")
+    return f"{kind} by its name"

@@ -181,7 +181,9 @@ class PersistentContextManager:
         session = self._store.session or await self._store.open()
         metadata = plain.get("metadata")
         if metadata and "ephemeral" in metadata and is_ephemeral(plain) and not self.config.keep_ephemerals:
-            await session.commit.run(lambda log: session.add_ephemeral(log, plain))
+            reminds = session.config.late_system == "reminder"
+            add = session.extras.add_ephemeral
+            await session.commit.run(lambda log: add(log.index, plain, session.count, reminds=reminds))
         else:
             if self.config.offload_threshold is not None:
                 plain = await session.offloaded(plain)

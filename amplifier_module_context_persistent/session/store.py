@@ -270,8 +270,3 @@ class Session:
             return function(log)
 
         return await self.commit.run(job)
-
-    def add_ephemeral(self, log: Log, message: Message) -> None:
-        """Add a message to this process's views, after the last record, without storing it."""
-        reminds = self.config.late_system == "reminder"
-        self.extras.add_ephemeral(log.index, message, self.count, reminds=reminds)

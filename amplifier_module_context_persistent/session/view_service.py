@@ -230,12 +230,12 @@ class ViewService:
             elif head not in self._heads:
                 self._history.defer(encode_head(request.head_text))
                 self._heads.add(head)
-        head_count, last = len(request.head), [built.last] if built.last is not None else []
+        head_count = len(request.head)
         receipt = Receipt(
             id=self._new_id(),
             time=self._history.now(),
             plan=window.plan.id if window.plan else "",
-            upto=next((f"{given_id(message) or ''}" for message in log.read(last)), ""),
+            upto=_upto(log, built),
             messages=len(view),
             tokens=built.counted_tokens,
             budget_tokens=request.given_tokens,
@@ -276,3 +276,11 @@ class ViewService:
         if isinstance(outcome, Exception):
             raise outcome
         return ""
+
+
+def _upto(log: Log, built: ViewResult) -> str:
+    """The id of the last message up to which a view goes; mostly one of the last that it shows."""
+    if built.last is None:
+        return ""
+    entries = [item.entry for item in built.items[-3:] if item.entry is not None and item.entry.ordinal == built.last]
+    return entries[0].id if entries else next(f"{given_id(message) or ''}" for message in log.read([built.last]))
