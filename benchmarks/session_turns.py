@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import shutil
 import time
 from contextlib import AsyncExitStack
 from typing import Any
@@ -52,10 +50,3 @@ def take_turns(*paths: str) -> None:
         return {"append": appended, "request": asked}
 
     print(json.dumps(asyncio.run(go())))
-
-
-def copy_synced(source: str, path: str) -> None:
-    """Copy a file and bring the copy to the disk; else the first sync of an append to it would do so."""
-    shutil.copy2(source, path)
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import random
-from bisect import bisect_right
 from contextlib import closing
-from itertools import accumulate, chain
+from itertools import chain
 from pathlib import Path
 
 import orjson
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.catalogue import list_entries
 from amplifier_module_context_persistent.catalogue.database import Catalogue, catalogue_of
-from amplifier_module_context_persistent.catalogue.list_entries import SAMPLES, Glance, Glances
+from amplifier_module_context_persistent.catalogue.list_entries import Glance, Glances
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.messages.normalize import tokens_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
@@ -107,23 +106,6 @@ def test_what_somebody_else_wrote_is_no_glance(path: str, told: bytes) -> None:
         sound = orjson.dumps({"glance": {"messages": 3}, "line": [0, 0, 0]}).decode()
         connection.execute("UPDATE sessions SET glance = ?", (sound,))
     assert kept(path) == Glance(messages=3)
-
-
-@pytest.mark.parametrize("hidden", [[], [0], [600], [3, 4, 5, 511, 700, 1_199], list(range(0, 1_200, 2))])
-def test_the_sample_is_picked_at_even_distances_in_bytes(path: str, hidden: list[int]) -> None:
-    """Of the live messages in their order, whichever of them a reset hid."""
-    write_file(path, b"".join(sealed([body(number, text="word " * (number % 70)) for number in range(1_200)])))
-    with closing(LogReader(path)) as reader:
-        reader.follow()
-        index = reader.index
-        index.replace_live([number for number in range(1_200) if number not in hidden])
-        ends = list(accumulate(index.lengths[ordinal] for ordinal in index.live))
-        marks = [(2 * number + 1) * ends[-1] // (2 * SAMPLES) for number in range(SAMPLES)]
-        picked = [index.live[bisect_right(ends, mark)] for mark in marks]
-        per_byte = [
-            tokens_of(m, COUNTER) / index.lengths[at] for at, m in zip(picked, reader.read(picked), strict=True)
-        ]
-        assert Glances().look_at(reader, COUNTER).tokens == round(ends[-1] * sum(per_byte) / SAMPLES)
 
 
 def test_the_first_line_is_the_first_in_the_live_history(path: str) -> None:

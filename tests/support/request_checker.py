@@ -61,7 +61,6 @@ anybody: Mapping[str, Any] = {
 
 kinds_of_images = frozenset({"image", "image_url", "input_image"})
 kinds_of_documents = frozenset({"document", "file", "input_file"})
-kinds_of_thinking = frozenset({"thinking", "redacted_thinking", "reasoning"})
 identifiers: Mapping[str, tuple[str, str]] = {
     # "tool_use.id: String should match pattern"; "tools.0.custom.name: String should match pattern"
     "anthropic": (r"[a-zA-Z0-9_-]{1,64}", r"[a-zA-Z0-9_-]{1,128}"),

@@ -1,7 +1,6 @@
 """A view that something made small takes in again what the log has, where there is room for it."""
 
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -97,27 +96,6 @@ def test_what_is_kept_small_on_purpose_stays_small(policy: dict[str, object]) ->
         turn(desk, number)
     desk.ask(SMALL)
     assert desk.ask(LARGE).compaction is None
-
-
-def sizes_after_a_large_write(desk: Desk, turns: range) -> Iterator[int]:
-    """What views come to after a text that took most of the room, and that a later plan leaves out."""
-    call = {"id": "w", "name": "write_file", "arguments": {"path": "all.py", "content": "x = 1\n" * 4_000}}
-    desk.add({"role": "assistant", "content": "", "tool_calls": [call]})
-    assert desk.ask(LARGE).compaction is not None
-    desk.add({"role": "tool", "tool_call_id": "w", "content": "written"})
-    for number in turns:
-        desk.add({"role": "assistant", "content": "It is written."}, {"role": "user", "content": f"Go on. {TEXT}"})
-        turn(desk, number)
-        yield tokens(desk.ask(LARGE))
-
-
-def test_a_plan_that_would_end_small_is_made_of_the_history() -> None:
-    """After one large write pushed everything else out."""
-    desk = begun(40)
-    sizes = list(sizes_after_a_large_write(desk, range(40, 60)))
-    planned = desk.window.plan
-    assert min(sizes) >= 0.25 * LARGE
-    assert planned.tokens_after >= 0.375 * LARGE
 
 
 @pytest.mark.parametrize("turns", [20, 45])
