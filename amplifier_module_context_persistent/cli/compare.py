@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -41,8 +41,8 @@ _HEADS = (
 
 _COLOURS = ("#0b7285", "#e8590c", "#5f3dc4", "#2b8a3e", "#c92a2a", "#495057")
 _MOST_BUDGETS = 2.5  # higher values are clipped: a history sent whole would flatten all others
-_WIDTH, _HEIGHT = 820, 400
-_LEFT, _RIGHT, _TOP, _BOTTOM = 76, 20, 40, 46
+_PLACES = {"whole_width": 820, "left": 76, "width": 724, "top_y": 40, "height": 314, "legend_y": 408}
+"""Of the chart and its parts, in the units of its view box."""
 _LEGEND = (
     "cache breaks: views that are not the view before plus new messages, so that the provider's cache ends there",
     "read from cache: the share of all input tokens",
@@ -204,84 +204,28 @@ def columns(values: Sequence[int], width: int) -> list[tuple[int, int]]:
     return [(min(part), max(part)) for part in parts]
 
 
-def scale(series: Mapping[str, Sequence[int]], budget_tokens: int) -> int:
-    """What fills a column: the largest value, unless it is far above the budget."""
-    largest = max((value for values in series.values() for value in values), default=0)
-    return max(1, min(largest, int(_MOST_BUDGETS * budget_tokens)))
-
-
 def svg(
     series: Mapping[str, Sequence[int]], budget_tokens: int, *, title: str, levels: Mapping[str, int] | None = None
 ) -> str:
-    """Draw tokens over requests, a line for each name, with the budget and other levels by name, as an SVG document."""
-    top = scale(series, budget_tokens)
-    width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
-    count = max((len(values) for values in series.values()), default=0)
-    legend_top = _HEIGHT + 8
-    total_height = legend_top + 20 * len(series) + 8
+    """Draw tokens over requests, a line for each name, with the budget and other levels by name, as an SVG document.
 
-    def y(tokens: int) -> str:
-        return f"{_TOP + height * (1 - tokens / top):.1f}"
+    `chart.svg` is its template. Columns are as high as the largest value, unless it is far above the budget.
+    """
+    from jinja2 import Environment  # most comparisons draw nothing
 
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {total_height}" '
-        'font-family="ui-monospace, Menlo, Consolas, monospace" font-size="13">',
-        f"<title>{escape(title)}</title>",
-        f'<rect width="{_WIDTH}" height="{total_height}" fill="#ffffff"/>',
-        f'<text x="{_LEFT}" y="24" font-size="15" fill="#212529">{escape(title)}</text>',
-        f'<clipPath id="plot"><rect x="{_LEFT}" y="{_TOP}" width="{width}" height="{height}"/></clipPath>',
-    ]
-    for step in range(5):
-        tokens = top * step // 4
-        parts.append(
-            f'<line x1="{_LEFT}" y1="{y(tokens)}" x2="{_LEFT + width}" y2="{y(tokens)}" stroke="#dee2e6"/>'
-            f'<text x="{_LEFT - 8}" y="{y(tokens)}" dy="4" text-anchor="end" fill="#495057">{tokens:,}</text>'
-        )
-    parts.append(
-        f'<text x="{_LEFT + width}" y="{_HEIGHT - 14}" text-anchor="end" fill="#495057">request {count:,}</text>'
-        f'<text x="{_LEFT}" y="{_HEIGHT - 14}" fill="#495057">tokens of each request</text>'
-    )
-    parts += _cut_off(series, top, width)
-    for colour, values in zip(_COLOURS * len(series), series.values(), strict=False):
-        across = columns(values, width)
-        points = " ".join(
-            f"{_LEFT + (at + 0.5) * width / max(1, len(across)):.1f},{y(tokens)}"
-            for at, (low, high) in enumerate(across)
-            for tokens in ((low,) if low == high else (low, high))
-        )
-        parts.append(
-            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5" clip-path="url(#plot)"/>'
-        )
-    for name, tokens in {"budget": budget_tokens, **(levels or {})}.items():
-        beside = -5 if name == "budget" else 14  # above its line, the others below theirs
-        if tokens <= top:
-            parts.append(
-                f'<line x1="{_LEFT}" y1="{y(tokens)}" x2="{_LEFT + width}" y2="{y(tokens)}" '
-                'stroke="#212529" stroke-dasharray="6 4"/>'
-                f'<text x="{_LEFT + 6}" y="{y(tokens)}" dy="{beside}" fill="#212529">{escape(name)} {tokens:,}</text>'
-            )
-    parts += _legend(series, legend_top)
-    return "\n".join([*parts, "</svg>"]) + "\n"
-
-
-def _cut_off(series: Mapping[str, Sequence[int]], top: int, width: int) -> list[str]:
-    """Say what is higher than the chart."""
+    template = (files(__package__) / "chart.svg").read_text(encoding="utf-8")
     largest = max((value for values in series.values() for value in values), default=0)
-    if largest <= top:
-        return []
-    return [
-        f'<text x="{_LEFT + width}" y="{_TOP - 6}" text-anchor="end" fill="#495057">'
-        f"cut off above {top:,}; the largest request has {largest:,} tokens</text>"
-    ]
-
-
-def _legend(series: Mapping[str, Sequence[int]], top: int) -> list[str]:
-    """A line in each colour with its name."""
-    parts = []
-    for at, (colour, name) in enumerate(zip(_COLOURS * len(series), series, strict=False)):
-        y = top + 20 * at
-        parts.append(
-            f'<line x1="{_LEFT}" y1="{y}" x2="{_LEFT + 24}" y2="{y}" stroke="{colour}" stroke-width="3"/>'
-            f'<text x="{_LEFT + 34}" y="{y}" dy="4" fill="#212529">{escape(name)}</text>'
+    drawn = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(template)
+    return (
+        drawn.render(
+            _PLACES,
+            title=title,
+            series={name: columns(values, _PLACES["width"]) for name, values in series.items()},
+            colours=_COLOURS,
+            requests=max((len(values) for values in series.values()), default=0),
+            largest=largest,
+            top=max(1, min(largest, int(_MOST_BUDGETS * budget_tokens))),
+            levels={"budget": budget_tokens, **(levels or {})},
         )
-    return parts
+        + "\n"
+    )

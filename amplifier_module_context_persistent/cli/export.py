@@ -14,8 +14,7 @@ import click
 from ..messages.secrets import OwnForms
 from ..transfer.export import FORMATS, Export, export_session, redacted_values
 from .exit_codes import DONE, FINDINGS
-from .own_forms import own_forms_options
-from .parameters import Span, SpanType, chosen_positions
+from .parameters import Span, SpanType, chosen_positions, own_forms_options
 from .progress import progress
 from .session_argument import session_argument
 from .terminal import counted, escaped, making, one_line, open_transcript, telling_damage, unreadable

@@ -78,11 +78,9 @@ def list_sessions(
     sessions = sessions_of(directories, everywhere=everywhere)
     matches = _Matching(words, sessions) if words is not None else None
     look = _Look(sessions, since, matches)
-    if everywhere and most is None:
-        seen = look.by_project()
-    else:
-        seen = islice(look.newest_first(), most)
-        seen = iter(_by_project(list(seen))) if everywhere else seen
+    seen: Iterator[Overview] = islice(look.newest_first(), most)
+    if everywhere:
+        seen = iter(_by_project(list(seen)))
     totals: Mapping[str, Total] = {}
     if in_full:
         listed = list(seen)
@@ -123,15 +121,14 @@ class _Look:
         self._held = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
         self._counter, self._glances = open_counter("estimate"), Glances()
 
-    def newest_first(self, project: str | None = None) -> Iterator[Overview]:
-        """Give them, or those of one project, in order of their last messages.
+    def newest_first(self) -> Iterator[Overview]:
+        """Give them in order of their last messages.
 
         A file is written no earlier than its last message: so a session comes next once all files that are left are
         older than its last message, and files older than what is wanted are not read.
         """
         waiting: list[tuple[float, float, str, int, Overview]] = []
-        chosen = (one for one in self._sessions if project is None or one.project == project)
-        left = sorted(chosen, key=lambda session: -session.modified_s)
+        left = sorted(self._sessions, key=lambda session: -session.modified_s)
         for number, session in enumerate(left):
             if self._since is not None and session.modified_s < self._since:
                 break
@@ -151,14 +148,6 @@ class _Look:
         self._glances.keep()
         if self._matches is not None:
             self._matches.catalogues.update()
-
-    def by_project(self) -> Iterator[Overview]:
-        """Give the sessions of each project together, the project with the newest message first."""
-        projects = [(self.newest_first(name), name) for name in dict.fromkeys(one.project for one in self._sessions)]
-        heads = [(first, rest, name) for rest, name in projects if (first := next(rest, None)) is not None]
-        for first, rest, _ in sorted(heads, key=lambda head: (-head[0].last_s, head[2])):
-            yield first
-            yield from rest
 
 
 class _Matching:

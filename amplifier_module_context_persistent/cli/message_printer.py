@@ -11,11 +11,13 @@ Rules:
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.padding import Padding
+from rich.segment import Segment, Segments
 from rich.text import Text
 
 from ..log.record import Message
@@ -125,8 +127,6 @@ class MessagePrinter:
         if not self._console.is_terminal or len(shown) > _RENDERED_CHARS:
             click.echo("\n".join(" " * indent + line if line else line for line in shown.split("\n")))
         elif as_markdown:
-            from .rendered_markdown import rendered
-
             self._console.print(rendered(shown, self._console))
         else:
             self._console.print(Padding(Text(shown, style), (0, 0, 0, indent), expand=False))
@@ -184,3 +184,37 @@ def _shortened(line: str) -> str:
     if len(line) <= _LONGEST_LINE:
         return line
     return f"{line[:_LONGEST_LINE]} ... {len(line) - _LONGEST_LINE:,} characters more in this line"
+
+
+_LIGHT = ("7", "15")  # white, in the palette of sixteen colours
+
+
+def rendered(text: str, screen: Console) -> Segments | Text:
+    """Render Markdown; return the plain text if rendering would hide a part of it (deep nesting, wide tables)."""
+    from markdown_it import MarkdownIt  # only terminals need what renders it
+    from rich.markdown import Markdown
+
+    parser = MarkdownIt("commonmark").enable(["strikethrough", "table"])
+    parser.disable(["entity", "html_block", "html_inline", "image", "reference"])
+    markdown = Markdown("", code_theme=_code_theme(), hyperlinks=False)
+    markdown.parsed = parser.parse(text)
+    tags = 0  # the languages of code blocks are not shown
+    for token in markdown.parsed:
+        tags += _letters(token.info)
+        for inline in token.children or ():
+            if inline.type == "softbreak":  # people and models break lines where they mean it
+                inline.type = "hardbreak"
+    segments = list(screen.render(markdown))
+    if sum(_letters(segment.text) for segment in segments) < _letters(text) - tags:
+        return Text(text)
+    return Segments([Segment(escaped(segment.text), segment.style) for segment in segments])
+
+
+def _code_theme() -> str:
+    """Colours for code from the terminal's own palette, for a light or a dark background (`COLORFGBG` says which)."""
+    background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
+    return "ansi_light" if background in _LIGHT else "ansi_dark"
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalnum, text))

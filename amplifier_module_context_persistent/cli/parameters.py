@@ -1,17 +1,21 @@
-"""What commands take: ranges of turns and messages, `A:B`, and times, as how long ago or a date."""
+"""What commands take: ranges of turns and messages, times, and the forms that a person has redacted."""
 
 from __future__ import annotations
 
+import functools
+import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ..messages.secrets import OwnForms, OwnFormsError, own_forms
 from ..transcript.transcript import Turn
-from .terminal import UnusableError
+from .terminal import UnusableError, one_line, reason
 
 DEFAULT_BUDGET_TOKENS = 200_000
 """The budget under which policies are played, where none is given."""
@@ -104,3 +108,46 @@ class Since(_TimeBase):
             return datetime.fromisoformat(value).timestamp()
         except (ValueError, OverflowError, OSError):
             self.fail("give how long ago, as in 12h or 3d, or a date, as in 2026-01-31", param, ctx)
+
+
+R = TypeVar("R")
+
+
+def own_forms_options(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command the two options; it gets what they name as `own`, None where neither is given."""
+
+    @click.option(
+        "--redact-file",
+        metavar="FILE",
+        envvar="CONTEXT_PERSISTENT_REDACT_FILE",
+        help="Replace what these expressions match too: one a line.",
+    )
+    @click.option(
+        "--redact-values",
+        metavar="NAMES",
+        envvar="CONTEXT_PERSISTENT_REDACT_VALUES",
+        help="Replace the contents of these environment variables too: A,B.",
+    )
+    @functools.wraps(command)
+    def given(*arguments: Any, redact_file: str | None, redact_values: str | None, **options: Any) -> R:
+        return command(*arguments, own=_own(redact_file, redact_values), **options)
+
+    return given
+
+
+def _own(file: str | None, values: str | None) -> OwnForms | None:
+    names = [name.strip() for name in (values or "").split(",") if name.strip()]
+    if file is None and not names:
+        return None
+    try:
+        lines = Path(file).read_text(encoding="utf-8").splitlines() if file is not None else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"--redact-file {one_line(str(file))}: {reason(error)}") from error
+    try:
+        expressions = own_forms(lines)
+    except OwnFormsError as error:
+        raise click.UsageError(f"--redact-file {one_line(str(file))}, {one_line(str(error))}") from error
+    try:
+        return OwnForms(expressions.expressions, own_forms(names=names, environment=os.environ).values)
+    except OwnFormsError as error:
+        raise click.UsageError(f"--redact-values: {one_line(str(error))}") from error

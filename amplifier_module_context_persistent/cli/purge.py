@@ -22,7 +22,7 @@ from ..messages.secrets import REDACTED, OwnForms, redact_text
 from ..search.pattern import compile_regex, replace_matches
 from ..transfer.host_files import host_copies, matching_lines, own_transcript, update_host_files
 from .exit_codes import DONE, UNUSABLE
-from .own_forms import own_forms_options
+from .parameters import own_forms_options
 from .progress import stages
 from .session_argument import complete, complete_turn_or_id, last_path, path_of, sessions_here, storage, storage_option
 from .terminal import UnusableError, ask, counted, one_line, reason, say, unusable

@@ -18,8 +18,7 @@ from ..messages.secrets import OwnForms
 from ..tokens.prices import PriceList
 from ..transcript.transcript import Transcript, session_id_in
 from .exit_codes import DONE, FINDINGS
-from .own_forms import own_forms_options
-from .parameters import Span, SpanType, chosen_turns
+from .parameters import Span, SpanType, chosen_turns, own_forms_options
 from .progress import progress, stages
 from .session_argument import session_argument, sessions_here, storage_option
 from .terminal import (

@@ -12,7 +12,7 @@ package or a file of plain messages, one JSON object a line.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ from ..messages.metadata import instant_of, timestamp_of
 from ..tokens.counter import count_message, open_counter
 from ..transcript.find_session import SessionNameError, find_session
 from ..transcript.transcript import Placed, Progress, Transcript, Turn
-from ..transcript.view_rebuild import Noted, Rebuilder, Rebuilt
+from ..transcript.view_rebuild import Rebuilder
 from .evidence import PlayedSession, with_ids
 from .measures import Measures, Played, Prices
 from .player import Player
@@ -131,8 +131,24 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
             continue
         made = rebuilder.view(noted)
         positions.learn(made.messages or ())
-        plan = transcript.book.plan(noted.receipt.plan) or {}
-        before = _seen(number, latest, noted, made, marker, total, before, plan)
+        receipt = noted.receipt
+        seen = Seen(
+            number,
+            latest,
+            receipt.time,
+            receipt.tokens,
+            receipt.budget_tokens,
+            made.messages,
+            marker.mark(made.messages, total) if made.messages is not None else None,
+            plan=receipt.plan,
+            hash=receipt.hash,
+            proved=made.proved,
+            lacks=tuple(made.reasons),
+            unbound=receipt.unbound,
+        )
+        plan = transcript.book.plan(receipt.plan) or {}
+        was = plan.get("tokens_before") if before is None or before.plan != receipt.plan else None
+        before = _against(seen, before, marker, tokens_before=was if isinstance(was, int) else None)
         yield before
 
 
@@ -237,35 +253,6 @@ def _play(player: Player, chosen: Chosen, budget_tokens: int, tell: Progress) ->
 
     measures = player.play(chosen.name, chosen.open, budget_tokens, chosen.options, on_request)
     return Replayed(chosen.name, measures, figures)
-
-
-def _seen(
-    number: int,
-    position: int,
-    noted: Noted,
-    made: Rebuilt,
-    marker: Marker,
-    total: int,
-    before: Seen | None,
-    plan: Mapping[str, object],
-) -> Seen:
-    receipt = noted.receipt
-    seen = Seen(
-        number,
-        position,
-        receipt.time,
-        receipt.tokens,
-        receipt.budget_tokens,
-        made.messages,
-        marker.mark(made.messages, total) if made.messages is not None else None,
-        plan=receipt.plan,
-        hash=receipt.hash,
-        proved=made.proved,
-        lacks=tuple(made.reasons),
-        unbound=receipt.unbound,
-    )
-    was = plan.get("tokens_before") if before is None or before.plan != receipt.plan else None
-    return _against(seen, before, marker, tokens_before=was if isinstance(was, int) else None)
 
 
 def _against(seen: Seen, before: Seen | None, marker: Marker, *, tokens_before: int | None = None) -> Seen:

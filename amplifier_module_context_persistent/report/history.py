@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import base64
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from tempfile import TemporaryFile
-from typing import Any, Self
+from typing import Any
 
 import orjson
 
@@ -223,32 +222,17 @@ def pack(json_bytes: bytes) -> bytes:
 
 
 class BodyBlocks:
-    """The bodies of messages, block by block in their order; add them one after the other, then `finish`.
-
-    The blocks lie in a temporary file, which is removed at the end of the `with` statement: the page begins with what
-    is known only after the last of them.
-    """
+    """The bodies of messages, block by block in their order; add them one after the other, then `finish`."""
 
     def __init__(self, block_bytes: int = BLOCK_BYTES) -> None:
         self._block_bytes = block_bytes
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
         self._count = 0
-        self._file = TemporaryFile(prefix="context-")  # noqa: SIM115 - closed at the end of the `with` statement
-        self._sizes: list[int] = []
+        self.blocks: list[bytes] = []
+        """Those that are closed, compressed."""
         self.starts: list[int] = []
         """The number of the first message of each block, from 0."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def blocks(self) -> Iterator[bytes]:
-        """Read the blocks that are closed."""
-        self._file.seek(0)
-        return map(self._file.read, self._sizes)
 
     def add(self, body: Any) -> None:
         """Add the next message's body."""
@@ -264,5 +248,5 @@ class BodyBlocks:
     def finish(self) -> None:
         """Close the block that was begun."""
         if self._waiting:
-            self._sizes.append(self._file.write(pack(b"[" + b",".join(self._waiting) + b"]")))
+            self.blocks.append(pack(b"[" + b",".join(self._waiting) + b"]"))
             self._waiting, self._waiting_bytes = [], 0

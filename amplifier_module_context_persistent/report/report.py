@@ -90,8 +90,9 @@ def report(
     if views not in VIEWS:
         raise ValueError(f"views: {views!r} is not known; allowed are: {', '.join(VIEWS)}")
     shown = list(transcript.turns() if turns is None else turns)
-    with NewFile(path, replace=force) as file, BodyBlocks() as blocks:
-        bodies, counter = Bodies(redact=redact, own=own), counter or EstimateCounter()
+    with NewFile(path, replace=force) as file:
+        blocks, bodies = BodyBlocks(), Bodies(redact=redact, own=own)
+        counter = counter or EstimateCounter()
         bills = Bills(transcript.reader, prices or PriceList(), partial(tokens_of, counter=counter))
         history = read_history(transcript, shown, bodies, blocks, counter, bills, progress)
         start, stop = (shown[0].start, shown[-1].stop) if shown else (0, 0)
@@ -106,7 +107,7 @@ def report(
         session["own_prices"] = prices is not None and prices.has_own
         head = _head(session, blocks, history, requests, bodies)
         size, encoded = 0, encode_block(head)
-        for piece in chain([shell(**_fields(session))], data_blocks(encoded, blocks.blocks())):
+        for piece in chain([shell(**_fields(session))], data_blocks(encoded, blocks.blocks)):
             file.write(piece)
             size += len(piece)
         file.finish()

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import Result
 
-from amplifier_module_context_persistent.cli.compare import columns, scale, svg
+from amplifier_module_context_persistent.cli.compare import columns, svg
 from tests.support.commands import run, shows, without_colours
 from tests.support.replays import BUDGET, MESSAGES, plain
 from tests.support.sessions_of_a_home import TERMINAL
@@ -164,9 +164,9 @@ def test_columns_hold_the_least_and_the_largest():
 
 def test_a_history_that_is_sent_whole_does_not_flatten_the_others():
     """The scale goes to the largest value, but not far above the budget."""
-    assert scale({"a": [10, 20]}, 100) == 20
-    assert scale({"a": [10, 2_000]}, 100) == 250
-    assert scale({}, 100) == 1
+    assert ">20</text>" in svg({"a": [10, 20]}, 100, title="t")
+    assert "cut off above 250" in svg({"a": [10, 2_000]}, 100, title="t")
+    assert ">1</text>" in svg({}, 100, title="t")
 
 
 def test_levels_stand_beside_the_budget():
