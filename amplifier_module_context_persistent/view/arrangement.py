@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..messages.elide import Cut
 from ..messages.message import Call, Message
@@ -17,8 +17,8 @@ from ..messages.metadata import COMPACTION_SOURCE
 from ..messages.text import well_formed
 from .entry import INSTRUCTING, Entry
 from .plan import NO_PLAN, Plan
-from .readers import NOBODY, Reader
-from .rules import Group, needs_user_before, newest_group, tool_groups, unique_call_ids
+from .readers import FAMILIES, NOBODY, Reader
+from .rules import Group, needs_user_before, tool_groups, unique_call_ids
 from .wire import NOTHING_ODD, TAKES_ALL, WireRules
 
 Count = Callable[[Message], int]
@@ -68,24 +68,16 @@ class Arrangement:
 
     items: list[Item] = field(default_factory=list)
     tokens: int = 0
-    settled: _Arranger | None = field(default=None, compare=False, repr=False)
-    """What arranged its beginning that nothing appended can change but a late result of an open call."""
-    texts: Mapping[str, Item] = field(default_factory=dict, compare=False, repr=False)
-    """By text, the user's messages that are inserted."""
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether nothing that is appended can change it but a late result; only such an arrangement has an `end`."""
-        return self.settled is not None and self.settled.items is self.items
+    made_by: _Arranger | None = field(default=None, compare=False, repr=False)
+    """What arranged it; the next view goes on from there."""
 
     def is_answered_by(self, later: Sequence[Entry]) -> bool:
         """Whether one of later entries may be the result for which a stand-in was put in."""
-        return self.settled is not None and self.settled.is_answered_by(later)
+        return self.made_by is not None and self.made_by.is_answered_by(later)
 
     def end(self) -> Arrangement:
         """What is known of it to arrange what comes next, without its own items: give it to `arrange` as `after`."""
-        settled = replace(self.settled, entries=[], items=[], tokens=0) if self.settled else None
-        return Arrangement(settled=settled, texts=self.texts)
+        return Arrangement(made_by=replace(self.made_by, entries=[], items=[], tokens=0) if self.made_by else None)
 
 
 def arrange(
@@ -103,10 +95,10 @@ def arrange(
         after: an arrangement made before with the same counter; where it began alike, only what came since is
             arranged, and what it inserted is not counted again. The same comes out.
     """
-    entries, after = list(entries), after or Arrangement()
-    if (begun := after.settled) is not None and begun.goes_on_in(entries, how):
-        return begun.copy(after.texts).arrange(entries[len(begun.entries) :], begun)
-    return _Arranger(count, how, known_texts=after.texts).arrange(entries, None)
+    entries, begun = list(entries), after.made_by if after is not None else None
+    if begun is not None and begun.goes_on_in(entries, how):
+        return begun.copy().arrange(entries[len(begun.entries) :])
+    return _Arranger(count, how, known_texts=begun.texts if begun is not None else {}).arrange(entries)
 
 
 @dataclass(slots=True)
@@ -127,20 +119,21 @@ class _Arranger:
     """and whether results or a user's word follow it."""
     marks: int = 0
     """The cache marks so far."""
+    stays: bool = True
+    """Whether what the plan inserts stands where it will stand whatever is appended."""
     known_texts: Mapping[str, Item] = field(default_factory=dict)
-    """What was inserted by an arrangement before,"""
+    """By text, the user's messages that an arrangement before inserted,"""
     texts: dict[str, Item] = field(default_factory=dict)
-    """and by this one."""
+    """and this one."""
 
-    def copy(self, texts: Mapping[str, Item]) -> _Arranger:
+    def copy(self) -> _Arranger:
         """One that goes on where this one ended."""
-        changing: dict[str, Any] = {name: getattr(self, name).copy() for name in ("items", "call_ids", "open_calls")}
-        return replace(self, **changing, texts=dict(texts))
+        return replace(self, items=self.items.copy(), call_ids=self.call_ids.copy(), open_calls=self.open_calls.copy())
 
     def goes_on_in(self, entries: list[Entry], how: Presentation) -> bool:
         """Whether entries begin with those arranged here, are shown in the same way, and answer no call among them."""
         known = len(self.entries)
-        alike = self.how == how and entries[:known] == self.entries
+        alike = self.stays and self.how == how and entries[:known] == self.entries
         return alike and not self.is_answered_by(entries[known:])
 
     def is_answered_by(self, later: Sequence[Entry]) -> bool:
@@ -148,15 +141,10 @@ class _Arranger:
         answers = {entry.ordinal for group in tool_groups(later) for entry in group.entries()}
         return any(entry.result_of in self.open_calls and entry.ordinal not in answers for entry in later)
 
-    def arrange(self, entries: list[Entry], settled: _Arranger | None) -> Arrangement:
-        """Arrange what comes next.
-
-        Args:
-            entries: what comes next.
-            settled: what arranged all before; None at the beginning. It stays so where what comes next is not settled.
-        """
+    def arrange(self, entries: list[Entry]) -> Arrangement:
+        """Arrange what comes next."""
         groups, begun = tool_groups(entries), len(self.items)
-        native, inserted, stays = self._places(groups) if settled is None else (-1, {}, True)
+        native, inserted = self._places(groups) if not self.entries else (-1, {})
         renamed = unique_call_ids(groups, self.call_ids, self.how.wire)
         for position, group in enumerate(groups):
             head = group.head
@@ -178,32 +166,30 @@ class _Arranger:
                     self.previous, self.answered = head, False
         self.tokens += sum(map(attrgetter("tokens"), self.items[begun:]))
         self.entries = self.entries + entries
-        if stays and not (groups and groups[newest_group(groups)].unanswered):
-            settled = self
         if not self.how.wire.answer_last and self._ends_with_answer:
             last = self._line(CONTINUED)
-            return Arrangement([*self.items, last], self.tokens + last.tokens, settled, self.texts)
-        return Arrangement(self.items, self.tokens, settled, self.texts)
+            return Arrangement([*self.items, last], self.tokens + last.tokens, self)
+        return Arrangement(self.items, self.tokens, self)
 
-    def _places(self, groups: Sequence[Group]) -> tuple[int, dict[int, str], bool]:
-        """Before which groups a plan inserts a provider's item, and texts; and whether nothing appended changes that.
+    def _places(self, groups: Sequence[Group]) -> tuple[int, dict[int, str]]:
+        """Before which groups a plan inserts a provider's item, and texts.
 
         The notice comes before its message, in place of a marker there, or before the first that is no system text.
         """
         plan, native = self.how.plan, -1
         markers = {gap.before: gap.text for gap in plan.gaps or () if not gap.after and gap.text}
         placed = {at: markers[group.head.id] for at, group in enumerate(groups) if group.head.id in markers}
-        stays = True
         if plan.notice:
             heads = (at for at, group in enumerate(groups) if not group.head.instructs)
             named = (at for at, group in enumerate(groups) if any(e.id == plan.notice_before for e in group.entries()))
             at = next(named, None) if plan.notice_before else None
-            stays = at is not None
+            self.stays = at is not None
             placed[next(heads, len(groups)) if at is None else at] = plan.notice
         if plan.native is not None:  # also before system text that does not stay so on the wire
             talk = (at for at, group in enumerate(groups) if group.head.late or not group.head.instructs)
             native = next(talk, len(groups))
-        return native, placed, stays and native < len(groups)
+            self.stays = self.stays and native < len(groups)
+        return native, placed
 
     @property
     def _ends_with_answer(self) -> bool:
@@ -224,27 +210,18 @@ class _Arranger:
 
     def _add_calls(self, group: Group, renamed: Mapping[tuple[int, int], str]) -> None:
         """Add a message with calls and, right after it, one result for each of them."""
-        head, count = group.head, self.count
-        ids = [call.id for call in head.calls]
-        changed: tuple[str, ...] = ()
-        more = 0
-        if renamed:
-            ids = [renamed.get((head.ordinal, number), call_id) for number, call_id in enumerate(ids)]
-            more = sum([_longer(count, call, call_id) for call_id, call in zip(ids, head.calls, strict=True)])
-            changed = (
-                tuple(ids) if any(call_id != call.id for call_id, call in zip(ids, head.calls, strict=True)) else ()
-            )
-        self._store(head, more, changed, None)
+        head, own = group.head, tuple(call.id for call in group.head.calls)
+        ids = tuple(renamed.get((head.ordinal, number), call_id) for number, call_id in enumerate(own))
+        more = sum(self._longer(call, call_id) for call, call_id in zip(head.calls, ids, strict=True))
+        self._store(head, more, ids if ids != own else (), None)
         for call_id, call, result in zip(ids, head.calls, group.results, strict=True):
+            name = self.how.wire.name(call.name)
             if result is None:
-                self.items.append(self._inserted(stand_in(call_id, self.how.wire.name(call.name))))
+                self.items.append(self._inserted(stand_in(call_id, name)))
                 self.open_calls.add(call.id)
             else:
                 self.open_calls.discard(call.id)  # a result answers the last call of its id
-                named = result.named and call_id == call.id
-                name = self.how.wire.name(call.name)
-                more = 0 if named else _longer(count, call, call_id, name="" if result.named else name)
-                self._store(result, more, (), (call_id, name))
+                self._store(result, self._longer(call, call_id, "" if result.named else name), (), (call_id, name))
         self.previous, self.answered = head, True
 
     def _insert_text(self, text: str) -> None:
@@ -264,24 +241,19 @@ class _Arranger:
 
     def _store(self, entry: Entry, more: int, call_ids: tuple[str, ...], result: tuple[str, str] | None) -> None:
         """Add a stored message, whose call ids or name come to `more` tokens than its own."""
-        cut: Cut | None = None
-        tokens, silent, bare, as_stored = entry.tokens, False, "", entry.as_stored and not call_ids
-        plan, reader = self.how.plan, self.how.reader
-        if entry.bond is not None or entry.id in plan.cuts or entry.id in plan.silent:
-            cut, silent = plan.cuts.get(entry.id), entry.id in plan.silent
-            if cut is not None:
-                tokens, as_stored = self.how.cut_tokens.get(entry.id, tokens), False
-            if entry.bond is not None and reader.refuses(entry.bond):
-                bare = "text" if reader.takes_plain_thinking else "all"
-            if silent or bare:
-                thinking = entry.thinking_tokens if silent or bare == "all" else 0
-                silent, tokens = silent and thinking > 0, tokens - thinking
-                as_stored = as_stored and not silent and not bare
+        plan, reader, bare = self.how.plan, self.how.reader, ""
+        cut, silent = plan.cuts.get(entry.id), entry.id in plan.silent
+        tokens = more + (entry.tokens if cut is None else self.how.cut_tokens.get(entry.id, entry.tokens))
+        if entry.bond is not None and reader.refuses(entry.bond):
+            bare = "all" if reader.family in FAMILIES else "text"  # who signs refuses what is unsigned
+        if silent or bare:
+            thinking = entry.thinking_tokens if silent or bare == "all" else 0
+            silent, tokens = silent and thinking > 0, tokens - thinking
+        wire = self._shown_for(entry, cut) if entry.odd is not None or cut is not None else None
+        as_stored = entry.as_stored and not (cut or silent or bare or call_ids or wire)
         if result is not None and not (entry.named and result[0] == entry.result_of):
             as_stored = False
-        wire = self._shown_for(entry, cut) if entry.odd is not None or cut is not None else None
-        shown = entry, cut, silent, bare, call_ids, result, None, tokens + more, wire, as_stored and wire is None
-        self.items.append(tuple.__new__(Item, shown))
+        self.items.append(Item(entry, cut, silent, bare, call_ids, result, None, tokens, wire, as_stored))
 
     def _shown_for(self, entry: Entry, cut: Cut | None) -> tuple[WireRules, int] | None:
         """What a reader takes of a message that has something odd; None where it takes all of it."""
@@ -289,9 +261,15 @@ class _Arranger:
         marks = max(0, self.how.wire.cache_marks - self.marks)
         self.marks += odd.marks
         put_in = "" if cut is None else cut.instead + cut.then
-        if odd.text or odd.marks > marks or well_formed(put_in) is not put_in:
-            return self.how.wire, marks
-        return (self.how.wire, marks) if any(self.how.wire.name(name) != name for name in odd.names) else None
+        is_odd = odd.text or odd.marks > marks or well_formed(put_in) is not put_in
+        is_odd = is_odd or any(self.how.wire.name(name) != name for name in odd.names)
+        return (self.how.wire, marks) if is_odd else None
+
+    def _longer(self, call: Call, call_id: str, name: str = "") -> int:
+        """What another id of a call, and a name beside it, add to the tokens of a message."""
+        if call_id == call.id and not name:
+            return 0
+        return self.count({"tool_call_id": call_id, "name": name}) - self.count({"tool_call_id": call.id})
 
 
 def turn_start(items: Sequence[Item]) -> int:
@@ -306,13 +284,6 @@ def last_line(items: Sequence[Item]) -> str:
     if last is None or last.inserted is None or last.wire is None:
         return ""
     return str(last.inserted["content"])
-
-
-def _longer(count: Count, call: Call, call_id: str, *, name: str = "") -> int:
-    """What another id of a call, and a name beside it, add to the tokens of a message."""
-    if call_id == call.id and not name:
-        return 0
-    return count({"tool_call_id": call_id, "name": name}) - count({"tool_call_id": call.id})
 
 
 INTERRUPTED = "[interrupted: this call has no result]"

@@ -26,7 +26,7 @@ from ..messages.message import Message
 from .arrangement import Arrangement, Item, turn_start
 from .entry import INSTRUCTING
 from .plan import NativeItem
-from .readers import Reader, reasons_first, sent_metadata, without_bonds
+from .readers import ACCEPT_OWN_ITEMS, Bond, Reader, reasons_first, sent_metadata, without_bonds
 from .receipts import canonical
 from .render import common_length
 
@@ -67,29 +67,14 @@ def _without_cache_control(value: Any) -> Any:
     return [_without_cache_control(inner) for inner in value] if isinstance(value, list) else value
 
 
-def keeps_reasoning(item: Item, prefix: Chains, reader: Reader, *, is_running: bool) -> bool:
-    """Whether an answer's reasoning is shown.
-
-    Args:
-        item: the answer, with reasoning that the reader takes.
-        prefix: the chains of the view before the answer; of several messages of one response, before the first.
-        reader: who gets the view.
-        is_running: whether it belongs to the tool loop that is running.
-    """
-    if item.entry is None or item.entry.bond is None:
-        return True
-    if is_running and (not reader.checks_prefix or item.entry.bond.unsigned or item.bare == "text"):
-        return True
-    request = item.entry.bond.request.partition("+")[0]
-    return request != "" and any(request == chain.hex() for chain in prefix)
-
-
 @dataclass(frozen=True, slots=True)
 class _Hashes:
     """Of one message: as it is shown, and without its reasoning; and whether it is system text."""
 
     shown: bytes
     bare: bytes
+    bond: Bond | None
+    """Who made its reasoning; None where it shows none."""
     instructs: bool
     as_given: bool
     """Whether all before its reasoning stands in it as its model gave it."""
@@ -103,10 +88,8 @@ class BoundViews:
         self._of: object = None
         self._reader = Reader()
         self._hashes: list[_Hashes] = []
-        self._items: list[Item] = []
         self._chain: list[Chains] = []
         """Before each item, and after the last one."""
-        self._native: NativeItem | None = None
         self._turn = 0
         """Where the running tool loop began."""
         self._bared: list[int] = []
@@ -129,13 +112,13 @@ class BoundViews:
     @property
     def begins_turn(self) -> bool:
         """Whether the view at hand ends with a person's message, and has answers with reasoning."""
-        return len(self._given) == self._turn + 1 and any(known.bare is not known.shown for known in self._hashes)
+        return len(self._given) == self._turn + 1 and any(known.bond for known in self._hashes)
 
     @property
     def shows_running(self) -> bool:
         """Whether the view at hand shows reasoning of the running tool loop."""
         bared, running = set(self._bared), range(self._turn + 1, len(self._hashes))
-        return any(at not in bared and self._hashes[at].bare is not self._hashes[at].shown for at in running)
+        return any(at not in bared and self._hashes[at].bond for at in running)
 
     @property
     def left_out(self) -> int:
@@ -167,61 +150,44 @@ class BoundViews:
         items = arrangement.items
         same = common_length(self._given, items) if of is self._of and reader == self._reader else 0
         self._given = ()  # if the messages cannot be read
-        del self._hashes[same:]
-        self._hashes += [_hashes(item, message) for item, message in zip(items[same:], messages(same), strict=True)]
+        self._hashes[same:] = [
+            _hashes(item, message) for item, message in zip(items[same:], messages(same), strict=True)
+        ]
         self._given, self._of, self._reader = items, of, reader
         heading = [sent_hash(message) for message in head]
-        running = blake2b(bytes(_DIGEST_BYTES) + tools.encode(), digest_size=_DIGEST_BYTES).digest()
+        seed = blake2b(bytes(_DIGEST_BYTES) + tools.encode(), digest_size=_DIGEST_BYTES).digest()
         for digest in (*heading, *(known.shown for known in self._hashes if known.instructs), *heading):
-            running = _next(running, digest)
-        turn = turn_start(items)
-        if self._chain[:1] != [(running,)] or native is not self._native:
-            same = 0
-        elif turn != self._turn:
-            same = min(same, self._turn, turn)
-        self._turn, self._native = turn, native
-        self._decide(arrangement, same, (running,))
-        if not self._bared:
-            return arrangement
-        less = sum(_reasoning_tokens(items[at]) for at in self._bared)
-        return Arrangement(list(self._items), arrangement.tokens - less)
-
-    def _decide(self, arrangement: Arrangement, start: int, running: Chains) -> None:
-        """Go through the items from a position on; what stands before it was decided."""
-        del self._items[start:], self._chain[start + 1 :]
-        self._chain[:1] = [running]
-        while self._bared and self._bared[-1] >= start:
-            self._bared.pop()
-        running = self._chain[start]
-        for at in range(start, len(arrangement.items)):
-            item, known = arrangement.items[at], self._hashes[at]
+            seed = _next(seed, digest)
+        beside: Chains = ()
+        if native is not None and native.seed == seed.hex() and reader.family in ACCEPT_OWN_ITEMS:
+            beside = tuple(bytes.fromhex(chain) for chain in native.stands_for if chain)
+        self._turn, self._bared, self._chain = turn_start(items), [], [(seed,)]
+        shown: list[Item] = []
+        for at, (item, known) in enumerate(zip(items, self._hashes, strict=True)):
             digest = known.shown
-            if known.bare is not known.shown and not (
-                (known.as_given or not self._reader.checks_prefix)
-                and keeps_reasoning(item, self._prefix_of(at), self._reader, is_running=at >= self._turn)
-            ):
+            if known.bond is not None and not self._stands(at, known.bond, item.bare, shown):
                 item = item._replace(bare="all", tokens=item.tokens - _reasoning_tokens(item), as_stored=False)
                 digest = known.bare
                 self._bared.append(at)
-            running = tuple(_next(chain, digest) for chain in running)
-            if self._native is not None and item.inserted is self._native.message:
-                running += self._stands_for(self._native)
-            self._items.append(item)
-            self._chain.append(running)
+            shown.append(item)
+            chains = tuple([_next(chain, digest) for chain in self._chain[at]])
+            self._chain.append(chains + beside if native is not None and item.inserted is native.message else chains)
+        return Arrangement(shown, sum([item.tokens for item in shown])) if self._bared else arrangement
 
-    def _stands_for(self, native: NativeItem) -> Chains:
-        """The chains that go on after an item: of what it stands for, where its maker accepts that."""
-        if not self._reader.accepts_own_items or native.seed != self.seed:
-            return ()
-        return tuple(bytes.fromhex(chain) for chain in native.stands_for if chain)
-
-    def _prefix_of(self, at: int) -> Chains:
-        """The chain before an answer; of a response of several messages, before the first of them."""
-        entry = self._given[at].entry
-        back = entry.bond.request.partition("+")[2] if entry is not None and entry.bond is not None else ""
+    def _stands(self, at: int, bond: Bond, bare: str, before: Sequence[Item]) -> bool:
+        """Whether an answer's reasoning is shown: its reader takes it where it stands, after these items."""
+        checks_prefix = self._reader.checks_prefix
+        if checks_prefix and not self._hashes[at].as_given:
+            return False
+        if at >= self._turn and (not checks_prefix or bond.unsigned or bare == "text"):
+            return True
+        request, _, back = bond.request.partition(
+            "+"
+        )  # of a response of several messages, what stands before the first
         first = at - int(back) if back.isdecimal() and len(back) < _MOST_DIGITS else at
-        whole = first >= 0 and all(_is_whole_answer(item) for item in self._items[first:at])
-        return self._chain[first] if whole else ()
+        if not request or first < 0 or not all(map(_is_whole_answer, before[first:at])):
+            return False
+        return any(request == chain.hex() for chain in self._chain[first])
 
 
 def _hashes(item: Item, message: Message) -> _Hashes:
@@ -233,7 +199,7 @@ def _hashes(item: Item, message: Message) -> _Hashes:
     as_given = not _is_altered(item) or (
         item.entry is not None and reasons_first(message, once=not item.entry.plain)  # blank text may be gone between
     )
-    return _Hashes(shown, bare, message.get("role") in INSTRUCTING, as_given)
+    return _Hashes(shown, bare, bond if bare is not shown else None, message.get("role") in INSTRUCTING, as_given)
 
 
 def _is_whole_answer(item: Item) -> bool:

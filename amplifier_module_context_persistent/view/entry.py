@@ -153,25 +153,11 @@ def classify(
         return Entry(ordinal, "", role="", tokens=0, blank=True)
     if sent is not message:
         size_bytes = len(as_json(sent).encode(errors="replace"))
-    entry = _describe(ordinal, sent, count, late, reminds, kinds, size_bytes, asked)
-    return entry if sent is message else replace(entry, for_readers=True)
-
-
-def _describe(
-    ordinal: int,
-    message: Message,
-    count: Callable[[Message], int],
-    late: bool,  # noqa: FBT001 - as `classify` has them
-    reminds: bool,  # noqa: FBT001
-    kinds: ToolKinds,
-    size_bytes: int,
-    asked: tuple[str, str] | None,
-) -> Entry:
-    metadata, accepted, role = metadata_of(message), normalise(message), message.get("role")
+    metadata, accepted, role = metadata_of(sent), normalise(sent), sent.get("role")
     message_id, source = metadata.get("message_id"), metadata.get("source")
     hook = hook_of(metadata) if late and role in INSTRUCTING else ""
     late, answers = late and reminds and role in INSTRUCTING, role in ("tool", "function")
-    offload = offload_cut(message) if ordinal >= 0 and message_id else None
+    offload = offload_cut(sent) if ordinal >= 0 and message_id else None
     tokens = count(_first_shown(accepted, offload, str(message_id), late=late)) if accepted else 0
     spoken = without_thinking(accepted) if accepted else None
     return Entry(
@@ -179,27 +165,28 @@ def _describe(
         id=message_id if ordinal >= 0 and isinstance(message_id, str) else "",
         role=str(role),
         tokens=tokens,
-        human=is_human(message),
+        human=is_human(sent),
         pinned=metadata.get("pinned") is True or metadata.get("critical") is True,
         blank=accepted is None,
-        plain=accepted is message,
+        plain=accepted is sent,
         calls=(calls := calls_of(accepted) if accepted else ()),
-        result_of=result_id_of(message),
-        outcome=outcome_of(message) if answers else "",
-        named=bool(message.get("name")),
+        result_of=result_id_of(sent),
+        outcome=outcome_of(sent) if answers else "",
+        named=bool(sent.get("name")),
         source=source if isinstance(source, str) else None,
         late=late,
         hook=hook,
         thinking_tokens=tokens - count(spoken) if spoken is not None and spoken is not accepted else 0,
         offload=offload,
-        refers_to=recalled_from(message),
+        refers_to=recalled_from(sent),
         asks=role == "assistant" and accepted is not None and _asks(accepted),
         terms=terms_of(accepted) if accepted else NO_TERMS,
         uses=kinds.uses_of(accepted) if accepted and calls else (),
         size_bytes=size_bytes,
-        bond=bond_of(message, asked) if asked is not None else None,
+        bond=bond_of(sent, asked) if asked is not None else None,
         odd=oddities_of(accepted) if accepted is not None else None,
-        line_before=line_before(message),
+        line_before=line_before(sent),
+        for_readers=sent is not message,
         media=media_of(accepted, count) if accepted is not None and isinstance(accepted.get("content"), list) else (),
     )
 
@@ -225,8 +212,6 @@ def without_some_media(
     entries: Iterable[Entry], left_out: Mapping[str, AbstractSet[int]], count: Callable[[Message], int]
 ) -> list[Entry]:
     """The entries, with those media left out whose numbers `left_out` gives by message id."""
-    if not left_out:
-        return list(entries)
     return [lighter(entry, left_out[entry.id], count) if entry.id in left_out else entry for entry in entries]
 
 

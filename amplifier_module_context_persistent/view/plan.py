@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from itertools import groupby
 from typing import Any
 
@@ -29,6 +29,7 @@ _BYTES_A_TOKEN = 4  # about, of a log
 _DRIFT = 0.1
 
 _NAME_CHARS = 64  # as receipts keep them
+_NOT_EMPTY = frozenset({"silent", "closed", "media", "hidden", "changed", "read", "in_vain", WIRE})  # where written
 SUMMARY_TAGS = ("<summary>\n", "\n</summary>")
 
 
@@ -53,8 +54,7 @@ class Gap:
 
     def to_record(self) -> list[Any]:
         """The gap as a plan's record has it."""
-        did = [list(pair) for pair in self.did]
-        return [self.before, self.after, self.messages, self.text, did, self.reference]
+        return list(astuple(self))
 
     @classmethod
     def from_record(cls, record: Sequence[Any]) -> Gap:
@@ -191,25 +191,22 @@ class Plan:
 
     def to_record(self, runs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         """The fields of the plan's control record; `runs` are `keep` as first and last ids of runs."""
-        silenced = keep_runs((at, message_id) for at, message_id in enumerate(self.keep) if message_id in self.silent)
-        silent = {"silent": list(map(list, silenced))} if self.silent else {}
-        closed = {"closed": {key: sorted(ids) for key, ids in self.closed.items()}} if self.closed else {}
-        media = {"media": {key: sorted(numbers) for key, numbers in self.media.items()}} if self.media else {}
-        gaps: dict[str, Any] = {"gaps": [gap.to_record() for gap in self.gaps]} if self.gaps is not None else {}
-        gaps |= {name: list(paths) for name in ("changed", "read", "in_vain") if (paths := getattr(self, name))}
+        silent = keep_runs((at, message_id) for at, message_id in enumerate(self.keep) if message_id in self.silent)
         keep = {"keep": [list(run) for run in runs]}
-        # Under `native`, a version that does not know the item finds no `keep`, and makes a plan of its own.
-        kept = keep if self.native is None else {"native": {**self.native.to_record(), **keep}}
-        return {
+        fields = {
             "id": self.id,
             "upto": self.upto,
-            **kept,
+            # Under `native`, a version that does not know the item finds no `keep`, and makes a plan of its own.
+            **(keep if self.native is None else {"native": {**self.native.to_record(), **keep}}),
             "cuts": {message_id: cut.to_record() for message_id, cut in self.cuts.items()},
-            **silent,
-            **closed,
-            **media,
-            **({"hidden": list(self.hidden)} if self.hidden else {}),
-            **gaps,
+            "silent": list(map(list, silent)),
+            "closed": {key: sorted(ids) for key, ids in self.closed.items()},
+            "media": {key: sorted(numbers) for key, numbers in self.media.items()},
+            "hidden": list(self.hidden),
+            **({"gaps": [gap.to_record() for gap in self.gaps]} if self.gaps is not None else {}),
+            "changed": list(self.changed),
+            "read": list(self.read),
+            "in_vain": list(self.in_vain),
             "notice": self.notice,
             "notice_before": self.notice_before,
             "step": self.step,
@@ -219,8 +216,9 @@ class Plan:
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
             "strategy": self.strategy,
-            **({WIRE: 1} if self.wire else {}),
+            WIRE: int(self.wire),
         }
+        return {key: value for key, value in fields.items() if value or key not in _NOT_EMPTY}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], keep: Sequence[str]) -> Plan:

@@ -142,16 +142,6 @@ class Reader:
         """Whether reasoning is valid for it only after the prefix that it was made for."""
         return PREFIX in self.binding.binds
 
-    @property
-    def accepts_own_items(self) -> bool:
-        """Whether reasoning after an item of its own is valid for it as after what the item stands for."""
-        return self.family in ACCEPT_OWN_ITEMS
-
-    @property
-    def takes_plain_thinking(self) -> bool:
-        """Whether it may get the text of another one's thinking: those that sign their own refuse what is unsigned."""
-        return self.family not in FAMILIES
-
     def refuses(self, bond: Bond) -> bool:
         """Whether it would refuse what somebody made, whatever stands before it.
 

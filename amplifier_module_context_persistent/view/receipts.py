@@ -170,14 +170,10 @@ class Receipt:
         texts = {key: record.get(key, "") for key in _NAMES}
         counts = {key: record.get(key, 0) for key in ("messages", "tokens", "budget_tokens", "extras", "unbound")}
         render = record.get("render", {})
-        if not all(isinstance(value, str) for value in texts.values()):
-            raise ValueError("not a receipt: a name in it is no text")
-        if not texts["id"] or not texts["hash"]:
-            raise ValueError("not a receipt: it has no id, or no hash")
-        if not all(type(value) is int and value >= 0 for value in counts.values()):
-            raise ValueError("not a receipt: a count in it is no number")
-        if not isinstance(render, dict):
-            raise ValueError("not a receipt: its options are no object")  # noqa: TRY004 - as a wrong text or number
+        named = all(isinstance(text, str) for text in texts.values()) and texts["id"] and texts["hash"]
+        counted = all(type(count) is int and count >= 0 for count in counts.values())
+        if not named or not counted or not isinstance(render, dict):
+            raise ValueError("not a receipt: its id or its hash is missing, or a value in it is of another type")
         return cls(**texts, **counts, render=render)
 
 

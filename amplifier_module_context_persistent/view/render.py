@@ -13,20 +13,16 @@ from dataclasses import replace
 from ..messages.elide import Cut, elide_message
 from ..messages.media_blocks import without_media
 from ..messages.message import Message, without_thinking
-from ..messages.metadata import COMPACTION_SOURCE, as_reminder, for_model
+from ..messages.metadata import as_reminder, for_model
 from ..messages.normalize import normalise
 from .arrangement import Arrangement, Fetch, Item
 from .entry import Entry
 from .readers import CHAIN_NAMES, REPEATS, without_bonds, without_names
 from .wire import sendable
 
-_OWN = {"source": COMPACTION_SOURCE}
-
 
 def common_length(old: Sequence[Item], new: Sequence[Item]) -> int:
     """How many items two views have alike at their beginning."""
-    if old and new[: len(old)] == old:
-        return len(old)
     pairs = enumerate(zip(old, new, strict=False))
     return next((at for at, (one, other) in pairs if one is not other and one != other), min(len(old), len(new)))
 
@@ -48,17 +44,10 @@ def render(
         if item.as_stored:
             view.append(next(messages))
         elif item.entry is None:
-            view.append(_copied(item.inserted or {}))
+            view.append(copy.deepcopy(item.inserted or {}))
         else:
             view.append(_render_item(item, item.entry, next(messages), boundary))
     return view
-
-
-def _copied(inserted: Message) -> Message:
-    """A copy of an inserted message. Most hold texts and where they come from alone, and a view may have hundreds."""
-    if inserted.get("metadata", _OWN).keys() != _OWN.keys():
-        return copy.deepcopy(inserted)
-    return {**inserted, **({"metadata": inserted["metadata"].copy()} if "metadata" in inserted else {})}
 
 
 def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "line") -> Message:

@@ -39,11 +39,7 @@ class Group(NamedTuple):
     @property
     def pinned(self) -> bool:
         """Whether a pin or a protection holds it: one on any of its messages holds the whole group."""
-        if self.head.pinned or self.head.protected:
-            return True
-        if not self.results:  # `any` is slow, and every plan asks this of every group several times
-            return False
-        return any(entry is not None and (entry.pinned or entry.protected) for entry in self.results)
+        return any(entry.pinned or entry.protected for entry in self.entries())
 
 
 def tool_groups(entries: Iterable[Entry]) -> list[Group]:
@@ -68,8 +64,7 @@ def tool_groups(entries: Iterable[Entry]) -> list[Group]:
             for position, call in enumerate(entry.calls):
                 if call.id not in entry.closed:
                     waiting[call.id] = results, position
-    new = tuple.__new__  # every plan makes a thousand of them: it takes half as long as to call the class
-    return [new(Group, (head, tuple(results))) for head, results in groups]
+    return [Group(head, tuple(results)) for head, results in groups]
 
 
 def late_results(entries: Sequence[Entry]) -> list[Entry]:
@@ -101,12 +96,8 @@ def closed_calls(
     is closed.
     """
     closed: dict[str, frozenset[str]] = {}
-    unanswered = [at for at, group in enumerate(groups) if None in group.results and kept[at] and group.head.id]
-    if not unanswered:
-        return closed
     last = {call.id: position for position, group in enumerate(groups) for call in group.head.calls}
-    for position in unanswered:
-        group = groups[position]
+    for group in (group for at, group in enumerate(groups) if group.unanswered and kept[at] and group.head.id):
         pairs = zip(group.head.calls, group.results, strict=True)
         missing = {call.id for call, result in pairs if result is None}
         taken = {call_id for call_id in missing if call_id in group.head.closed or not kept[last[call_id]]}
@@ -127,13 +118,10 @@ def first_human(groups: Sequence[Group]) -> int | None:
 
 def open_calls(groups: Sequence[Group]) -> set[int]:
     """Groups with calls that a result may still answer: those whose id no later call has, and that are not closed."""
-    unanswered = [(position, group) for position, group in enumerate(groups) if None in group.results]
-    if not unanswered:
-        return set()
     last = {call.id: position for position, group in enumerate(groups) for call in group.head.calls}
     return {
         position
-        for position, group in unanswered
+        for position, group in enumerate(groups)
         for call, result in zip(group.head.calls, group.results, strict=True)
         if result is None and last[call.id] == position and call.id not in group.head.closed
     }
@@ -174,10 +162,6 @@ def unique_call_ids(groups: Sequence[Group], seen: set[str], wire: WireRules = T
         seen: the ids that occurred before the groups; theirs are added.
         wire: which ids the reader takes.
     """
-    ids = [call.id for group in groups for call in group.head.calls]
-    if len(set(ids)) == len(ids) and seen.isdisjoint(ids) and all(wire.call_id(call_id) is call_id for call_id in ids):
-        seen.update(ids)
-        return {}
     renamed: dict[tuple[int, int], str] = {}
     for group in groups:
         for position, call in enumerate(group.head.calls):
@@ -199,11 +183,10 @@ Read = Callable[[Sequence[int]], Iterable[Message]]
 def turn_starts(index: Index, read: Read) -> list[int]:
     """Where each turn begins in the live history; empty where that is."""
     live = index.live
-    is_straight = not index.generation and len(live) == len(index)  # as most are: every record, one after the other
-    roles = bytes(index.roles if is_straight else map(index.roles.__getitem__, live))
+    roles = bytes(map(index.roles.__getitem__, live))
     users = [found.start() for found in re.finditer(re.escape(bytes([USER])), roles)]
     unknown = [position for position in users if not index.plain_users[live[position]]]
     messages = read([live[position] for position in unknown])
     others = {position for position, message in zip(unknown, messages, strict=True) if not is_human(message)}
-    starts = [position for position in users if position not in others] if others else users
+    starts = [position for position in users if position not in others]
     return [0, *starts[1:]] if len(live) else []

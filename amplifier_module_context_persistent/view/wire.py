@@ -67,10 +67,6 @@ class WireRules:
 
     def call_id(self, call_id: str) -> str:
         """The id of a call as the reader takes it; the same one where it does. Two ids may become one."""
-        if len(call_id) <= self.id_chars and (
-            call_id.isascii() if self.other_in_id is None else self.other_in_id.search(call_id) is None
-        ):
-            return call_id
         return _fitted(call_id, self.other_in_id, self.id_chars)
 
     def numbered(self, call_id: str, number: int) -> str:
