@@ -68,12 +68,8 @@ class Arrangement:
 
     items: list[Item] = field(default_factory=list)
     tokens: int = 0
-    made_by: _Arranger | None = field(default=None, compare=False, repr=False)
+    made_by: Arranger | None = field(default=None, compare=False, repr=False)
     """What arranged it; the next view goes on from there."""
-
-    def is_answered_by(self, later: Sequence[Entry]) -> bool:
-        """Whether one of later entries may be the result for which a stand-in was put in."""
-        return self.made_by is not None and self.made_by.is_answered_by(later)
 
     def end(self) -> Arrangement:
         """What is known of it to arrange what comes next, without its own items: give it to `arrange` as `after`."""
@@ -98,11 +94,11 @@ def arrange(
     entries, begun = list(entries), after.made_by if after is not None else None
     if begun is not None and begun.goes_on_in(entries, how):
         return begun.copy().arrange(entries[len(begun.entries) :])
-    return _Arranger(count, how, known_texts=begun.texts if begun is not None else {}).arrange(entries)
+    return Arranger(count, how, known_texts=begun.texts if begun is not None else {}).arrange(entries)
 
 
 @dataclass(slots=True)
-class _Arranger:
+class Arranger:
     """Arranges entries, tool group by tool group. It is used once; what goes on after it goes on with a copy."""
 
     count: Count
@@ -126,7 +122,7 @@ class _Arranger:
     texts: dict[str, Item] = field(default_factory=dict)
     """and this one."""
 
-    def copy(self) -> _Arranger:
+    def copy(self) -> Arranger:
         """One that goes on where this one ended."""
         return replace(self, items=self.items.copy(), call_ids=self.call_ids.copy(), open_calls=self.open_calls.copy())
 

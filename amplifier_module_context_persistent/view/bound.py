@@ -27,24 +27,18 @@ from .arrangement import Arrangement, Item, turn_start
 from .entry import INSTRUCTING
 from .plan import NativeItem
 from .readers import ACCEPT_OWN_ITEMS, Bond, Reader, reasons_first, sent_metadata, without_bonds
-from .receipts import canonical
+from .receipts import DIGEST_BYTES, canonical, text_hash
 from .render import common_length
 
-_DIGEST_BYTES = 16
-_TOOLS_DIGEST_BYTES = 8
 _CACHE_CONTROL = "cache_control"
 _MOST_DIGITS = 6
 Chains = tuple[bytes, ...]
 """The chain of a view at a place, and those that stand for it."""
-_UNKNOWN = b""
-"""What cannot be hashed, and every chain over it."""
 
 
 def tools_hash(tools_json: str) -> str:
     """The hash of the definitions of tools, in their order; empty where there are none."""
-    if not tools_json:
-        return ""
-    return blake2b(canonical(orjson.loads(tools_json)), digest_size=_TOOLS_DIGEST_BYTES).hexdigest()
+    return text_hash(orjson.loads(tools_json)) if tools_json else ""
 
 
 def sent_hash(message: Message) -> bytes:
@@ -52,13 +46,10 @@ def sent_hash(message: Message) -> bytes:
     sent = {key: value for key, value in message.items() if key != "metadata"}
     if bound := sent_metadata(message):
         sent["metadata"] = bound
-    try:
-        encoded = canonical(sent)
-    except ValueError:  # an integer of more digits than the interpreter converts: nothing after it is known to stand
-        return _UNKNOWN
+    encoded = canonical(sent)
     if _CACHE_CONTROL.encode() in encoded:
         encoded = canonical(_without_cache_control(sent))
-    return blake2b(encoded, digest_size=_DIGEST_BYTES).digest()
+    return blake2b(encoded, digest_size=DIGEST_BYTES).digest()
 
 
 def _without_cache_control(value: Any) -> Any:
@@ -155,7 +146,7 @@ class BoundViews:
         ]
         self._given, self._of, self._reader = items, of, reader
         heading = [sent_hash(message) for message in head]
-        seed = blake2b(bytes(_DIGEST_BYTES) + tools.encode(), digest_size=_DIGEST_BYTES).digest()
+        seed = blake2b(bytes(DIGEST_BYTES) + tools.encode(), digest_size=DIGEST_BYTES).digest()
         for digest in (*heading, *(known.shown for known in self._hashes if known.instructs), *heading):
             seed = _next(seed, digest)
         beside: Chains = ()
@@ -218,6 +209,4 @@ def _reasoning_tokens(item: Item) -> int:
 
 
 def _next(running: bytes, digest: bytes) -> bytes:
-    if _UNKNOWN in (running, digest):
-        return _UNKNOWN
-    return blake2b(running + digest, digest_size=_DIGEST_BYTES).digest()
+    return blake2b(running + digest, digest_size=DIGEST_BYTES).digest()

@@ -20,6 +20,7 @@ from ..log.record import encode_control, name_of
 from ..messages.elide import Cut
 from ..messages.message import Message
 from .entry import Entry
+from .readers import NAME_CHARS
 from .wire import WIRE
 
 IMPORTED = "imported"
@@ -28,7 +29,6 @@ IMPORTED = "imported"
 _BYTES_A_TOKEN = 4  # about, of a log
 _DRIFT = 0.1
 
-_NAME_CHARS = 64  # as receipts keep them
 _NOT_EMPTY = frozenset({"silent", "closed", "media", "hidden", "changed", "read", "in_vain", WIRE})  # where written
 SUMMARY_TAGS = ("<summary>\n", "\n</summary>")
 
@@ -94,13 +94,13 @@ class NativeItem:
 
     def is_for(self, provider: str, model: str) -> bool:
         """Whether a reader is the one who made it."""
-        return (self.provider, self.model) == (provider[:_NAME_CHARS], model[:_NAME_CHARS])
+        return (self.provider, self.model) == (provider[:NAME_CHARS], model[:NAME_CHARS])
 
     def to_record(self) -> dict[str, Any]:
         """The item as a plan's record has it."""
         return {
-            "provider": self.provider[:_NAME_CHARS],
-            "model": self.model[:_NAME_CHARS],
+            "provider": self.provider[:NAME_CHARS],
+            "model": self.model[:NAME_CHARS],
             "message": self.message,
             "tokens": self.tokens,
             "covers": self.covers,

@@ -39,7 +39,8 @@ _PARTS = (
     (OPENAI, ("openai", "codex", "chatgpt", "gpt-", "o1-", "o3-", "o4-")),
     (GEMINI, ("gemini", "google")),
 )
-_NAME_CHARS = 64  # as receipts keep them
+NAME_CHARS = 64
+"""So much of the names of providers and models is kept in records."""
 _SNAPSHOT = re.compile(r"(?:[-@](?:latest|\d{4}-?\d{2}-?\d{2}|\d{3}))?(?:-v\d+)?(?::\w+)?$")
 
 
@@ -125,7 +126,7 @@ class Reader:
     @classmethod
     def of(cls, provider: str, model: str) -> Reader:
         """The reader that a request names, with its names as receipts keep them."""
-        return cls(provider[:_NAME_CHARS], model[:_NAME_CHARS])
+        return cls(provider[:NAME_CHARS], model[:NAME_CHARS])
 
     @property
     def family(self) -> str:

@@ -22,11 +22,11 @@ from ..config import Config
 from ..log.record import encode_control
 from ..messages.message import Message
 from .arrangement import Item
+from .readers import NAME_CHARS
 from .render import common_length
 
-_DIGEST_BYTES = 16
-_TEXT_DIGEST_BYTES = 8
-_NAME_CHARS = 64
+DIGEST_BYTES = 16
+_SHORT_DIGEST_BYTES = 8
 _NAMES = ("id", "time", "plan", "upto", "provider", "model", "head", "tools", "bound", "hash")
 
 RENDERING = {"truncate_boundary": "line", "late_system": "system"}
@@ -54,9 +54,9 @@ def canonical(message: Any) -> bytes:
     return json.dumps(message, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
-def text_hash(text: str) -> str:
-    """The name under which a head text is kept."""
-    return blake2b(canonical(text), digest_size=_TEXT_DIGEST_BYTES).hexdigest()
+def text_hash(text: Any) -> str:
+    """The name under which a head text is kept; also of tools."""
+    return blake2b(canonical(text), digest_size=_SHORT_DIGEST_BYTES).hexdigest()
 
 
 def view_hash(messages: Sequence[Message], head: Sequence[Message] = ()) -> str:
@@ -94,7 +94,7 @@ class ViewHashes:
         same = common_length(self._items, items) if of is self._of else 0
         digests, self._items = self._digests, ()
         del digests[same:]
-        running = digests[-1] if digests else bytes(_DIGEST_BYTES)
+        running = digests[-1] if digests else bytes(DIGEST_BYTES)
         for message in messages(same):
             running = _digest(running, message)
             digests.append(running)
@@ -105,7 +105,7 @@ class ViewHashes:
 
 
 def _digest(running: bytes, message: Message) -> bytes:
-    return blake2b(running + canonical(message), digest_size=_DIGEST_BYTES).digest()
+    return blake2b(running + canonical(message), digest_size=DIGEST_BYTES).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +148,8 @@ class Receipt:
             "messages": self.messages,
             "tokens": self.tokens,
             "budget_tokens": self.budget_tokens,
-            "provider": self.provider[:_NAME_CHARS],
-            "model": self.model[:_NAME_CHARS],
+            "provider": self.provider[:NAME_CHARS],
+            "model": self.model[:NAME_CHARS],
             "head": self.head,
             "tools": self.tools,
             "extras": self.extras,

@@ -7,6 +7,7 @@ their tool groups, what `protect_first` names, the newest human messages and the
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from operator import itemgetter
@@ -17,7 +18,8 @@ from ..view.entry import Entry, with_closed
 from ..view.plan import live_positions
 from ..view.rules import closed_calls, tool_groups
 
-_BATCH = 256
+BATCH = 256
+"""So many messages are read at once, from the end of a history to its beginning."""
 _FIRST_BATCH = 8
 _AROUND = 64
 """How far from a pin the other messages of its tool group are looked for."""
@@ -60,8 +62,13 @@ def older_candidates(
     people = [live[at] for found in _WORDS.finditer(roles, 0, start) for at in range(*found.span())]
     people = [ordinal for ordinal in people if ordinal not in wanted]
     entries = [*wanted.values(), *_peoples_words(people, classify_all, budget_tokens)]
-    placed = zip(live_positions(live, [entry.ordinal for entry in entries]), entries, strict=True)
-    return [entry for position, entry in sorted(placed, key=itemgetter(0)) if position < start]
+    return [entry for position, entry in in_place(live, entries) if position < start]
+
+
+def in_place(live: array[int], entries: Sequence[Entry]) -> list[tuple[int, Entry]]:
+    """Entries in the order of the live history, with their positions in it."""
+    positions = live_positions(live, [entry.ordinal for entry in entries])
+    return sorted(zip(positions, entries, strict=True), key=itemgetter(0))
 
 
 def group_around(live: Sequence[int], position: int, classify_all: ClassifyAll) -> list[Entry]:
@@ -84,12 +91,13 @@ def _newest(
     """The newest messages that a budget could hold, and where they begin; or people's words, with their answers."""
     batches, tokens, start = list[list[Entry]](), 0, len(ordinals)
     while start > 0 and tokens <= budget_tokens:
-        batch = classify_all(ordinals[max(0, start - _BATCH) : start])
+        batch = classify_all(ordinals[max(0, start - BATCH) : start])
         if words_alone:
-            batch = [entry for entry in batch if entry.human or _may_be_last_words(entry)]
+            said = (entry.role == "assistant" and not entry.calls and not entry.blank for entry in batch)
+            batch = [entry for entry, may_be_last in zip(batch, said, strict=True) if entry.human or may_be_last]
         tokens += sum(entry.tokens for entry in batch if entry.human or not words_alone)
         batches.append(batch)
-        start = max(0, start - _BATCH)
+        start = max(0, start - BATCH)
     return [entry for batch in reversed(batches) for entry in batch], start
 
 
@@ -99,7 +107,3 @@ def _peoples_words(ordinals: Sequence[int], classify_all: ClassifyAll, budget_to
     batches = (classify_all(ordinals[at : min(start, at + _FIRST_BATCH)]) for at in range(0, start, _FIRST_BATCH))
     first = next((entry for batch in batches for entry in batch if entry.human), None)
     return [first, *newest] if first is not None else newest
-
-
-def _may_be_last_words(entry: Entry) -> bool:
-    return entry.role == "assistant" and not entry.calls and not entry.blank

@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import copy
 import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import NamedTuple
 
 from ..config import Config
@@ -68,22 +70,10 @@ class MessageSource:
             for ordinal, message in messages
         ]
 
-    def fetch(self, log: Log, entries: Sequence[Entry]) -> Iterator[Message]:
-        """Parse the messages of entries afresh, in order."""
-        return self._with_extras(entries, lambda ordinals: self._shown.read(log, ordinals))
-
-    def show(self, log: Log, entries: Sequence[Entry]) -> Iterator[Message]:
-        """Parse the messages of a view's entries, as `fetch`; their lines are kept for the next view."""
-        return self._with_extras(entries, lambda ordinals: self._shown.show(log, ordinals))
-
-    def _with_extras(
-        self, entries: Sequence[Entry], read: Callable[[Sequence[int]], Iterator[Message]]
-    ) -> Iterator[Message]:
-        ordinals = [entry.ordinal for entry in entries]
-        stored = read([ordinal for ordinal in ordinals if ordinal >= 0])
-        if min(ordinals, default=0) >= 0:
-            return stored
-        return (next(stored) if ordinal >= 0 else self.extras.message(ordinal) for ordinal in ordinals)
+    def fetch(self, log: Log, entries: Sequence[Entry], *, is_view: bool = False) -> Iterator[Message]:
+        """Parse the messages of entries afresh, in order; the lines of a view are kept for the next one."""
+        stored = self._shown.read(log, [entry.ordinal for entry in entries if entry.ordinal >= 0], is_view=is_view)
+        return (next(stored) if entry.ordinal >= 0 else self.extras.message(entry.ordinal) for entry in entries)
 
 
 @contextmanager
@@ -113,32 +103,24 @@ class ShownLines:
         self._index: Index | None = None
         self._lines: dict[int, bytes] = {}
 
-    def read(self, log: Log, ordinals: Sequence[int]) -> Iterator[Message]:
-        """Parse messages afresh, in the order asked for; errors as `Log.read`."""
-        return parsed(log.index, self._lines_of(log, ordinals), log.describe().location)
+    def read(self, log: Log, ordinals: Sequence[int], *, is_view: bool = False) -> Iterator[Message]:
+        """Parse messages afresh, in the order asked for; errors as `Log.read`.
 
-    def show(self, log: Log, ordinals: Sequence[int]) -> Iterator[Message]:
-        """Parse the messages of a view, as `read`, and keep their lines and no others."""
-        lines, size = list(self._lines_of(log, ordinals)), 0
-        self._lines = {}
-        for ordinal, line in lines:
-            size += len(line)
-            if size > MOST_BYTES:
-                break
-            self._lines[ordinal] = line
-        return parsed(log.index, lines, log.describe().location)
-
-    def _lines_of(self, log: Log, ordinals: Sequence[int]) -> Iterator[Line]:
+        Args:
+            log: the log.
+            ordinals: which messages.
+            is_view: whether their lines are kept, and no others.
+        """
         if log.index is not self._index:
             self._index, self._lines = log.index, {}
-        known = list(map(self._lines.get, ordinals))
-        read = log.lines([ordinal for ordinal, line in zip(ordinals, known, strict=True) if line is None])
-        return (
-            (ordinal, line) if line is not None else next(read) for ordinal, line in zip(ordinals, known, strict=True)
-        )
-
-
-_UNKNOWN_BYTES = 10_000
+        known = self._lines
+        read = log.lines([ordinal for ordinal in ordinals if ordinal not in known])
+        lines: Iterable[Line] = ((ordinal, known[ordinal]) if ordinal in known else next(read) for ordinal in ordinals)
+        if is_view:
+            lines = list(lines)
+            sizes = accumulate(len(line) for _, line in lines)
+            self._lines = dict(line for line, size in zip(lines, sizes, strict=True) if size <= MOST_BYTES)
+        return parsed(log.index, lines, log.describe().location)
 
 
 class _Extra(NamedTuple):
@@ -204,17 +186,15 @@ class Extras:
     def merge(self, index: Index, stored: list[Entry], without: AbstractSet[int]) -> list[Entry]:
         """Put the extra entries in their places among the stored ones."""
         self._forget_saved(index)
-        waiting = [extra for ordinal, extra in self._extras.items() if ordinal not in without]
+        waiting = deque(extra for ordinal, extra in self._extras.items() if ordinal not in without)
         if not waiting:
             return stored
-        merged, at = list[Entry](), 0
+        merged = list[Entry]()
         for entry in stored:
-            while at < len(waiting) and waiting[at].before <= entry.ordinal:
-                merged.append(waiting[at].entry)
-                at += 1
+            while waiting and waiting[0].before <= entry.ordinal:
+                merged.append(waiting.popleft().entry)
             merged.append(entry)
-        merged.extend(extra.entry for extra in waiting[at:])
-        return merged
+        return merged + [extra.entry for extra in waiting]
 
     def message(self, ordinal: int) -> Message:
         """A copy of a message."""
@@ -235,18 +215,10 @@ class Extras:
         late: bool = False,
         reminds: bool = False,
     ) -> None:
-        size_bytes = _size(message)
+        size_bytes = len(as_json(message).encode(errors="replace"))
         entry = classify(self._next_ordinal, message, count, late=late, reminds=reminds, size_bytes=size_bytes)
         self._extras[entry.ordinal] = _Extra(entry, message, before, is_unsaved)
         self._next_ordinal -= 1
-
-
-def _size(message: Message) -> int:
-    """The bytes of a message as JSON; a guess where an integer has more digits than Python writes."""
-    try:
-        return len(as_json(message).encode(errors="replace"))
-    except ValueError:
-        return _UNKNOWN_BYTES
 
 
 def _conversation_start(index: Index) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,7 +27,7 @@ from ..view.entry import Entry, end_chains, gives_way, media_left_out, with_clos
 from ..view.plan import NO_PLAN, Plan, is_plan_for, kept_ordinals, live_positions
 from ..view.render import shorten
 from ..view.rules import Group, last_human, late_results, tool_groups
-from .cold_start import ClassifyAll, group_around, near_and_older
+from .cold_start import BATCH, ClassifyAll, group_around, in_place, near_and_older
 from .message_source import MessageSource
 from .request import ViewRequest
 
@@ -67,7 +67,8 @@ class PlanState:
         if self.shows_whole(ordinals):
             return self
         entries = self._with_groups(ordinals, log.index.live, partial(source.describe, log))
-        held = {entry.id: entry for group in _groups_of(entries, ordinals) for entry in group.entries()}
+        groups = [group.entries() for group in tool_groups(entries)]
+        held = {e.id: e for group in groups if any(one.ordinal in ordinals for one in group) for e in group}
         plan = self.plan or NO_PLAN
         lines = {entry.id: plan.cuts.get(entry.id, WHOLE).then for entry in held.values()}
         changed = [entry for entry in held.values() if entry.offload is not None or lines[entry.id]]
@@ -84,12 +85,8 @@ class PlanState:
         missing = [ordinal for ordinal in ordinals if ordinal >= 0 and ordinal not in shown]
         groups = (group_around(live, position, classify_all) for position in live_positions(live, missing))
         wanted = {entry.ordinal: entry for group in groups for entry in group}
-        more = [wanted[ordinal] for ordinal in sorted(wanted.keys() - {entry.ordinal for entry in self.entries})]
-        if not more:
-            return self.entries
-        entries = self.entries + more
-        positions = live_positions(live, [entry.ordinal for entry in entries])
-        return [entry for _, entry in sorted(zip(positions, entries, strict=True), key=lambda pair: pair[0])]
+        more = wanted.keys() - {entry.ordinal for entry in self.entries}
+        return [entry for _, entry in in_place(live, self.entries + [wanted[ordinal] for ordinal in more])]
 
     def as_plan(self, plan_id: str, last: int | None) -> Plan | None:
         """The plan of these entries under another id, up to the last live message; None where there is none."""
@@ -121,8 +118,6 @@ def hidden(entries: list[Entry], *, has_factory: bool) -> frozenset[int]:
 
 def mark(entries: list[Entry], *, pins: AbstractSet[int], retained: AbstractSet[int]) -> list[Entry]:
     """The entries that a plan is made of, with those marked that it has to leave as they are."""
-    if not pins and not retained:
-        return entries
     return [
         replace(entry, pinned=entry.pinned or entry.ordinal in pins, protected=entry.ordinal in retained)
         if entry.ordinal in pins or entry.ordinal in retained
@@ -136,8 +131,6 @@ def without_hidden(entries: list[Entry], ordinals: AbstractSet[int]) -> tuple[li
 
     System text that stays, pins and the turn in progress are never hidden.
     """
-    if not ordinals:
-        return entries, []
     groups = tool_groups(entries)
     gone = [
         group
@@ -160,10 +153,6 @@ def cut_sizes(
     return {entry.id: count(shorten(entry, message, cuts[entry.id], boundary)) for entry, message in pairs}
 
 
-def _groups_of(entries: list[Entry], ordinals: AbstractSet[int]) -> Iterator[Group]:
-    return (group for group in tool_groups(entries) if any(entry.ordinal in ordinals for entry in group.entries()))
-
-
 def state_without_plan(log: Log, source: MessageSource, budget_tokens: int, config: Config) -> PlanState:
     """The live history as if it had no plan, as far back as the view of a budget may need it."""
     entries = near_and_older(log.index, partial(source.describe, log), budget_tokens, config)
@@ -171,8 +160,6 @@ def state_without_plan(log: Log, source: MessageSource, budget_tokens: int, conf
 
 
 logger = logging.getLogger(__name__)
-
-_BATCH = 256  # a longer history without a plan is taken in from its end
 
 
 class KeptEntries:
@@ -240,11 +227,6 @@ class KeptEntries:
         without = self._dropped - wanted if wanted else self._dropped
         return visible(self._source.extras.merge(log.index, stored, without), has_factory=has_factory)
 
-    def positions(self, log: Log, state: PlanState) -> dict[int, int]:
-        """By ordinal, where the messages of a state are in the live history."""
-        ordinals = [entry.ordinal for entry in state.entries]
-        return dict(zip(ordinals, live_positions(log.index.live, ordinals), strict=True))
-
     def take_in(self, log: Log, budget_tokens: int) -> bool:
         """Take in what is new in the log; whether it was taken up anew, with another plan or none."""
         index = log.index
@@ -259,7 +241,7 @@ class KeptEntries:
         if 0 < self._far_budget < budget_tokens:
             self.state, self._taken = replace(self.state, entries=[], left_out=0), 0
         new = index.live[self._taken :]
-        if self.plan is None and not self.state.entries and len(new) > _BATCH:
+        if self.plan is None and not self.state.entries and len(new) > BATCH:
             self.state = state_without_plan(log, self._source, budget_tokens, self._config)
             self._far_budget = budget_tokens if self.state.left_out else 0
         else:

@@ -7,23 +7,19 @@ as it is live it stays the holder, so that later views stay the same.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import orjson
-
 from ..errors import RetentionError
 from ..log.base import Log
-from ..log.index import DAMAGED, UNCHAINED, Index
+from ..log.index import Index
 from ..messages.message import Message, texts_of
 from ..messages.metadata import is_reference_only, metadata_of
 from ..messages.text import well_formed
 from ..view.entry import gives_way
+from .cold_start import BATCH
 from .message_source import Extras
 
-_BATCH = 256
-_FOREIGN = DAMAGED | UNCHAINED  # lines that we may not have written: their JSON may write a text in many ways
 _HOST_ROLES = frozenset({"user", "system", "developer"})
 _WHOLE, _PART, _SAID = 3, 2, 1  # how well a message holds a body
 
@@ -69,7 +65,7 @@ class RetainedBodies:
 
     def _search(self, log: Log, body: str, *, has_factory: bool) -> int | None:
         best, best_rank = None, 0
-        for ordinal, message in self._candidates(log, body):
+        for ordinal, message in self._newest_first(log):
             rank, source = _rank(message, body), metadata_of(message).get("source")
             is_shown = not (has_factory and gives_way(str(message.get("role")), source))
             if rank > best_rank and is_shown and not is_reference_only(message):
@@ -78,19 +74,14 @@ class RetainedBodies:
                     break
         return best
 
-    def _candidates(self, log: Log, body: str) -> Iterator[tuple[int, Message]]:
-        """Messages that may hold a body, newest first."""
+    def _newest_first(self, log: Log) -> Iterator[tuple[int, Message]]:
+        """All messages of the session."""
         for ordinal in sorted(self._extras.ordinals()):
             yield ordinal, self._extras.message(ordinal)
-        index, live, needles = log.index, log.index.live, _needles(body)
-        for end in range(len(live), 0, -_BATCH):
-            lines = log.lines(live[max(0, end - _BATCH) : end])
-            found = [
-                ordinal
-                for ordinal, line in lines
-                if index.flags[ordinal] & _FOREIGN or any(needle in line for needle in needles)
-            ]
-            yield from zip(reversed(found), reversed(list(log.read(found))), strict=True)
+        live = log.index.live
+        for end in range(len(live), 0, -BATCH):
+            ordinals = live[max(0, end - BATCH) : end]
+            yield from zip(reversed(ordinals), reversed(list(log.read(ordinals))), strict=True)
 
 
 def shows_all(view: Iterable[Message], bodies: Iterable[str]) -> bool:
@@ -114,15 +105,6 @@ def checked_bodies(given: Any) -> tuple[str, ...]:
     if not all(isinstance(body, str) for body in bodies):
         raise ValueError("retain_contents must hold texts only")
     return tuple(dict.fromkeys(body for body in bodies if body))
-
-
-def _needles(body: str) -> list[bytes]:
-    """What the line of a message that holds a body has in it, as either of our JSON writers writes it."""
-    ascii_needle = json.dumps(body)[1:-1].encode("ascii")
-    try:
-        return [orjson.dumps(body)[1:-1], ascii_needle]
-    except TypeError:  # a lone surrogate, which only the other one writes
-        return [ascii_needle]
 
 
 def _rank(message: Message, body: str) -> int:

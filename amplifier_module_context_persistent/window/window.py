@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ..compaction.plan_request import PlanRequest
 from ..compaction.planner import Compaction, compact
@@ -32,6 +33,7 @@ from ..view.receipts import ViewHashes
 from ..view.render import render
 from ..view.rules import last_human, tool_groups
 from ..view.wire import TAKES_ALL, WireRules, begins_strict, rules_of
+from .cold_start import in_place
 from .message_source import Extras, MessageSource, collector_paused
 from .native import cut_now, hides_in_item, item_plan, offer, refused_item
 from .plan_state import KeptEntries, PlanState, hidden, mark, state_without_plan, visible, without_hidden, without_late
@@ -129,7 +131,8 @@ class Window:
             is_due, floor = is_due or planned is not None, floor if is_due else None
             fallback = "a turn that it stands for was hidden" if hid and not self._shows_item else fallback
             result = replace(result, is_due=is_due, compaction=planned or made, floor=floor, fallback=fallback)
-        view = self._render(log, arrangement, request)
+        fetch = partial(self._source.fetch, log, is_view=True)
+        view = render(arrangement, fetch, head=request.head, boundary=self._config.truncate_boundary)
         return replace(
             result,
             view=view,
@@ -182,10 +185,6 @@ class Window:
         """The state as if there were no plan, or one that leaves out nothing and knows what the one in force does."""
         state = state_without_plan(log, self._source, request.budget_tokens, self._config)
         return replace(state, plan=known).with_whole(request.retained | log.index.pins, log, self._source)
-
-    def _render(self, log: Log, arrangement: Arrangement, request: ViewRequest) -> list[Message]:
-        boundary = self._config.truncate_boundary
-        return render(arrangement, lambda wanted: self._source.show(log, wanted), head=request.head, boundary=boundary)
 
     def _plan_within_bytes(
         self, log: Log, request: ViewRequest, tokens: int, messages: int
@@ -451,12 +450,12 @@ class Window:
             budget_tokens=request.budget_tokens,
             fixed_tokens=request.fixed_tokens,
             count=self._source.count,
-            fetch=lambda wanted: self._source.fetch(log, wanted),
+            fetch=partial(self._source.fetch, log),
             plan_id=plan_id,
             previous=state.plan or NO_PLAN,
             cut_tokens=state.cut_tokens,
             left_out=state.left_out,
-            positions=self._kept.positions(log, state),
+            positions={entry.ordinal: at for at, entry in in_place(log.index.live, state.entries)},
             arranged=self._arranged,
             reader=Reader.of(request.provider_name, request.model),
             wire=self._wire(log, request, strict=True),
@@ -480,7 +479,7 @@ class Window:
 
         def rendered(start: int) -> list[Message]:
             part = Arrangement(arranged.items[start:])
-            return render(part, lambda some: self._source.fetch(log, some), boundary=self._config.truncate_boundary)
+            return render(part, partial(self._source.fetch, log), boundary=self._config.truncate_boundary)
 
         native = self.plan.native if self.plan is not None else None
         return self._bound.bind(

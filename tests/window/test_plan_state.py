@@ -57,7 +57,7 @@ def test_pins_and_retained_messages_are_marked_for_the_next_plan() -> None:
     assert [entry.ordinal for entry in marked if entry.protected] == [2]
     assert [entry.ordinal for entry in marked] == [0, 1, 2, 3]
     assert not entries[0].pinned
-    assert mark(entries, pins=set(), retained=set()) is entries
+    assert mark(entries, pins=set(), retained=set()) == entries
 
 
 def test_stored_system_text_gives_way_to_a_factory() -> None:
