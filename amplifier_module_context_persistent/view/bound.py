@@ -79,26 +79,22 @@ class BoundViews:
         self._of: object = None
         self._reader = Reader()
         self._hashes: list[_Hashes] = []
-        self._chain: list[Chains] = []
+        self.chain: list[Chains] = []
         """Before each item, and after the last one."""
         self._turn = 0
         """Where the running tool loop began."""
-        self._bared: list[int] = []
+        self.unbound: list[int] = []
         """The positions of answers without their reasoning."""
 
     @property
     def bound(self) -> str:
         """The `bound` of the view at hand."""
-        return self._chain[-1][0].hex() if self._chain else ""
+        return self.chain[-1][0].hex() if self.chain else ""
 
     @property
     def seed(self) -> str:
         """The hash of tools and system text of the view at hand."""
-        return self._chain[0][0].hex() if self._chain else ""
-
-    def chains_before(self, at: int) -> tuple[str, ...]:
-        """The chain before an item of the view at hand, and those that stand for it."""
-        return tuple(chain.hex() for chain in self._chain[at])
+        return self.chain[0][0].hex() if self.chain else ""
 
     @property
     def begins_turn(self) -> bool:
@@ -108,13 +104,8 @@ class BoundViews:
     @property
     def shows_running(self) -> bool:
         """Whether the view at hand shows reasoning of the running tool loop."""
-        bared, running = set(self._bared), range(self._turn + 1, len(self._hashes))
+        bared, running = set(self.unbound), range(self._turn + 1, len(self._hashes))
         return any(at not in bared and self._hashes[at].bond for at in running)
-
-    @property
-    def left_out(self) -> int:
-        """How many answers of the view at hand are without their reasoning."""
-        return len(self._bared)
 
     def bind(
         self,
@@ -152,18 +143,18 @@ class BoundViews:
         beside: Chains = ()
         if native is not None and native.seed == seed.hex() and reader.family in ACCEPT_OWN_ITEMS:
             beside = tuple(bytes.fromhex(chain) for chain in native.stands_for if chain)
-        self._turn, self._bared, self._chain = turn_start(items), [], [(seed,)]
+        self._turn, self.unbound, self.chain = turn_start(items), [], [(seed,)]
         shown: list[Item] = []
         for at, (item, known) in enumerate(zip(items, self._hashes, strict=True)):
             digest = known.shown
             if known.bond is not None and not self._stands(at, known.bond, item.bare, shown):
                 item = item._replace(bare="all", tokens=item.tokens - _reasoning_tokens(item), as_stored=False)
                 digest = known.bare
-                self._bared.append(at)
+                self.unbound.append(at)
             shown.append(item)
-            chains = tuple([_next(chain, digest) for chain in self._chain[at]])
-            self._chain.append(chains + beside if native is not None and item.inserted is native.message else chains)
-        return Arrangement(shown, sum([item.tokens for item in shown])) if self._bared else arrangement
+            chains = tuple([_next(chain, digest) for chain in self.chain[at]])
+            self.chain.append(chains + beside if native is not None and item.inserted is native.message else chains)
+        return Arrangement(shown, sum([item.tokens for item in shown])) if self.unbound else arrangement
 
     def _stands(self, at: int, bond: Bond, bare: str, before: Sequence[Item]) -> bool:
         """Whether an answer's reasoning is shown: its reader takes it where it stands, after these items."""
@@ -178,7 +169,7 @@ class BoundViews:
         first = at - int(back) if back.isdecimal() and len(back) < _MOST_DIGITS else at
         if not request or first < 0 or not all(map(_is_whole_answer, before[first:at])):
             return False
-        return any(request == chain.hex() for chain in self._chain[first])
+        return any(request == chain.hex() for chain in self.chain[first])
 
 
 def _hashes(item: Item, message: Message) -> _Hashes:

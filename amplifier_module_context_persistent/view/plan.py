@@ -272,9 +272,8 @@ def _between(keep: Sequence[str], runs: Sequence[tuple[str, str]]) -> frozenset[
 
 def plan_record(plan: Plan, index: Index, entries: Sequence[Entry]) -> bytes:
     """Encode a plan as a control record; `entries` are those that it keeps, which become runs of the live history."""
-    kept = [(entry.ordinal, entry.id) for entry in entries]
-    positions = live_positions(index.live, [ordinal for ordinal, _ in kept])
-    runs = keep_runs((position, message_id) for position, (_, message_id) in zip(positions, kept, strict=True))
+    positions = live_positions(index.live, [entry.ordinal for entry in entries])
+    runs = keep_runs((position, entry.id) for position, entry in zip(positions, entries, strict=True))
     return encode_control("plan", **plan.to_record(runs))
 
 
@@ -294,10 +293,8 @@ def kept_ordinals(index: Index, record: Mapping[str, Any]) -> tuple[list[int], i
         positions = dict(zip(ids, live_positions(index.live, [found[message_id] for message_id in ids]), strict=True))
     except KeyError as error:
         raise ValueError(f"it names a message that is not in the live history: {error}") from error
-    ordinals: list[int] = []
-    for first, last in runs:
-        ordinals.extend(index.live[positions[name_of(first)] : positions[name_of(last)] + 1])
-    return ordinals, positions[ids[-1]]
+    kept = [index.live[positions[name_of(first)] : positions[name_of(last)] + 1] for first, last in runs]
+    return [ordinal for run in kept for ordinal in run], positions[ids[-1]]
 
 
 def budget_in_use(index: Index, record: Mapping[str, Any] | None) -> int:

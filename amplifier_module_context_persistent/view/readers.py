@@ -252,9 +252,8 @@ def bond_of(message: Message, asked: tuple[str, str]) -> Bond | None:
 def _makers(message: Message) -> tuple[frozenset[str], bool]:
     """The families that can have made a message's blocks, by their form; and whether anything in them is bound."""
     may_be, is_bound = FAMILIES, False
-    for block in [message.get("thinking_block"), *_blocks(message, "content"), *_blocks(message, "tool_calls")]:
-        if not isinstance(block, dict):
-            continue
+    given = [message.get("thinking_block"), *_blocks(message, "content"), *_blocks(message, "tool_calls")]
+    for block in (block for block in given if isinstance(block, dict)):
         kind, signed = str(block.get("type")), any(block.get(key) for key in _SIGNATURES)
         is_bound = is_bound or signed or kind in THINKING_BLOCKS
         if kind == "redacted_thinking":

@@ -26,10 +26,12 @@ from ..config import Config
 from ..log.base import Log
 from ..log.index import DEVELOPER, SYSTEM, Index
 from ..log.read_back import Line, parsed
+from ..messages.elide import Cut
 from ..messages.message import Message, as_json
 from ..messages.tool_kinds import ToolKinds
 from ..tokens.counter import TokenCounter, count_message
 from ..view.entry import Entry, classify, lighter
+from ..view.render import shorten
 
 
 class MessageSource:
@@ -45,7 +47,7 @@ class MessageSource:
         self._reminds = config.late_system == "reminder"
         self._counter, self.extras = counter, extras
         self._kinds = ToolKinds(config.tool_kinds)
-        self._shown = ShownLines()
+        self._shown, self._boundary = ShownLines(), config.truncate_boundary
 
     def count(self, message: Message) -> int:
         """Count a message."""
@@ -69,6 +71,12 @@ class MessageSource:
             )
             for ordinal, message in messages
         ]
+
+    def cut_sizes(self, log: Log, entries: Sequence[Entry], cuts: Mapping[str, Cut]) -> dict[str, int]:
+        """By message id, what those of the entries come to that are cut."""
+        cut = [entry for entry in entries if entry.id in cuts]
+        shown = (shorten(e, m, cuts[e.id], self._boundary) for e, m in zip(cut, self.fetch(log, cut), strict=True))
+        return {entry.id: self.count(message) for entry, message in zip(cut, shown, strict=True)}
 
     def fetch(self, log: Log, entries: Sequence[Entry], *, is_view: bool = False) -> Iterator[Message]:
         """Parse the messages of entries afresh, in order; the lines of a view are kept for the next one."""
@@ -152,8 +160,7 @@ class Extras:
 
     def unsaved_copies(self, index: Index) -> list[Message]:
         """Copies of the unsaved messages; none once the log holds messages."""
-        self._forget_saved(index)
-        return copy.deepcopy(self.unsaved)
+        return copy.deepcopy(self.unsaved) if not len(index) else []
 
     def add_ephemeral(
         self, index: Index, message: Message, count: Callable[[Message], int], *, reminds: bool = False
@@ -162,18 +169,16 @@ class Extras:
         late, before = _conversation_start(index) < len(index.live), len(index) or len(self.unsaved)
         self._add(message, count, before=before, late=late, reminds=reminds)
 
-    def leave_out_media(self, beyond: Mapping[int, AbstractSet[int]], count: Callable[[Message], int]) -> bool:
-        """Leave out media of ephemeral messages for the rest of the process; whether there were any.
+    def leave_out_media(self, beyond: Mapping[int, AbstractSet[int]], count: Callable[[Message], int]) -> None:
+        """Leave out media of ephemeral messages for the rest of the process.
 
         Args:
             beyond: by ordinal, the numbers of media; those of other messages are passed over.
             count: counts a message.
         """
-        going = [ordinal for ordinal in beyond if ordinal in self._extras]
-        for ordinal in going:
+        for ordinal in beyond.keys() & self._extras.keys():
             extra = self._extras[ordinal]
             self._extras[ordinal] = extra._replace(entry=lighter(extra.entry, beyond[ordinal], count))
-        return bool(going)
 
     def clear(self) -> None:
         """Forget all of them."""
@@ -185,8 +190,8 @@ class Extras:
 
     def merge(self, index: Index, stored: list[Entry], without: AbstractSet[int]) -> list[Entry]:
         """Put the extra entries in their places among the stored ones."""
-        self._forget_saved(index)
-        waiting = deque(extra for ordinal, extra in self._extras.items() if ordinal not in without)
+        shown = (extra for extra in self._extras.values() if not (extra.is_unsaved and len(index)))
+        waiting = deque(extra for extra in shown if extra.entry.ordinal not in without)
         if not waiting:
             return stored
         merged = list[Entry]()
@@ -199,11 +204,6 @@ class Extras:
     def message(self, ordinal: int) -> Message:
         """A copy of a message."""
         return copy.deepcopy(self._extras[ordinal].message)
-
-    def _forget_saved(self, index: Index) -> None:
-        """Forget the memory files once the log holds them."""
-        if len(index):
-            self._extras = {ordinal: extra for ordinal, extra in self._extras.items() if not extra.is_unsaved}
 
     def _add(
         self,

@@ -64,7 +64,9 @@ def offer(
         return None
     tokens = request.fixed_tokens + sum(item.tokens for item in arrangement.items[:cut])
     messages = offered(view, len(request.head), cut)
-    return Offer(messages, first.ordinal, basis, cut, tokens, bound.seed, bound.chains_before(cut))
+    return Offer(
+        messages, first.ordinal, basis, cut, tokens, bound.seed, tuple(chain.hex() for chain in bound.chain[cut])
+    )
 
 
 def item_plan(

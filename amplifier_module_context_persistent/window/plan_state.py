@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,12 +20,11 @@ from ..compaction.planner import Compaction
 from ..config import Config
 from ..log.base import Log
 from ..log.index import Index
-from ..messages.elide import WHOLE, Cut
+from ..messages.elide import WHOLE
 from ..messages.message import Message
-from ..view.arrangement import Arrangement, Count
+from ..view.arrangement import Arrangement
 from ..view.entry import Entry, end_chains, gives_way, media_left_out, with_closed, without_some_media
 from ..view.plan import NO_PLAN, Plan, is_plan_for, kept_ordinals, live_positions
-from ..view.render import shorten
 from ..view.rules import Group, last_human, late_results, tool_groups
 from .cold_start import BATCH, ClassifyAll, group_around, in_place, near_and_older
 from .message_source import MessageSource
@@ -75,7 +74,7 @@ class PlanState:
         cuts = {message_id: cut for message_id, cut in plan.cuts.items() if message_id not in held}
         cuts |= {entry.id: replace(WHOLE, then=lines[entry.id]) for entry in changed}
         cut_tokens = {message_id: n for message_id, n in self.cut_tokens.items() if message_id not in held}
-        cut_tokens |= cut_sizes(changed, cuts, log.read([entry.ordinal for entry in changed]), source.count)
+        cut_tokens |= source.cut_sizes(log, changed, cuts)
         followed = replace(plan, cuts=cuts, silent=plan.silent - held.keys()) if self.plan or changed else None
         left_out = self.left_out - (len(entries) - len(self.entries))
         return PlanState(entries, followed, cut_tokens, left_out, self.covers)
@@ -139,18 +138,6 @@ def without_hidden(entries: list[Entry], ordinals: AbstractSet[int]) -> tuple[li
     ]
     going = {entry.ordinal for group in gone for entry in group.entries()}
     return [entry for entry in entries if entry.ordinal not in going], gone
-
-
-def cut_sizes(
-    entries: Sequence[Entry],
-    cuts: Mapping[str, Cut],
-    messages: Iterable[Message],
-    count: Count,
-    boundary: str = "line",
-) -> dict[str, int]:
-    """By message id, what cut messages come to; `boundary` as `elide_text`."""
-    pairs = zip(entries, messages, strict=True)
-    return {entry.id: count(shorten(entry, message, cuts[entry.id], boundary)) for entry, message in pairs}
 
 
 def state_without_plan(log: Log, source: MessageSource, budget_tokens: int, config: Config) -> PlanState:
@@ -252,16 +239,14 @@ class KeptEntries:
     def _take_up(self, log: Log, record: Message | None) -> None:
         """Begin anew with what the log says: a plan of it, and what it keeps."""
         self._index, self._generation = log.index, log.index.generation
-        self.state, self._taken, self._far_budget = PlanState([]), 0, 0
-        if record is None:
-            return
-        known, self._logged = self._logged, str(record.get("id"))
-        try:
-            self.state = self._follow_stored(log, record)
-        except ValueError as error:
-            self.lost_item = "native" in record and known != self._logged
-            logger.warning("the stored plan cannot be followed (%s); a new one is made when it is needed", error)
-            return
+        self.state, self._far_budget = PlanState([]), 0
+        if record is not None:
+            known, self._logged = self._logged, str(record.get("id"))
+            try:
+                self.state = self._follow_stored(log, record)
+            except ValueError as error:
+                self.lost_item = "native" in record and known != self._logged
+                logger.warning("the stored plan cannot be followed (%s); a new one is made when it is needed", error)
         self._taken = self.state.left_out + len(self.state.entries)
 
     def _follow_stored(self, log: Log, record: Message) -> PlanState:
@@ -270,13 +255,11 @@ class KeptEntries:
         Raises:
             ValueError: it cannot be followed.
         """
-        count, boundary = self._source.count, self._config.truncate_boundary
         ordinals, upto = kept_ordinals(log.index, record)
         entries = self._source.describe(log, ordinals)
         plan = Plan.from_record(record, [entry.id for entry in entries])
-        entries = end_chains(without_some_media(with_closed(entries, plan.closed), plan.media, count))
-        cut = [entry for entry in entries if entry.id in plan.cuts]
-        cut_tokens = cut_sizes(cut, plan.cuts, log.read([entry.ordinal for entry in cut]), count, boundary)
+        entries = end_chains(without_some_media(with_closed(entries, plan.closed), plan.media, self._source.count))
+        cut_tokens = self._source.cut_sizes(log, entries, plan.cuts)
         return PlanState(entries, plan, cut_tokens, upto + 1 - len(ordinals), log.index.live[upto] + 1)
 
     def begin_with(self, log: Log, other: KeptEntries, budget_tokens: int) -> None:
@@ -300,8 +283,7 @@ class KeptEntries:
         entries = end_chains(without_some_media(entries, made.plan.media, self._source.count))
         covers = self._after_last(log)
         self.state, self._far_budget = PlanState(entries, made.plan, made.cut_tokens, left_out, covers), 0
-        self._dropped -= made.kept_ordinals
-        self._dropped |= self._source.extras.ordinals() - made.kept_ordinals
+        self._dropped = (self._dropped | self._source.extras.ordinals()) - made.kept_ordinals
 
     def leave_out_media(
         self,
@@ -322,17 +304,16 @@ class KeptEntries:
             beyond: by ordinal, the numbers of media that have to go.
             plan_id: the id of the new plan.
         """
-        state, count = self.state, self._source.count
+        state = self.state
         if state.plan is None and state.left_out:
             return None  # a long history that was not read yet needs a plan of its own first
         going = {entry.id: beyond[entry.ordinal] for entry in state.entries if entry.ordinal in beyond and entry.id}
-        lighter = without_some_media(state.entries, going, count)
+        lighter = without_some_media(state.entries, going, self._source.count)
         before = replace(state, entries=lighter, plan=state.plan or NO_PLAN)
         plan = before.as_plan(plan_id, self.last(log))
         if not going or plan is None:
             return None
-        cut = [entry for entry in lighter if entry.id in going and entry.id in plan.cuts]
-        counted = cut_sizes(cut, plan.cuts, self._source.fetch(log, cut), count, self._config.truncate_boundary)
+        counted = self._source.cut_sizes(log, [entry for entry in lighter if entry.id in going], plan.cuts)
         tokens = request.fixed_tokens + arrangement.tokens
         plan = replace(plan, budget_tokens=request.budget_tokens, tokens_before=tokens)
         stored = frozenset(entry.ordinal for entry in state.entries)

@@ -86,11 +86,8 @@ class RetainedBodies:
 
 def shows_all(view: Iterable[Message], bodies: Iterable[str]) -> bool:
     """Whether every body is complete in a message of a view, in the form in which views show it."""
-    bodies = list(map(well_formed, bodies))
-    if not bodies:
-        return True
-    texts = [text for message in view for text in texts_of(message)]
-    return all(any(body in well_formed(text) for text in texts) for body in bodies)
+    texts = [well_formed(text) for message in view for text in texts_of(message)]
+    return all(any(well_formed(body) in text for text in texts) for body in bodies)
 
 
 def checked_bodies(given: Any) -> tuple[str, ...]:

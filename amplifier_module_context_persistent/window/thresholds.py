@@ -183,6 +183,6 @@ class PromptCache:
         before, self._asked_at = instant_of(self._asked_at or viewed_at), now
         asked = instant_of(now)
         family = family_of(provider, model)
-        lives = next(row.seconds for row in CACHE_LIVES if row.family in ("", family))
-        lives = self._ttl_s if self._ttl_s is not None else lives
+        known = next(row.seconds for row in CACHE_LIVES if row.family in ("", family))
+        lives = self._ttl_s if self._ttl_s is not None else known
         return bool(lives and before and asked and (asked - before).total_seconds() > lives)

@@ -140,7 +140,7 @@ class Window:
             items=arrangement.items,
             last=self._kept.last(log),
             bound=self._bound.bound,
-            unbound=self._bound.left_out,
+            unbound=len(self._bound.unbound),
         )
 
     def _begin(self, log: Log, request: ViewRequest, *, compacts: bool) -> tuple[str, Compaction | None]:
@@ -215,9 +215,8 @@ class Window:
         self, log: Log, request: ViewRequest, arrangement: Arrangement
     ) -> tuple[Arrangement, Compaction | None]:
         """A view, its images and documents brought within the limits, and the plan that was made for that."""
-        if request.limits is None:
-            return arrangement, None
-        beyond = media_beyond(arrangement.items, request.limits, request.fixed_bytes)
+        limits = request.limits
+        beyond = media_beyond(arrangement.items, limits, request.fixed_bytes) if limits is not None else {}
         return self._without_media(log, request, arrangement, beyond) if beyond else (arrangement, None)
 
     def _plan_without_media(
@@ -231,13 +230,12 @@ class Window:
         before = self._kept.state
         for spared in (1, 0):
             arrangement = self._arrange(log, request)
-            if not (beyond := all_media(arrangement.items, spared=spared)):
-                continue
-            self._without_media(log, request, arrangement, beyond)
-            try:
-                return self._plan(log, request, tokens, messages)
-            except FloorError as error:
-                refused = error
+            if beyond := all_media(arrangement.items, spared=spared):
+                self._without_media(log, request, arrangement, beyond)
+                try:
+                    return self._plan(log, request, tokens, messages)
+                except FloorError as error:
+                    refused = error
         self._kept.state = before
         raise refused
 
@@ -246,9 +244,9 @@ class Window:
     ) -> tuple[Arrangement, Compaction | None]:
         """The view without some media, and the plan that was made for that, unless they are in no log."""
         made = self._kept.leave_out_media(log, request, arrangement, beyond, self._new_id())
-        if self._source.extras.leave_out_media(beyond, self._source.count) or made is not None:
-            arrangement = self._arrange(log, request)
-        return arrangement, self._shown(log, request, made) if made is not None else None
+        self._source.extras.leave_out_media(beyond, self._source.count)
+        shown = self._shown(log, request, made) if made is not None else None
+        return self._arrange(log, request), shown
 
     def _span(self, log: Log, request: ViewRequest, arrangement: Arrangement) -> Span | SummaryError:
         """What a summary in the next plan would replace, and the request for it; or why there can be none."""
@@ -354,28 +352,22 @@ class Window:
 
     def _may_grow(self, request: ViewRequest, arrangement: Arrangement) -> bool:
         """Whether a turn begins in a small view that follows a plan for half of the budget or less."""
-        plan, last = self.plan, arrangement.items[-1].entry if arrangement.items else None
-        begins = self._stores and last is not None and last.human
-        if plan is None or not begins or not self._is_small(request, arrangement.tokens):
-            return False
-        bits = plan.budget_tokens.bit_length()
-        if not 0 < 2 * plan.budget_tokens <= request.budget_tokens or bits in self._grown_from:
-            return False
-        self._grown_from.add(bits)
-        return True
+        last, before = arrangement.items[-1].entry if arrangement.items else None, (self.plan or NO_PLAN).budget_tokens
+        begins = self._stores and last is not None and last.human and self._is_small(request, arrangement.tokens)
+        grows = begins and 0 < 2 * before <= request.budget_tokens and before.bit_length() not in self._grown_from
+        if grows:
+            self._grown_from.add(before.bit_length())
+        return grows
 
     def _is_small(self, request: ViewRequest, tokens: int) -> bool:
         """Whether messages are left out and those that stay take less than half of the target's room."""
         config, plan = self._config, self.plan
-        if not STRATEGIES[config.compaction_strategy].uses_room or config.max_messages is not None:
-            return False
-        room = int(request.budget_tokens * config.target_usage) - request.fixed_tokens
+        uses_room = STRATEGIES[config.compaction_strategy].uses_room and config.max_messages is None
+        follows = plan is not None and not plan.summary and plan.native is None and self._kept.state.left_out > 0
         return (
-            plan is not None
-            and not plan.summary
-            and not self._shows_item
-            and self._kept.state.left_out > 0
-            and 2 * tokens < room
+            uses_room
+            and follows
+            and 2 * tokens < int(request.budget_tokens * config.target_usage) - request.fixed_tokens
         )
 
     def _grown(
@@ -429,8 +421,6 @@ class Window:
 
     def _hides_otherwise(self, log: Log, request: ViewRequest) -> bool:
         """Whether turns were hidden, or shown again, since the plan in force."""
-        if not log.index.hidden:
-            return bool(self._hidden_before(log, hidden=False))
         entries = self._kept.entries(log, has_factory=request.has_factory)
         _, gone = without_hidden(mark(entries, pins=log.index.pins, retained=request.retained), log.index.hidden)
         return bool(gone or self._hidden_before(log, hidden=False) or hides_in_item(log, self._kept.state))
