@@ -19,7 +19,7 @@ from .entry import INSTRUCTING, Entry
 from .plan import NO_PLAN, Plan
 from .readers import FAMILIES, NOBODY, Reader
 from .rules import Group, needs_user_before, tool_groups, unique_call_ids
-from .wire import NOTHING_ODD, TAKES_ALL, WireRules
+from .wire import TAKES_ALL, Oddities, WireRules
 
 Count = Callable[[Message], int]
 Fetch = Callable[[Sequence[Entry]], Iterable[Message]]
@@ -253,7 +253,7 @@ class Arranger:
 
     def _shown_for(self, entry: Entry, cut: Cut | None) -> tuple[WireRules, int] | None:
         """What a reader takes of a message that has something odd; None where it takes all of it."""
-        odd = entry.odd or NOTHING_ODD
+        odd = entry.odd or Oddities()
         marks = max(0, self.how.wire.cache_marks - self.marks)
         self.marks += odd.marks
         put_in = "" if cut is None else cut.instead + cut.then

@@ -23,10 +23,11 @@ from typing import Any
 import orjson
 
 from ..messages.message import Message
+from ..messages.metadata import metadata_of
 from .arrangement import Arrangement, Item, turn_start
 from .entry import INSTRUCTING
 from .plan import NativeItem
-from .readers import ACCEPT_OWN_ITEMS, Bond, Reader, reasons_first, sent_metadata, without_bonds
+from .readers import ACCEPT_OWN_ITEMS, REASONING_NAMES, Bond, Reader, only_names, reasons_first, without_bonds
 from .receipts import DIGEST_BYTES, canonical, text_hash
 from .render import common_length
 
@@ -44,7 +45,7 @@ def tools_hash(tools_json: str) -> str:
 def sent_hash(message: Message) -> bytes:
     """The hash of what is sent of a message: of its metadata what is bound alone, and no marks of what to cache."""
     sent = {key: value for key, value in message.items() if key != "metadata"}
-    if bound := sent_metadata(message):
+    if bound := only_names(metadata_of(message), REASONING_NAMES):  # ids of responses are no content
         sent["metadata"] = bound
     encoded = canonical(sent)
     if _CACHE_CONTROL.encode() in encoded:

@@ -151,15 +151,11 @@ def classify(
     sent = for_model(message)
     if sent is None:
         return Entry(ordinal, "", role="", tokens=0, blank=True)
-    if sent is not message:
-        size_bytes = len(as_json(sent).encode(errors="replace"))
     metadata, accepted, role = metadata_of(sent), normalise(sent), sent.get("role")
     message_id, source = metadata.get("message_id"), metadata.get("source")
-    hook = hook_of(metadata) if late and role in INSTRUCTING else ""
-    late, answers = late and reminds and role in INSTRUCTING, role in ("tool", "function")
+    reminds = late and reminds and role in INSTRUCTING
     offload = offload_cut(sent) if ordinal >= 0 and message_id else None
-    tokens = count(_first_shown(accepted, offload, str(message_id), late=late)) if accepted else 0
-    spoken = without_thinking(accepted) if accepted else None
+    tokens, thinking = _sizes(accepted, count, offload, str(message_id), late=reminds) if accepted else (0, 0)
     return Entry(
         ordinal=ordinal,
         id=message_id if ordinal >= 0 and isinstance(message_id, str) else "",
@@ -171,18 +167,18 @@ def classify(
         plain=accepted is sent,
         calls=(calls := calls_of(accepted) if accepted else ()),
         result_of=result_id_of(sent),
-        outcome=outcome_of(sent) if answers else "",
+        outcome=outcome_of(sent) if role in ("tool", "function") else "",
         named=bool(sent.get("name")),
         source=source if isinstance(source, str) else None,
-        late=late,
-        hook=hook,
-        thinking_tokens=tokens - count(spoken) if spoken is not None and spoken is not accepted else 0,
+        late=reminds,
+        hook=hook_of(metadata) if late and role in INSTRUCTING else "",
+        thinking_tokens=thinking,
         offload=offload,
         refers_to=recalled_from(sent),
         asks=role == "assistant" and accepted is not None and _asks(accepted),
         terms=terms_of(accepted) if accepted else NO_TERMS,
         uses=kinds.uses_of(accepted) if accepted and calls else (),
-        size_bytes=size_bytes,
+        size_bytes=size_bytes if sent is message else len(as_json(sent).encode(errors="replace")),
         bond=bond_of(sent, asked) if asked is not None else None,
         odd=oddities_of(accepted) if accepted is not None else None,
         line_before=line_before(sent),
@@ -196,11 +192,14 @@ def _asks(accepted: Message) -> bool:
     return any(_QUESTION.search(text[-_END_CHARS:]) for text in texts_of(accepted)[-1:])
 
 
-def _first_shown(accepted: Message, offload: Cut | None, message_id: str, *, late: bool) -> Message:
-    """A message as it is shown where no plan shortens it."""
-    if offload is not None:
-        return elide_message(accepted, offload, reference=message_id)
-    return as_reminder(accepted) if late else accepted
+def _sizes(
+    accepted: Message, count: Callable[[Message], int], offload: Cut | None, message_id: str, *, late: bool
+) -> tuple[int, int]:
+    """The tokens of a message as it is shown where no plan shortens it, and what of them is thinking."""
+    shown = as_reminder(accepted) if late else accepted
+    tokens = count(shown if offload is None else elide_message(accepted, offload, reference=message_id))
+    spoken = without_thinking(accepted)
+    return tokens, tokens - count(spoken) if spoken is not accepted else 0
 
 
 def with_closed(entries: Iterable[Entry], closed: Mapping[str, AbstractSet[str]]) -> list[Entry]:

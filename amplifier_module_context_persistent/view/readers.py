@@ -203,16 +203,13 @@ A key is one of them with or without what stands before a colon (`openai:respons
 REPEATS = frozenset({"wire_content"})
 """Metadata that repeats an answer as its server gave it: a provider's module sends that in place of the content."""
 
-_REASONING_NAMES = REPEATS | frozenset(
+REASONING_NAMES = REPEATS | frozenset(
     {
         *("reasoning_items", "reasoning_details", "encrypted_content", "reasoning", "compaction", "thinking_binding"),
         *("thought_signature", "thought_signatures", "signature"),
     }
 )
 """Metadata that holds what is bound, likewise: providers' modules send it with the message."""
-
-BOND_NAMES = CHAIN_NAMES | _REASONING_NAMES
-"""Metadata that only its maker understands."""
 
 _THINKING = frozenset({"thinking"})
 _SIGNATURES = ("signature", "thought_signature", "thoughtSignature", "encrypted_content")
@@ -227,8 +224,8 @@ def bond_of(message: Message, asked: tuple[str, str]) -> Bond | None:
     """
     metadata = metadata_of(message)
     may_be, is_bound = _makers(message)
-    is_reasoning = is_bound or bool(_only_names(metadata, _REASONING_NAMES))
-    if not is_reasoning and not _only_names(metadata, CHAIN_NAMES):
+    is_reasoning = is_bound or bool(only_names(metadata, REASONING_NAMES))
+    if not is_reasoning and not only_names(metadata, CHAIN_NAMES):
         return None
     named = {family for key in metadata if (family := _namespace(key)) in FAMILIES}
     provider, model = _text(metadata, message, "provider"), _text(metadata, message, "model")
@@ -245,7 +242,7 @@ def bond_of(message: Message, asked: tuple[str, str]) -> Bond | None:
         _has_unsigned(message),
         is_reasoning,
         bound_to(message),
-        bool(_only_names(metadata, CHAIN_NAMES | REPEATS)),
+        bool(only_names(metadata, CHAIN_NAMES | REPEATS)),
     )
 
 
@@ -277,11 +274,6 @@ def _compacting_model(metadata: Mapping[str, Any]) -> str:
     items = (value for key, value in metadata.items() if key.rpartition(":")[2] == "compaction")
     models = (item.get("model") for item in items if isinstance(item, dict))
     return next((model for model in models if isinstance(model, str)), "")
-
-
-def sent_metadata(message: Message) -> Message:
-    """What of a message's metadata is sent with it: what is bound to its maker. Ids of responses are no content."""
-    return _only_names(metadata_of(message), _REASONING_NAMES)
 
 
 def lacks_reasoning(message: Message) -> bool:
@@ -320,7 +312,7 @@ def without_bonds(message: Message, *, keep_text: bool) -> Message:
     if isinstance(calls := message.get("tool_calls"), list):
         changed["tool_calls"] = [_unsigned(call) for call in calls]
     if metadata := metadata_of(message):
-        changed["metadata"] = _without_names(metadata, BOND_NAMES)
+        changed["metadata"] = _without_names(metadata, CHAIN_NAMES | REASONING_NAMES)
     return changed
 
 
@@ -362,9 +354,10 @@ def _without_names(metadata: Mapping[str, Any], names: frozenset[str]) -> Messag
     }
 
 
-def _only_names(metadata: Mapping[str, Any], names: frozenset[str]) -> Message:
+def only_names(metadata: Mapping[str, Any], names: frozenset[str]) -> Message:
+    """What of a message's metadata has one of these names, also below the name of a family."""
     picked = {key: value for key, value in metadata.items() if _is_named(key, names)}
-    inner = {key: _only_names(value, names) for key, value in metadata.items() if _inner(key, value)}
+    inner = {key: only_names(value, names) for key, value in metadata.items() if _inner(key, value)}
     return picked | {key: value for key, value in inner.items() if value}
 
 

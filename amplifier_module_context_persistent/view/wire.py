@@ -155,9 +155,6 @@ class Oddities:
     """How many cache marks it has."""
 
 
-NOTHING_ODD = Oddities()
-
-
 def oddities_of(message: Message) -> Oddities | None:
     """What of a message, in its accepted form, may have to be shown otherwise; None where nothing is."""
     try:
@@ -168,14 +165,9 @@ def oddities_of(message: Message) -> Oddities | None:
     given = [call.name for call in calls_of(message)]
     if message.get("role") in ("tool", "function") and isinstance(name := message.get("name"), str):
         given.append(name)
-    names = tuple(filter(_is_odd_name, given))
+    names = tuple(name for name in given if _NARROWEST.name(name) != name)
     marks = _marks_in(message.get("content")) if b'"cache_control"' in encoded else 0
     return Oddities(text, names, marks) if text or names or marks else None
-
-
-@lru_cache(maxsize=256)
-def _is_odd_name(name: str) -> bool:
-    return _NARROWEST.name(name) != name
 
 
 def sendable(message: Message, rules: WireRules, marks: int) -> Message:

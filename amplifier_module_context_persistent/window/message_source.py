@@ -57,7 +57,6 @@ class MessageSource:
         """Describe messages of the log as entries."""
         reminds, index = self._reminds, log.index
         early = set(index.live[: _conversation_start(index)])
-        messages = zip(ordinals, log.read(ordinals), strict=True)
         return [
             classify(
                 ordinal,
@@ -69,7 +68,7 @@ class MessageSource:
                 size_bytes=index.lengths[ordinal],
                 asked=index.model_of(ordinal),
             )
-            for ordinal, message in messages
+            for ordinal, message in zip(ordinals, log.read(ordinals), strict=True)
         ]
 
     def cut_sizes(self, log: Log, entries: Sequence[Entry], cuts: Mapping[str, Cut]) -> dict[str, int]:

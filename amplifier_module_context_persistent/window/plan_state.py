@@ -224,7 +224,7 @@ class KeptEntries:
             else:
                 anew = True  # another process compacted this session
         if anew:
-            self._take_up(log, log.index.plan)
+            self._take_up(log, index.plan)
         if 0 < self._far_budget < budget_tokens:
             self.state, self._taken = replace(self.state, entries=[], left_out=0), 0
         new = index.live[self._taken :]

@@ -57,8 +57,10 @@ class RetainedBodies:
             if ordinal is None or (ordinal < 0 and ordinal not in ephemeral):
                 ordinal = self._search(log, body, has_factory=has_factory)
             if ordinal is None:
-                which = f"body {number} of {len(bodies)} that the view has to hold"
-                raise RetentionError(f"{which} stands in no live message of this session")
+                raise RetentionError(
+                    f"body {number} of {len(bodies)} that the view has to hold"
+                    " stands in no live message of this session"
+                )
             known[body] = ordinal
         self._known = known  # forget what no request asks for any more
         return frozenset(known.values())
