@@ -71,10 +71,6 @@ class Arrangement:
     made_by: Arranger | None = field(default=None, compare=False, repr=False)
     """What arranged it; the next view goes on from there."""
 
-    def end(self) -> Arrangement:
-        """What is known of it to arrange what comes next, without its own items: give it to `arrange` as `after`."""
-        return Arrangement(made_by=replace(self.made_by, entries=[], items=[], tokens=0) if self.made_by else None)
-
 
 def arrange(
     entries: Iterable[Entry], count: Count, how: Presentation = _AS_STORED, *, after: Arrangement | None = None
@@ -130,12 +126,10 @@ class Arranger:
         """Whether entries begin with those arranged here, are shown in the same way, and answer no call among them."""
         known = len(self.entries)
         alike = self.stays and self.how == how and entries[:known] == self.entries
-        return alike and not self.is_answered_by(entries[known:])
-
-    def is_answered_by(self, later: Sequence[Entry]) -> bool:
-        """Whether later entries may answer an open call: one that answers none of their own."""
+        later = entries[known:]
         answers = {entry.ordinal for group in tool_groups(later) for entry in group.entries()}
-        return any(entry.result_of in self.open_calls and entry.ordinal not in answers for entry in later)
+        late = (entry.result_of for entry in later if entry.ordinal not in answers)
+        return alike and self.open_calls.isdisjoint(late)
 
     def arrange(self, entries: list[Entry]) -> Arrangement:
         """Arrange what comes next."""

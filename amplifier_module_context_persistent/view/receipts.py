@@ -59,11 +59,6 @@ def text_hash(text: Any) -> str:
     return blake2b(canonical(text), digest_size=_SHORT_DIGEST_BYTES).hexdigest()
 
 
-def view_hash(messages: Sequence[Message], head: Sequence[Message] = ()) -> str:
-    """The hash of a view: of the messages after its head text, and of the head text."""
-    return ViewHashes().hash_of((), lambda start: messages[start:], head, of=None)
-
-
 class ViewHashes:
     """The running hashes of a window's views."""
 

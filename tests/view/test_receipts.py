@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.view.arrangement import Item
-from amplifier_module_context_persistent.view.receipts import Receipt, ViewHashes, canonical, text_hash, view_hash
+from amplifier_module_context_persistent.view.receipts import Receipt, ViewHashes, canonical, text_hash
 from tests.support.logs import assert_sound
-from tests.support.messages import CALLS, result, user
+from tests.support.messages import CALLS, Message, result, user
 from tests.support.recorded_sessions import Recorded, controls
 
 EXAMPLE = Receipt(
@@ -36,6 +36,11 @@ EXAMPLE = Receipt(
     hash="4" * 32,
     render={"truncate_boundary": "char"},
 )
+
+
+def view_hash(messages: list[Message], head: list[Message]) -> str:
+    """The hash of a view that goes on from none."""
+    return ViewHashes().hash_of((), lambda start: messages[start:], head, of=None)
 
 
 def test_canonical_bytes_do_not_depend_on_the_order_of_keys() -> None:
@@ -58,9 +63,9 @@ def test_different_values_have_different_bytes(one: Any, other: Any) -> None:
 def test_a_hash_is_the_same_in_any_process() -> None:
     """Neither the seed of Python's hashes nor the process plays a part."""
     code = (
-        "from amplifier_module_context_persistent.view.receipts import view_hash\n"
+        "from amplifier_module_context_persistent.view.receipts import ViewHashes\n"
         "from tests.support.messages import CALLS, user\n"
-        "print(view_hash([CALLS, user('ü')], [user('head')]))"
+        "print(ViewHashes().hash_of((), lambda _: [CALLS, user('ü')], [user('head')], of=None))"
     )
     hashes = {
         subprocess.run(
