@@ -26,7 +26,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 from ..messages.message import CALL_BLOCKS, Message, given_arguments_of, given_calls, is_block, strings_in
 from ..messages.metadata import COMPACTION_SOURCE, metadata_of
@@ -204,8 +204,8 @@ def said(message: Message, original: Message | None) -> Said:
 
 def _split(part: str, source: str, kept: list[str], inserted: list[str]) -> None:
     """Part a shortened text into what its original has and what it has not."""
-    head = _prefix(part, source)
-    tail = _prefix(part[head:][::-1], source[head:][::-1])
+    head = shared_beginning(part, source)
+    tail = shared_beginning(part[head:][::-1], source[head:][::-1])
     kept.append(part[:head])
     lines = set(source.split("\n"))
     for line in part[head : len(part) - tail].split("\n"):
@@ -215,10 +215,10 @@ def _split(part: str, source: str, kept: list[str], inserted: list[str]) -> None
 
 
 def _shared(part: str, source: str) -> int:
-    return _prefix(part, source) + _prefix(part[::-1], source[::-1])
+    return shared_beginning(part, source) + shared_beginning(part[::-1], source[::-1])
 
 
-def _prefix(a: str, b: str) -> int:
+def shared_beginning(a: str, b: str) -> int:
     """How many characters two texts have in common at their beginning."""
     low, high = 0, min(len(a), len(b))
     while low < high:
@@ -232,7 +232,6 @@ def _prefix(a: str, b: str) -> int:
 
 _WORD = re.compile(r"\w+")
 _MOST_WORDS = 50_000  # of so many it is known which terms they may be part of
-_LONG_WORD_CHARS = 64  # longer ones are hardly met again
 _START_CHARS = 4
 
 
@@ -252,23 +251,16 @@ class TermFinder:
         for piece in self._by_piece:
             self._by_start.setdefault(piece[:_START_CHARS], []).append(piece)
         self._start_sizes = sorted(set(map(len, self._by_start)))
-        self._of_word: dict[str, tuple[str, ...]] = {}
+        self._terms_of = lru_cache(_MOST_WORDS)(self._terms_with)
 
     def terms_in(self, text: str) -> list[str]:
         """The terms that a text holds, each once."""
-        likely = {term for word in set(_WORD.findall(text)) for term in self._terms_with(word)}
+        likely = {term for word in set(_WORD.findall(text)) for term in self._terms_of(word)}
         return [term for term in likely if term in text]
 
     def _terms_with(self, word: str) -> tuple[str, ...]:
         """The terms whose longest word is contained in a word."""
-        known = self._of_word.get(word)
-        if known is None:
-            if len(self._of_word) >= _MOST_WORDS:
-                self._of_word.clear()
-            known = tuple(term for piece in self._pieces_in(word) for term in self._by_piece[piece])
-            if len(word) <= _LONG_WORD_CHARS:
-                self._of_word[word] = known
-        return known
+        return tuple(term for piece in self._pieces_in(word) for term in self._by_piece[piece])
 
     def _pieces_in(self, word: str) -> set[str]:
         by_start, found = self._by_start, set[str]()

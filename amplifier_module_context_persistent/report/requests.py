@@ -19,6 +19,7 @@ import orjson
 
 from ..log.record import Message
 from ..messages.metadata import metadata_of
+from ..replay.evidence import shared_beginning
 from ..replay.visibility import ELIDED, KEPT, Marks, lost, marker_of
 from ..transcript.cost import NOTHING, RequestBill
 from ..transcript.transcript import Progress, Transcript
@@ -366,9 +367,8 @@ class AsSeen:
 def _difference(original: str, shown: str) -> list[Any] | None:
     if original == shown:
         return None
-    most = min(len(original), len(shown))
-    head = _shared(most, lambda count: original[:count] == shown[:count])
-    tail = _shared(most - head, lambda count: count == 0 or original[-count:] == shown[-count:])
+    head = shared_beginning(original, shown)
+    tail = shared_beginning(original[head:][::-1], shown[head:][::-1])
     between = shown[head : len(shown) - tail]
     return [_units(original[:head]), _units(original[len(original) - tail :]), between]
 
@@ -376,12 +376,3 @@ def _difference(original: str, shown: str) -> list[Any] | None:
 def _units(text: str) -> int:
     """How long a text is where the page's script counts: in UTF-16."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
-
-
-def _shared(most: int, is_shared: Callable[[int], bool]) -> int:
-    """The largest number up to `most` for which something holds that holds for all smaller ones."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if is_shared(middle) else (low, middle - 1)
-    return low

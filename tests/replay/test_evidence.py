@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.replay import evidence as term_finder
 from amplifier_module_context_persistent.replay.evidence import (
     TermFinder,
     action_text,
@@ -130,12 +129,3 @@ def test_each_term_is_found_that_a_text_contains(texts: list[str], terms: set[st
         found = finder.terms_in(text)
         assert len(found) == len({*found})
         assert {*found} == {term for term in terms if term in text}
-
-
-def test_it_holds_few_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is known of words is let go of when there are many of them."""
-    monkeypatch.setattr(term_finder, "_MOST_WORDS", 3)
-    finder = TermFinder(["parcel"])
-    for number in range(20):
-        assert finder.terms_in(f"parcel{number} word{number}") == ["parcel"]
-        assert len(finder._of_word) <= 3
