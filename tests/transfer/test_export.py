@@ -233,7 +233,12 @@ async def test_any_history_can_be_exported(
     """Whatever is in it; JSON Lines give it back."""
     path = tmp_path_factory.mktemp("any") / "log"
     stored = await store(path, history)
-    shown = exported(path, into, redact=False) if path.exists() else ""
+    try:
+        shown = exported(path, into, redact=False) if path.exists() else ""
+    except ValueError as refused:  # a request's body needs a message of a user
+        if into not in ("openai", "anthropic") or "no message can be sent" not in str(refused):
+            raise
+        return
     assert all(line.replace("\t", "").isprintable() or into == "markdown" for line in shown.split("\n"))
     if into == "jsonl" and history:
         assert same([json.loads(line) for line in shown.split("\n")[:-1]], stored)
