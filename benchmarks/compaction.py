@@ -110,7 +110,7 @@ def play(player: Player, name: str, budget_tokens: int, options: Mapping[str, An
     measures = Checked(session.name, budget_tokens, name, session.tokens)
     measures.band = config.compact_threshold - config.target_usage
     reader = ViewReader(session.messages)
-    player.on_view = lambda before, view, parts: measures.owed.take(reader.look(before, view, parts))
+    player.on_view = lambda before, view, parts, _: measures.owed.take(reader.look(before, view, parts))
     place, view = 0, None
     for played in player.requests(POLICIES[name], budget_tokens, options, measures):
         place, view = played.place, played.view

@@ -20,8 +20,9 @@ from .policies import Asked, Open, Policy
 _Known = tuple[int, int, Said]
 """A message of a view: its tokens, the inserted ones of them, and what it says."""
 
-OnView = Callable[[int, Sequence[Message], Sequence[Said]], None]
-"""Is given how many messages came before a request, its view, and what the view's messages say."""
+OnView = Callable[[int, Sequence[Message], Sequence[Said], int], None]
+"""Is given how many messages came before a request, its view, what the view's messages say, and how many of the first
+are those of the view before."""
 
 
 class Player:
@@ -104,7 +105,7 @@ class Player:
         measures.request_tokens.append(tokens)
         measures.cached_tokens += cached
         measures.inserted_tokens += sum([inserted for _, inserted, _ in known])
-        self.on_view(position, view, parts)
+        self.on_view(position, view, parts, 0 if broke else shared)
         self._look_for_evidence(measures, policy, position, parts, found)
         self._view, self._known = view, known
         return Played(measures.requests, position, view, tokens, cached, broke, unbound)
