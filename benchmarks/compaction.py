@@ -32,6 +32,7 @@ Views hold no system prompt and no tool definitions. What a real provider bills 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -104,7 +105,7 @@ class Checked(Measures):
         return {**super(Checked, self).as_json(), **owed}
 
 
-def play(player: Player, name: str, budget_tokens: int, options: Mapping[str, Any]) -> Checked:
+async def play(player: Player, name: str, budget_tokens: int, options: Mapping[str, Any]) -> Checked:
     """Play a session through a policy, and check its views."""
     session, config = player.session, Config.load(options)
     measures = Checked(session.name, budget_tokens, name, session.tokens)
@@ -112,7 +113,7 @@ def play(player: Player, name: str, budget_tokens: int, options: Mapping[str, An
     reader = ViewReader(session.messages)
     player.on_view = lambda before, view, parts, _: measures.owed.take(reader.look(before, view, parts))
     place, view = 0, None
-    for played in player.requests(POLICIES[name], budget_tokens, options, measures):
+    async for played in player.requests(POLICIES[name], budget_tokens, options, measures):
         place, view = played.place, played.view
         if name != "none" and view is not None:
             measures.check(view, session.messages[:place])
@@ -131,13 +132,13 @@ def play_all(
     """Play every session with every budget through every policy."""
     for session in played:
         player = Player(session, counter)
-        whole = play(player, "none", max(budgets), options)
+        whole = asyncio.run(play(player, "none", max(budgets), options))
         for budget in budgets:
             for name in names:
                 if name == "none":  # is the same with every budget
                     measures = replace(whole, budget_tokens=budget)
                 else:
-                    measures = play(player, name, budget, options)
+                    measures = asyncio.run(play(player, name, budget, options))
                 measures.billed_ratio = round(measures.billed / max(1.0, whole.billed), 4)
                 yield measures
 

@@ -1,6 +1,6 @@
 """What the commands that read a whole session take, on 100,000 messages beside 10,000: time, and the most memory.
 
-    python -m benchmarks.offline [--messages N] [--only replay ...] [--json FILE]
+    python -m benchmarks.offline [--messages N] [--only compare ...] [--json FILE]
 
 Each command runs alone in a process of its own on a session of N messages and on one of a tenth of that, both made by
 `benchmarks.report.record`. Printed are processor seconds, the largest resident memory, and the ratio of both. A command
@@ -30,6 +30,7 @@ TIME_LIMIT = 2.0 * TIMES
 """More than the messages grow: those before the first plan cost less. What grows with the square comes to 100."""
 MEMORY_LIMIT = 3.0
 COMMANDS = {
+    "compare": ("compare", "{log}", "--tokenizer", "estimate", "--json"),
     "replay": ("replay", "{log}", "--json"),
     "replay --views": ("replay", "{log}", "--views", "--json"),
     "report --views all": ("report", "{log}", "--views", "all", "--force", "-o", "{log}.html"),

@@ -148,7 +148,8 @@ def session_picture() -> str:
     player = Player(PlayedSession.of("session", messages, lambda message: count_message(message, counter)), counter)
     names = {"none": "the whole history", "truncate": "views by `truncate`"}
     series = {
-        title: player.play(name, PLAYED[name], LONG_BUDGET_TOKENS, {}).request_tokens for name, title in names.items()
+        title: asyncio.run(player.play(name, PLAYED[name], LONG_BUDGET_TOKENS, {})).request_tokens
+        for name, title in names.items()
     }
     levels = {name: int(getattr(config, name) * LONG_BUDGET_TOKENS) for name in ("compact_threshold", "target_usage")}
     return svg(series, LONG_BUDGET_TOKENS, title=f"{LONG_MESSAGES} messages, tokens of each request", levels=levels)

@@ -157,7 +157,7 @@ def test_the_durable_half_knows_no_tokens_and_no_policy(modules: dict[str, Modul
             assert not module.others & {"tiktoken", "amplifier_core"}, name
 
 
-LOGS = {"FileLog", "LogReader", "MemoryLog", "PostgresLog", "PostgresReader"}
+LOGS = {"FileLog", "LogReader", "MemoryLog", "TemporaryLog", "PostgresLog", "PostgresReader"}
 ABILITIES = {"FindsBytes", "KeepsCheckpoint"}
 
 

@@ -11,11 +11,15 @@ package or a file of plain messages, one JSON object a line.
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from typing import TypeVar, overload
 
 from ..messages.message import Message
 from ..messages.metadata import instant_of, timestamp_of
@@ -23,7 +27,7 @@ from ..tokens.counter import count_message, open_counter
 from ..transcript.find_session import SessionNameError, find_session
 from ..transcript.transcript import Placed, Progress, Transcript, Turn
 from ..transcript.view_rebuild import Rebuilder
-from .evidence import PlayedSession, with_ids
+from .evidence import PlayedSession, far_evidence, with_id
 from .measures import Measures, Played, Prices
 from .player import Player
 from .policies import CachedCounter, Chosen, PolicyError, policy_of
@@ -49,6 +53,9 @@ __all__ = [
     "replay",
     "requests",
 ]
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +175,13 @@ def play(
     """
     chosen = policy_of(policy)
     counter = CachedCounter(open_counter(tokenizer))
-    messages = with_ids(transcript.path, transcript.messages())
-    measures = Measures(transcript.path, budget_tokens, chosen.name, 0)
-    player = Player(PlayedSession(transcript.path, messages, 0, {}), counter)
+    messages = StoredMessages(transcript)
+    session = PlayedSession(transcript.path, messages, 0, {})
+    measures = Measures(session.name, budget_tokens, chosen.name, 0)
+    player = Player(session, counter)
     marker = Marker(player.positions.get, lambda wanted: (messages[position] for position in wanted))
     before: Seen | None = None
-    for played in player.requests(chosen.open, budget_tokens, chosen.options, measures):
+    for played in _drive(player.requests(chosen.open, budget_tokens, chosen.options, measures)):
         marks = marker.mark(played.view, played.place) if played.view is not None else None
         seen = Seen(
             played.number,
@@ -230,18 +238,18 @@ def compare(
     chosen = [policy_of(policy) for policy in policies]
     counter = CachedCounter(open_counter(tokenizer))
     tell = progress or (lambda *_: None)
-    session = PlayedSession.of(
-        transcript.path,
-        transcript.messages(),
-        lambda message: count_message(message, counter),
-        lambda done: tell("looking for far evidence", done, len(transcript)),
-    )
-    player = Player(session, counter)
+    messages, tokens = StoredMessages(transcript), 0
+    for done, message in enumerate(messages, 1):
+        tokens += count_message(message, counter)
+        tell("reading", done, len(messages))
+    found = far_evidence(messages, lambda done: tell("looking for far evidence", done, len(messages)))
+    session, told = PlayedSession(transcript.path, messages, tokens, found), partial(tell, "adding up all of it")
+    player = Player(session, counter, progress=lambda done: told(done, len(messages)))
     whole = _play(player, policy_of("none"), budget_tokens, tell)
     replayed = [whole if one.name == "none" else _play(player, one, budget_tokens, tell) for one in chosen]
     for one in replayed:
         one.measures.billed_ratio = one.measures.billed / max(1.0, whole.measures.billed)
-    return Comparison(budget_tokens, counter.name, len(session.messages), whole.measures, replayed)
+    return Comparison(budget_tokens, counter.name, len(messages), whole.measures, replayed)
 
 
 def _play(player: Player, chosen: Chosen, budget_tokens: int, tell: Progress) -> Replayed:
@@ -251,8 +259,45 @@ def _play(player: Player, chosen: Chosen, budget_tokens: int, tell: Progress) ->
         figures.append(played)
         tell(f"playing {chosen.name}", played.place, len(player.session.messages))
 
-    measures = player.play(chosen.name, chosen.open, budget_tokens, chosen.options, on_request)
+    async def measured() -> AsyncGenerator[Measures, None]:
+        yield await player.play(chosen.name, chosen.open, budget_tokens, chosen.options, on_request)
+
+    (measures,) = _drive(measured(), player.stop)
     return Replayed(chosen.name, measures, figures)
+
+
+def _drive(generator: AsyncGenerator[T, None], stop: Callable[[], None] = lambda: None) -> Iterator[T]:
+    """Step through an asynchronous generator from plain code, whether or not an event loop runs in this thread.
+
+    `stop` makes a step end soon, where one takes long: it is called when this thread is interrupted meanwhile.
+    """
+    with ThreadPoolExecutor(1, "replay") as thread:
+        runner = thread.submit(asyncio.Runner).result()
+
+        async def step() -> list[T]:
+            async for item in generator:
+                return [item]
+            return []
+
+        async def close() -> None:
+            await generator.aclose()
+
+        try:
+            while items := _result(thread.submit(runner.run, step())):
+                yield items[0]
+        except KeyboardInterrupt:
+            stop()
+            raise
+        finally:
+            thread.submit(runner.run, close()).result()
+            thread.submit(runner.close).result()
+
+
+def _result(future: Future[T]) -> T:
+    """Wait in short turns: a signal that comes right before a wait is heard only after it."""
+    while not wait([future], timeout=0.2).done:
+        pass
+    return future.result()
 
 
 def _against(seen: Seen, before: Seen | None, marker: Marker, *, tokens_before: int | None = None) -> Seen:
@@ -321,3 +366,32 @@ class Pace:
         self._before = at if before is None else max(before, at)
         passed_s = (at - before).total_seconds() / self._speed if before is not None else 0.0
         return max(0.0, passed_s if self._max_pause_s is None else min(passed_s, self._max_pause_s))
+
+
+class StoredMessages(Sequence[Message]):
+    """The live messages of a transcript, each with an id, parsed afresh whenever it is asked for."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+
+    def __len__(self) -> int:
+        return len(self._transcript)
+
+    def __iter__(self) -> Iterator[Message]:
+        for position, message in enumerate(self._transcript.messages()):
+            yield with_id(self._transcript.path, position, message)
+
+    @overload
+    def __getitem__(self, position: int) -> Message: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> list[Message]: ...
+
+    def __getitem__(self, position: int | slice) -> Message | list[Message]:
+        if isinstance(position, slice):
+            return [self[one] for one in range(*position.indices(len(self)))]
+        at = position if position >= 0 else len(self) + position
+        if not 0 <= at < len(self):
+            raise IndexError("there is no such message")
+        (message,) = self._transcript.messages(at, at + 1)
+        return with_id(self._transcript.path, at, message)

@@ -151,18 +151,15 @@ class PlayedSession:
         count: Callable[[Message], int],
         progress: Progress | None = None,
     ) -> PlayedSession:
-        """Take a transcript, and look for its evidence; `count` counts the tokens of a message."""
-        numbered = with_ids(name, messages)
+        """Take a transcript."""
+        numbered = [with_id(name, position, message) for position, message in enumerate(messages)]
         return cls(name, numbered, sum(map(count, numbered)), far_evidence(numbered, progress))
 
 
-def with_ids(name: str, messages: Iterable[Message]) -> list[Message]:
-    """Messages with the ids that they have, else ones of the shape and length that a log gives."""
-    return [_with_id(name, position, message) for position, message in enumerate(messages)]
-
-
-def _with_id(name: str, position: int, message: Message) -> Message:
-    known = metadata_of(message)
+def with_id(name: str, position: int, message: Message) -> Message:
+    """A message with the id that it has, else one of the shape and length that a log gives."""
+    metadata = message.get("metadata")
+    known = metadata if isinstance(metadata, dict) else {}
     if isinstance(message_id := known.get("message_id"), str) and message_id:
         return message
     digest = hashlib.blake2b(f"{name} {position}".encode(), digest_size=8).hexdigest()

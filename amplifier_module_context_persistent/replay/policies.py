@@ -21,12 +21,11 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from types import SimpleNamespace
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from amplifier_core.llm_errors import ContextLengthError
 
@@ -34,7 +33,6 @@ from ..compaction.plan_request import PlanRequest
 from ..compaction.planner import compact
 from ..config import NATIVE, STRATEGIES, SUMMARIZE, Config
 from ..errors import ConfigError, ContextPersistentError, FloorError, RecallError
-from ..log.memory import MemoryLog
 from ..messages.message import Message, text_of
 from ..messages.metadata import without_bound
 from ..session.manager import PersistentContextManager
@@ -44,8 +42,8 @@ from ..view.entry import Entry, classify
 from ..view.render import render
 from ..view.rules import Group, first_human, last_human, tool_groups
 from ..window.thresholds import needs_plan
-
-T = TypeVar("T")
+from .evidence import TermFinder
+from .temporary_log import TemporaryLog
 
 _SHORT_CHARS = 64
 _MOST_COUNTS = 100_000
@@ -78,19 +76,19 @@ class CachedCounter:
 class Policy(Protocol):
     """A policy at work on one session."""
 
-    def add(self, message: Message) -> None:
+    async def add(self, message: Message) -> None:
         """Take in a message, which has its `metadata.message_id`."""
 
-    def view(self) -> list[Message] | None:
+    async def view(self) -> list[Message] | None:
         """Make the view of a request; None where the policy says that nothing fits."""
 
     def asked(self) -> list[Asked]:
         """What this policy asked a provider for itself since the last call."""
 
-    def recalls(self, term: str, inserted: str) -> bool:
+    async def recalls(self, term: str, inserted: str) -> bool:
         """Whether the first page of a recall shows a term: one that searches it, or one by a reference in a text."""
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close what is open."""
 
 
@@ -109,40 +107,43 @@ class Managed:
         provider: Excerpts | None = None,
     ) -> None:
         settings = {"max_tokens": budget_tokens, "tokenizer": counter.name, "receipts": False, **options}
-        self._manager = PersistentContextManager(log=MemoryLog(), **settings)
+        self._log = TemporaryLog()
+        self._manager = PersistentContextManager(log=self._log, **settings)
         self._recalls = self._manager.config.recall
         self._provider = provider
-        self._thread = ThreadPoolExecutor(1, "replay")  # the caller's own may run an event loop
-        self._runner = self._thread.submit(asyncio.Runner).result()
 
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Let the manager do something, in its own event loop."""
-        return self._thread.submit(self._runner.run, work).result()
-
-    def add(self, message: Message) -> None:
+    async def add(self, message: Message) -> None:
         """Take in a message; the request that it answers is the one that was played."""
-        self._run(self._manager.add_message(without_bound(message)))
+        await self._manager.add_message(without_bound(message))
 
-    def view(self) -> list[Message] | None:
+    def expect_recalls(self, terms: Iterable[str]) -> None:
+        """Be ready to search these terms, without reading the history for each of them."""
+        small = {term.lower() for term in terms if term.isascii()}
+        finder = TermFinder(small)
+        self._log.watch(
+            map(str.encode, small), lambda line: map(str.encode, finder.terms_in(line.decode(errors="replace")))
+        )
+
+    async def view(self) -> list[Message] | None:
         """Ask for the view of a request, as an orchestrator does."""
         try:
-            view = self._run(self._manager.get_messages_for_request(provider=self._provider))
+            view = await self._manager.get_messages_for_request(provider=self._provider)
         except ContextLengthError:
             return None
-        self._run(asyncio.sleep(0))  # what the stand-in compacts beside the conversation is there at the next request
+        await asyncio.sleep(0)  # what the stand-in compacts beside the conversation is there at the next request
         return view
 
     def asked(self) -> list[Asked]:
         """The requests that the stand-in got."""
         return self._provider.take() if self._provider is not None else []
 
-    def recalls(self, term: str, inserted: str) -> bool:
+    async def recalls(self, term: str, inserted: str) -> bool:
         """Ask as the tool `recall` does."""
         questions: list[dict[str, Any]] = [{"query": term, "limit": 1}, {"query": term}]
         questions += [{"reference": reference} for reference in dict.fromkeys(_REFERENCE.findall(inserted))]
         for question in questions if self._recalls else ():
             try:
-                page = self._run(self._manager.recall(**question))
+                page = await self._manager.recall(**question)
             except RecallError:
                 continue
             shown = page.text or "\n".join(hit.excerpt for hit in page.hits)
@@ -150,11 +151,9 @@ class Managed:
                 return True
         return False
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close the manager."""
-        self._run(self._manager.close())
-        self._thread.submit(self._runner.close).result()
-        self._thread.shutdown()
+        await self._manager.close()
 
 
 def strategy(name: str) -> Open:
@@ -172,9 +171,14 @@ class Whole:
         self.budget_tokens, self.config = budget_tokens, Config.load(options)
         self._counter = counter
         self._messages: dict[int, Message] = {}
+        self._stored: Sequence[Message] | None = None
         self._taken = 0
         self._arranged = Arrangement()
         self.entries: list[Entry] = []
+
+    def read_from(self, messages: Sequence[Message]) -> None:
+        """Look up the session's messages there instead of keeping them."""
+        self._stored = messages
 
     def count(self, message: Message) -> int:
         """Count a message."""
@@ -182,7 +186,8 @@ class Whole:
 
     def fetch(self, entries: Sequence[Entry]) -> Iterator[Message]:
         """The messages of entries; they are never altered here, so they are not copied."""
-        return (self._messages[entry.ordinal] for entry in entries)
+        known = self._messages if self._stored is None else self._stored
+        return (known[entry.ordinal] for entry in entries)
 
     def render(self, arrangement: Arrangement) -> list[Message]:
         """Write a view."""
@@ -193,10 +198,11 @@ class Whole:
         messages = len(arrangement.items)
         return needs_plan(self.config, budget_tokens=self.budget_tokens, tokens=arrangement.tokens, messages=messages)
 
-    def add(self, message: Message) -> None:
+    def take(self, message: Message) -> None:
         """Take in a message."""
         self.entries.append(classify(self._taken, message, self.count))
-        self._messages[self._taken] = message
+        if self._stored is None:
+            self._messages[self._taken] = message
         self._taken += 1
 
     def arrange(self) -> Arrangement:
@@ -204,7 +210,11 @@ class Whole:
         self._arranged = arrange(self.entries, self.count, after=self._arranged)
         return self._arranged
 
-    def view(self) -> list[Message] | None:
+    async def add(self, message: Message) -> None:
+        """Take in a message."""
+        self.take(message)
+
+    async def view(self) -> list[Message] | None:
         """Show everything."""
         return self.render(self.arrange())
 
@@ -212,18 +222,18 @@ class Whole:
         """Nothing: it asks no provider."""
         return []
 
-    def recalls(self, term: str, inserted: str) -> bool:
+    async def recalls(self, term: str, inserted: str) -> bool:
         """Nothing can be recalled."""
         return False
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Do nothing: nothing is open."""
 
 
 class Stateless(Whole):
     """The ladder, recomputed from the whole history on every request."""
 
-    def view(self) -> list[Message] | None:
+    async def view(self) -> list[Message] | None:
         """Show everything while it fits, else what a new plan keeps."""
         arrangement = self.arrange()
         if not self.full(arrangement):
@@ -248,7 +258,10 @@ class Stateless(Whole):
 class Sliding(Whole):
     """The newest whole tool groups, with the first and the last human message; it holds no others."""
 
-    def view(self) -> list[Message] | None:
+    def read_from(self, messages: Sequence[Message]) -> None:
+        """Keep what the window shows all the same: it is shown on every request."""
+
+    async def view(self) -> list[Message] | None:
         """Show the window, moved if it is full."""
         arrangement = self.arrange()
         if self.full(arrangement):

@@ -1,5 +1,6 @@
 """The contract of a log, kept by a file and by memory; `tests/log/postgres` has it kept by rows of PostgreSQL."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from amplifier_module_context_persistent.log.base import Log
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.memory import MemoryLog
+from amplifier_module_context_persistent.replay.temporary_log import TemporaryLog
 from tests.support.log_contract import LogContract, OpenLog
 
 
@@ -30,3 +32,19 @@ class TestMemoryLog(LogContract):
     @pytest.fixture
     def open_log(self) -> OpenLog:
         return MemoryLog
+
+
+class TestTemporaryLog(LogContract):
+    shares = survives = False
+
+    @pytest.fixture
+    def open_log(self) -> Iterator[OpenLog]:
+        opened: list[TemporaryLog] = []
+
+        def another() -> Log:
+            opened.append(TemporaryLog())
+            return opened[-1]
+
+        yield another
+        for log in opened:
+            log.close()

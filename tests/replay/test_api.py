@@ -21,6 +21,7 @@ from amplifier_module_context_persistent.replay import (
     replay,
     requests,
 )
+from amplifier_module_context_persistent.replay.player import Player
 from tests.support.places import ROOT
 from tests.support.replays import BUDGET, COUNTED, MESSAGES, plain, record
 
@@ -101,7 +102,9 @@ def test_a_replay_has_figures_of_each_request(tmp_path: Path) -> None:
     assert whole.measures.over > 0
     assert whole.measures.far == 1 >= played.measures.far > 0
     assert {what for what, _, _ in told} == {
+        "reading",
         "looking for far evidence",
+        "adding up all of it",
         "playing none",
         "playing truncate:target_usage=0.3",
     }
@@ -132,18 +135,25 @@ def test_recall_finds_what_a_view_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals go to one thread on POSIX systems alone")
 @pytest.mark.parametrize("policy", ["none", "sliding", "default"])
-def test_an_interrupt_ends_it(tmp_path: Path, policy: str) -> None:
-    """With the next message, whatever is played."""
-    seen: list[int] = []
+def test_an_interrupt_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str) -> None:
+    """Before the next message is played, whatever is played."""
+    stopped, seen, stop = threading.Event(), list[int](), Player.stop
+
+    def stopping(player: Player) -> None:
+        stop(player)
+        stopped.set()
 
     def tell(what: str, done: int, total: int) -> None:
         if what == f"playing {policy}":
             seen.append(done)
             if len(seen) == 3:
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+                stopped.wait(60)
 
+    monkeypatch.setattr(Player, "stop", stopping)
     with open_transcript(plain(tmp_path / "plain.jsonl", MESSAGES)) as transcript, pytest.raises(KeyboardInterrupt):
         replay(transcript, policy, budget_tokens=BUDGET, tokenizer="estimate", progress=tell)
+    assert stopped.is_set()
     assert len(seen) == 3
 
 

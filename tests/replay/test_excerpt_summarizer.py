@@ -40,8 +40,9 @@ def test_what_it_is_asked_is_billed() -> None:
     counter = CachedCounter(EstimateCounter())
     session = PlayedSession.of("generated-1", generate_session(1, 200), lambda message: count_message(message, counter))
     budget = session.tokens // 3
-    played = Player(session, counter)
-    measures = played.play("summarize", POLICIES["summarize"], budget, {"summary_max_tokens": 200})
+    measures = asyncio.run(
+        Player(session, counter).play("summarize", POLICIES["summarize"], budget, {"summary_max_tokens": 200})
+    )
     assert measures.summaries == measures.breaks > 0
     assert 0 < measures.summary_cached_tokens < measures.summary_tokens
     assert measures.answer_tokens > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -34,19 +35,19 @@ class Recorded:
     def __init__(self, views):
         self.views = iter(views)
 
-    def add(self, message):
+    async def add(self, message):
         pass
 
-    def view(self):
+    async def view(self):
         return next(self.views)
 
     def asked(self):
         return []
 
-    def recalls(self, term, inserted):
+    async def recalls(self, term, inserted):
         return False
 
-    def close(self):
+    async def close(self):
         pass
 
 
@@ -54,7 +55,7 @@ def played(messages, views, budget=1_000_000):
     session = PlayedSession.of("s", messages, count)
     player = Player(session, EstimateCounter())
     shown = views(session.messages)
-    return player.play("recorded", lambda *_: Recorded(shown), budget, {}), shown
+    return asyncio.run(player.play("recorded", lambda *_: Recorded(shown), budget, {})), shown
 
 
 def test_prefix_and_bill_are_counted_in_whole_messages():

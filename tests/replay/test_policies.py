@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
@@ -10,7 +11,7 @@ from amplifier_module_context_persistent.config import STRATEGIES
 from amplifier_module_context_persistent.replay import PolicyError
 from amplifier_module_context_persistent.replay.evidence import PlayedSession
 from amplifier_module_context_persistent.replay.player import Player
-from amplifier_module_context_persistent.replay.policies import BASELINES, POLICIES, CachedCounter, policy_of
+from amplifier_module_context_persistent.replay.policies import BASELINES, POLICIES, CachedCounter, Managed, policy_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from benchmarks.compaction import play
 from fixtures.generate import generate_session
@@ -39,7 +40,7 @@ def test_every_policy_makes_valid_views_of_a_generated_session(name):
     """On a session of several budgets every view is valid; those of the package are within the budget."""
     session = PlayedSession.of("g", generate_session(5, 80, mean_bytes=0), count)
     budget = max(8_000, session.tokens // 4)
-    measures = play(Player(session, CachedCounter(EstimateCounter())), name, budget, {})
+    measures = asyncio.run(play(Player(session, CachedCounter(EstimateCounter())), name, budget, {}))
     assert (measures.invalid, measures.violations) == (0, [])
     assert measures.requests == sum(message["role"] == "assistant" for message in session.messages)
     assert name in ("none", "sliding") or measures.over == 0
@@ -48,6 +49,29 @@ def test_every_policy_makes_valid_views_of_a_generated_session(name):
     assert name == "none" or measures.far < 1
     assert name != "none" or measures.far == 1
     assert name == "stateless" or measures.breaks <= measures.breaks_allowed
+
+
+def test_recalls_that_are_expected_show_what_others_show():
+    """In any case of letters, also where quotes are written with escapes, and of messages that came in between."""
+    session = PlayedSession.of("g", generate_session(5, 60, mean_bytes=0), count)
+    words = {word.strip(".,:;()`'\"") for message in session.messages for word in str(message["content"]).split()}
+    terms = [*sorted(word for word in words if len(word) > 5)[::7], "No_such_name", 'a"quoted"name', "größe_x"]
+
+    async def found(*, expected):
+        policy = Managed(8_000, EstimateCounter(), {})
+        if expected:
+            policy.expect_recalls(terms)
+        answers = []
+        for number, message in enumerate(session.messages):
+            await policy.add(message)
+            if number % 20 == 19:
+                answers.append([await policy.recalls(term, "") for term in terms])
+        await policy.close()
+        return answers
+
+    plainly = asyncio.run(found(expected=False))
+    assert {True, False} == {shown for answers in plainly for shown in answers}
+    assert asyncio.run(found(expected=True)) == plainly
 
 
 @pytest.mark.parametrize(
