@@ -30,7 +30,7 @@ from amplifier_module_context_persistent.messages.message import Message, call_a
 from amplifier_module_context_persistent.messages.metadata import is_human, metadata_of
 from amplifier_module_context_persistent.messages.outcome import ANSWERED, outcome_of
 from amplifier_module_context_persistent.messages.tool_kinds import NEW_KEYS, OLD_KEYS, PATH_KEYS, WHOLE_KEYS
-from amplifier_module_context_persistent.replay.evidence import Said
+from amplifier_module_context_persistent.replay.evidence import MessageParts
 
 LEAST_LINE_CHARS = 24
 FIRST_CHARS = 200
@@ -157,7 +157,7 @@ class ViewReader:
         self.call_ids = {at: ids for at, ids in called.items() if not edited.isdisjoint(ids)}
         """By the position of a message with calls that are edits, the ids of its calls."""
 
-    def look(self, before: int, view: Sequence[Message], parts: Sequence[Said]) -> Looked:
+    def look(self, before: int, view: Sequence[Message], parts: Sequence[MessageParts]) -> Looked:
         """Look at the view of a request after so many messages; `parts` are what its messages say."""
         positions = [self._position(message, part) for message, part in zip(view, parts, strict=True)]
         own = {at: message for at, message in zip(positions, view, strict=True) if at is not None}
@@ -185,7 +185,7 @@ class ViewReader:
             unmarked=unmarked,
         )
 
-    def _position(self, message: Message, part: Said) -> int | None:
+    def _position(self, message: Message, part: MessageParts) -> int | None:
         """Which message of the session it is; None for what was inserted."""
         return None if part.whole else self.positions.get(str(metadata_of(message).get("message_id")))
 
@@ -194,7 +194,7 @@ class ViewReader:
         both = self.human[one] and self.human[other] and one < other
         return bool(both and self.spoken[other] > self.spoken[one])
 
-    def _is_stale(self, before: int, own: Mapping[int, Message], parts: Sequence[Said]) -> bool:
+    def _is_stale(self, before: int, own: Mapping[int, Message], parts: Sequence[MessageParts]) -> bool:
         """Whether a result shows lines that an edit took away which the view does not show."""
         calls = {call_id for at in own for call_id in self.call_ids.get(at, ())}
         text: str | None = None

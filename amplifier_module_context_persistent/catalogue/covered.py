@@ -40,7 +40,7 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class LogCoverage:
     """The log's file as it was, the offset up to which it was taken in, and the bytes before that."""
 
     stamp: Stamp
@@ -48,7 +48,7 @@ class Covered:
     tail: bytes
 
     @classmethod
-    def up_to(cls, reader: LogReader, end_offset: int, stamp: Stamp) -> Covered:
+    def up_to(cls, reader: LogReader, end_offset: int, stamp: Stamp) -> LogCoverage:
         """What is noted of an open log.
 
         Raises:
@@ -77,7 +77,7 @@ class Covered:
             return False
         if any(flag & UNCHAINED for flag in index.flags):
             return False
-        return Covered.up_to(reader, self.end_offset, self.stamp).tail == self.tail
+        return LogCoverage.up_to(reader, self.end_offset, self.stamp).tail == self.tail
 
 
 def name_of(log: str | Path) -> str:
@@ -101,22 +101,22 @@ def session_id(connection: sqlite3.Connection, name: str) -> int:
     return int(found)
 
 
-def covered_of(connection: sqlite3.Connection, name: str, part: str) -> Covered | None:
+def covered_of(connection: sqlite3.Connection, name: str, part: str) -> LogCoverage | None:
     """How far a session is known; None if it is not."""
     return covered_by_path(connection, part, name).get(name)
 
 
-def covered_by_path(connection: sqlite3.Connection, part: str, name: str | None = None) -> dict[str, Covered]:
+def covered_by_path(connection: sqlite3.Connection, part: str, name: str | None = None) -> dict[str, LogCoverage]:
     """How far each session is known, or one alone, by its log's name."""
     rows = connection.execute(
         "SELECT path, device, inode, size_bytes, mtime_ns, ctime_ns, end_offset, tail"
         " FROM covered JOIN sessions ON id = session WHERE part = ? AND path = ifnull(?, path)",
         (part, name),
     )
-    return {path: Covered(Stamp(*stamp), end_offset, tail) for path, *stamp, end_offset, tail in rows}
+    return {path: LogCoverage(Stamp(*stamp), end_offset, tail) for path, *stamp, end_offset, tail in rows}
 
 
-def cover(connection: sqlite3.Connection, session: int, part: str, now: Covered) -> None:
+def cover(connection: sqlite3.Connection, session: int, part: str, now: LogCoverage) -> None:
     """Note how far a session is known."""
     row = (session, part, *astuple(now.stamp), now.end_offset, now.tail)
     connection.execute("INSERT OR REPLACE INTO covered VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)

@@ -17,7 +17,7 @@ from ..log.base import ReadableLog
 from ..log.open import file_reader
 from ..log.reader import LogReader
 from ..tokens.counter import TokenCounter, open_counter
-from .covered import FIGURES, Covered, Stamp, cover, covered_of, is_same_file, name_of, session_id
+from .covered import FIGURES, LogCoverage, Stamp, cover, covered_of, is_same_file, name_of, session_id
 from .database import (
     COMMAND_WAIT_S,
     FIGURE_TABLES,
@@ -29,7 +29,7 @@ from .database import (
     catalogue_of,
     in_memory,
 )
-from .fill import AddedUp, insert
+from .fill import FigureRows, insert
 
 if TYPE_CHECKING:
     import sqlite3
@@ -107,7 +107,7 @@ def figures_of(
         def add_up() -> Figures:
             _close(opened)
             stamp = Stamp.of(file.file.status()) if file is not None else None
-            added = AddedUp.of(reader, counter)
+            added = FigureRows.of(reader, counter)
             if file is not None and stamp is not None:
                 _keep(Catalogue(catalogue_of(file.path), wait_s), file, stamp, counter, added)
             connection = opened.enter_context(in_memory())
@@ -148,13 +148,13 @@ def _session_that_is_up(connection: sqlite3.Connection, reader: LogReader, count
     return row[0] if row else 0
 
 
-def _keep(catalogue: Catalogue, reader: LogReader, stamp: Stamp, counter: TokenCounter, added: AddedUp) -> None:
+def _keep(catalogue: Catalogue, reader: LogReader, stamp: Stamp, counter: TokenCounter, added: FigureRows) -> None:
     """Write what a log adds up to, some rows in each transaction; they count once all of them are there.
 
     Nothing more is written where somebody else began to write it meanwhile, or where the log is another file now.
     """
-    name, begun = name_of(reader.path), Covered(stamp, 0, os.urandom(16))
-    done = Covered.up_to(reader, _end(reader), stamp)
+    name, begun = name_of(reader.path), LogCoverage(stamp, 0, os.urandom(16))
+    done = LogCoverage.up_to(reader, _end(reader), stamp)
     try:
         for start in range(0, len(added.rows) + 1, ROWS_AT_ONCE):
             stop = start + ROWS_AT_ONCE

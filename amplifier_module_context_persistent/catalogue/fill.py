@@ -297,7 +297,7 @@ class MessagePass:
 
 
 @dataclass(frozen=True, slots=True)
-class AddedUp:
+class FigureRows:
     """What a log adds up to."""
 
     rows: list[tuple[str, Row]]
@@ -305,7 +305,7 @@ class AddedUp:
     is_fork: bool
 
     @classmethod
-    def of(cls, log: ReadableLog, counter: TokenCounter) -> AddedUp:
+    def of(cls, log: ReadableLog, counter: TokenCounter) -> FigureRows:
         """Add a log up.
 
         Raises:

@@ -26,13 +26,13 @@ from ..log.filesystem import FileSystem
 from ..log.index import ASSISTANT, USER, Index, runs_of
 from ..log.location import split_location, stored_name
 from ..log.open import file_reader
-from ..log.open_log import OpenLog
+from ..log.open_log import FileHandle
 from ..log.record import decode
 from ..messages.message import Message, calls_of, result_id_of
 from ..messages.metadata import first_line, instant_of, is_human, metadata_of, timestamp_of
 from ..messages.normalize import tokens_of
 from ..tokens.counter import TokenCounter, open_counter
-from .covered import GLANCE, Covered, Stamp, cover, covered_by_path, name_of, session_id
+from .covered import GLANCE, LogCoverage, Stamp, cover, covered_by_path, name_of, session_id
 from .database import Catalogue, CatalogueError, catalogue_of, is_usable
 
 logger = logging.getLogger(__name__)
@@ -95,8 +95,8 @@ class Glances:
     """
 
     def __init__(self) -> None:
-        self._known: dict[Path, dict[str, tuple[Covered, str]]] = {}
-        self._new: dict[Path, list[tuple[str, Covered, str]]] = {}
+        self._known: dict[Path, dict[str, tuple[LogCoverage, str]]] = {}
+        self._new: dict[Path, list[tuple[str, LogCoverage, str]]] = {}
         self._stored: dict[str, dict[str, tuple[str, bytes]]] = {}
         self._new_stored: dict[str, list[tuple[str, int, str, int]]] = {}
 
@@ -112,7 +112,7 @@ class Glances:
         if place not in self._known:
             self._known[place] = _kept_in(place)
         covered, told = self._known[place].get(name_of(path), (None, ""))
-        log = OpenLog(path, files)
+        log = FileHandle(path, files)
         try:
             if covered is None or not log.open(create=False) or Stamp.of(log.status()) != covered.stamp:
                 return None
@@ -157,7 +157,7 @@ class Glances:
             elif (file := file_reader(log)) is not None and file.file.fd is not None and file.size >= LEAST_LOG_BYTES:
                 stamp = Stamp.of(file.file.status())
                 if stamp.size_bytes == file.size:
-                    kept = (file.path, Covered(stamp, file.size, b""), told)
+                    kept = (file.path, LogCoverage(stamp, file.size, b""), told)
                     self._new.setdefault(catalogue_of(file.path), []).append(kept)
         return glance
 
@@ -218,7 +218,7 @@ def _read_told(told: str) -> tuple[Glance, tuple[int, int, int]]:
     return known, (offset, length, check)
 
 
-def _kept_in(place: Path) -> dict[str, tuple[Covered, str]]:
+def _kept_in(place: Path) -> dict[str, tuple[LogCoverage, str]]:
     try:
         with Catalogue(place).reading() as connection:
             told = dict(connection.execute("SELECT path, glance FROM sessions").fetchall())

@@ -19,9 +19,9 @@ from zlib import crc32
 
 import orjson
 
-from ..log.open_log import OpenLog
+from ..log.open_log import FileHandle
 from ..log.scanner import Scanner
-from .covered import SNAPSHOT, Covered, Stamp, cover, covered_of, is_same_file, name_of, session_id
+from .covered import SNAPSHOT, LogCoverage, Stamp, cover, covered_of, is_same_file, name_of, session_id
 from .database import COMMAND_WAIT_S, Catalogue, CatalogueError, catalogue_of, is_usable, old_files
 from .snapshot_data import Snapshot, SnapshotError, restore
 
@@ -46,7 +46,7 @@ class CatalogueSnapshots:
     def __init__(self, wait_s: float = COMMAND_WAIT_S) -> None:
         self._wait_s = wait_s
 
-    def load(self, log: OpenLog, max_record_bytes: int) -> Scanner | None:
+    def load(self, log: FileHandle, max_record_bytes: int) -> Scanner | None:
         """Make the scanner that goes on where a log's snapshot ends; None if there is none that can be believed."""
         if log.opened_status is None or log.opened_status.st_size < LEAST_LOG_BYTES:
             return None
@@ -67,14 +67,14 @@ class CatalogueSnapshots:
             self.discard(log.path)
         return None
 
-    def take(self, log: OpenLog, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
+    def take(self, log: FileHandle, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
         """Take a snapshot; what writes it, on any thread. None if there can be none now, or the file is no log."""
         if scanner.offset < LEAST_LOG_BYTES or not len(scanner.index) or not is_usable():
             return None
         with contextlib.suppress(OSError):
             stamp = Stamp.of(log.files.fstat(log.descriptor))
             if scanner.offset <= stamp.size_bytes and (snapshot := Snapshot.of(scanner)) is not None:
-                return partial(self._write, log.path, snapshot, Covered(stamp, scanner.offset, known_end))
+                return partial(self._write, log.path, snapshot, LogCoverage(stamp, scanner.offset, known_end))
         return None
 
     def discard(self, path: str) -> None:
@@ -84,7 +84,7 @@ class CatalogueSnapshots:
             connection.execute(query.format("snapshots", ""), (name_of(path),))
             connection.execute(query.format("covered", "AND part = ?"), (name_of(path), SNAPSHOT))
 
-    def _write(self, path: str, snapshot: Snapshot, now: Covered) -> None:
+    def _write(self, path: str, snapshot: Snapshot, now: LogCoverage) -> None:
         """Write the chunks that are not there, each in a transaction of its own, then what makes them count."""
         catalogue, checks = Catalogue(catalogue_of(path), self._wait_s), list[int]()
         try:
@@ -105,7 +105,7 @@ class CatalogueSnapshots:
             logger.info("%s: no snapshot is written: %s", path, error)
 
 
-def _is_beginning(known: Covered, log: OpenLog, now: Stamp) -> bool:
+def _is_beginning(known: LogCoverage, log: FileHandle, now: Stamp) -> bool:
     """Whether a log begins with what is known: the file is as it was, or it is the same and has another size."""
     was, end = known.stamp, known.end_offset
     if was != now and ((was.device, was.inode) != (now.device, now.inode) or was.size_bytes == now.size_bytes):
@@ -129,7 +129,7 @@ def _content(connection: sqlite3.Connection, name: str, number: int, check: int 
     return bytes(row[0])
 
 
-def _is_news(connection: sqlite3.Connection, path: str, now: Covered) -> bool:
+def _is_news(connection: sqlite3.Connection, path: str, now: LogCoverage) -> bool:
     """Whether to write a snapshot: not where the log is another file now, nor where one is kept that goes further."""
     if not is_same_file(path, now.stamp):
         return False
@@ -139,7 +139,9 @@ def _is_news(connection: sqlite3.Connection, path: str, now: Covered) -> bool:
     return not now.end_offset < other.end_offset <= os.path.getsize(path)
 
 
-def _finish(connection: sqlite3.Connection, session: int, checks: list[int], described: bytes, now: Covered) -> None:
+def _finish(
+    connection: sqlite3.Connection, session: int, checks: list[int], described: bytes, now: LogCoverage
+) -> None:
     """Let the chunks count that were written, and remove those of before; not where another one removed some."""
     rows = connection.execute("SELECT chunk, crc32 FROM snapshots WHERE session = ?", (session,)).fetchall()
     wanted = set(enumerate(checks))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from ..search.pattern import Pattern
 from ..search.words import AllWords
-from .covered import WORDS, Covered, cover, covered_of, session_id
+from .covered import WORDS, LogCoverage, cover, covered_of, session_id
 from .database import FIGURE_TABLES
 
 if TYPE_CHECKING:
@@ -67,7 +67,13 @@ def find_blocks(connection: sqlite3.Connection, asked: Iterable[Sequence[str]]) 
 
 
 def take_in(
-    connection: sqlite3.Connection, path: str, block: Block | None, *, seen: Covered | None, begins: bool, now: Covered
+    connection: sqlite3.Connection,
+    path: str,
+    block: Block | None,
+    *,
+    seen: LogCoverage | None,
+    begins: bool,
+    now: LogCoverage,
 ) -> bool:
     """Add a block, or none where nothing was said, and note how far a session is covered.
 

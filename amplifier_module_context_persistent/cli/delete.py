@@ -25,7 +25,7 @@ from ..transcript.overview import Overview, look_at
 from ..transfer.delete import Deletion, delete_session, plan_deletion, with_sub_agents
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .list_ import age, scaled, sessions_of
-from .parameters import Since
+from .parameters import TimeType
 from .progress import stages
 from .purge import VACUUM_ADVICE
 from .session_argument import complete, path_of, session_file, sessions_here, storage, storage_option
@@ -65,7 +65,7 @@ def delete(
 @click.command()
 @storage_option
 @click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, type=click.Path(file_okay=False))
-@click.option("--older", required=True, type=Since(), help="Without a message since then: 90d, 26w, 2026-01-31.")
+@click.option("--older", required=True, type=TimeType(), help="Without a message since then: 90d, 26w, 2026-01-31.")
 @click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")
 @click.option("--host-files", is_flag=True, help="Also delete the host's files beside the logs.")
 @click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")

@@ -29,7 +29,7 @@ from ..tokens.counter import open_counter
 from ..transcript.find_session import SessionFile, files_in, sessions_above, where_else
 from ..transcript.overview import Overview, look_at
 from ..transcript.transcript import Transcript
-from .parameters import Since
+from .parameters import TimeType
 from .progress import progress
 from .session_argument import no_catalogue_option, sessions_here, storage, storage_option
 from .terminal import UnusableError, console, counted, cut, duration, escaped, one_line, unusable
@@ -52,7 +52,7 @@ _INDENT = " " * 5
 @click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, type=click.Path(file_okay=False))
 @click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")
 @click.option("-n", "--number", "most", type=click.IntRange(min=1), help="Only so many, the newest.")
-@click.option("--since", type=Since(), help="Only those with a message since then: 12h, 3d, 2026-01-31.")
+@click.option("--since", type=TimeType(), help="Only those with a message since then: 12h, 3d, 2026-01-31.")
 @click.option("--grep", "words", metavar="TEXT", help="Only those in which a message says TEXT, whatever its case.")
 @click.option("-l", "--long", "in_full", is_flag=True, help="Also cost, begin, model and failed calls.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -76,8 +76,8 @@ def list_sessions(
     its end is torn or its last calls have no results. For a damaged one, `verify` says what is wrong.
     """
     sessions = sessions_of(directories, everywhere=everywhere)
-    matches = _Matching(words, sessions) if words is not None else None
-    look = _Look(sessions, since, matches)
+    matches = _MessageFilter(words, sessions) if words is not None else None
+    look = _SessionPicker(sessions, since, matches)
     seen: Iterator[Overview] = islice(look.newest_first(), most)
     if everywhere:
         seen = iter(_by_project(list(seen)))
@@ -108,14 +108,14 @@ def list_sessions(
         output.print(_nothing(found=bool(sessions), everywhere=everywhere, directories=directories), soft_wrap=True)
 
 
-class _Look:
+class _SessionPicker:
     """Looks at sessions, and gives those that are wanted as soon as it is known that they come next."""
 
     def __init__(
         self,
         sessions: list[SessionFile],
         since: float | None,
-        matches: _Matching | None,
+        matches: _MessageFilter | None,
     ) -> None:
         self._sessions, self._since, self._matches = sessions, since, matches
         self._held = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
@@ -150,7 +150,7 @@ class _Look:
             self._matches.catalogues.update()
 
 
-class _Matching:
+class _MessageFilter:
     """Says in which sessions a message says something; what cannot be read says nothing."""
 
     def __init__(self, words: str, sessions: Sequence[SessionFile]) -> None:

@@ -27,7 +27,7 @@ from ..messages.normalize import tokens_of
 from ..messages.text import TextPart, arguments_text, parts_of
 from ..tokens.counter import TokenCounter, open_counter
 from ..transcript.source import SourceCompaction
-from ..transcript.transcript import Placed
+from ..transcript.transcript import LiveMessage
 from .terminal import console, counted, duration, escaped, escaped_body, one_line
 
 HIDDEN = "hidden from views"
@@ -67,7 +67,7 @@ class MessagePrinter:
         self.place: dict[str, Any] = {}
         """What JSON lines say before the message: in which session it is."""
 
-    def show(self, placed: Placed, *, turn: int | None = None, note: str = "") -> None:
+    def show(self, placed: LiveMessage, *, turn: int | None = None, note: str = "") -> None:
         """Print a message; `turn` is the number of the turn that it begins, `note` is printed in its head."""
         if self._as_json:
             click.echo(json.dumps(self._as_plain(placed)))
@@ -84,7 +84,7 @@ class MessagePrinter:
             what = "result" if result_id_of(placed.message) is not None else "message"
             self._print(Text(f"(empty {what})", "dim"))
 
-    def _as_plain(self, placed: Placed) -> dict[str, Any]:
+    def _as_plain(self, placed: LiveMessage) -> dict[str, Any]:
         plain = {**self.place, "number": placed.number, "tools": placed.tools, "message": placed.message}
         if (ending := placed.ending) is not None:
             answers = ending.call.number if ending.call is not None else None
@@ -140,7 +140,9 @@ class MessagePrinter:
             click.echo(text.plain)
 
 
-def head_of(placed: Placed, *, turn: int | None = None, counter: TokenCounter | None = None, note: str = "") -> Text:
+def head_of(
+    placed: LiveMessage, *, turn: int | None = None, counter: TokenCounter | None = None, note: str = ""
+) -> Text:
     """The head line of a message: number (`+` if it has none), role, the call that it answers, turn, time and id."""
     message, ending = placed.message, placed.ending
     role = str(message.get("role"))

@@ -93,7 +93,7 @@ else:
     _TimeBase = click.ParamType  # older versions of click have no generic one
 
 
-class Since(_TimeBase):
+class TimeType(_TimeBase):
     """A time: how long ago (`3d`, `12h`), or a date with or without a time of day, here."""
 
     name = "TIME"

@@ -98,7 +98,7 @@ def purge(
 
 
 @dataclass(slots=True)
-class _Planned:
+class _PurgeScope:
     """What is to go from a log, and the copies of its messages beside it."""
 
     path: str
@@ -110,7 +110,7 @@ class _Planned:
     error: str = ""
 
 
-def _plan(path: str, what: Purge) -> _Planned:
+def _plan(path: str, what: Purge) -> _PurgeScope:
     """See what would go.
 
     Raises:
@@ -118,7 +118,7 @@ def _plan(path: str, what: Purge) -> _Planned:
     """
     with unusable(path):
         own = own_transcript(path) if not what.is_torn_only else None
-        planned = _Planned(path, plan_purge(path, what), own)
+        planned = _PurgeScope(path, plan_purge(path, what), own)
         for copy in host_copies(path):
             if what.redact is None:
                 planned.copies += [copy] * (Path(copy) != planned.own and not what.is_torn_only)
@@ -127,7 +127,7 @@ def _plan(path: str, what: Purge) -> _Planned:
     return planned
 
 
-def _plan_all(what: Purge) -> list[_Planned]:
+def _plan_all(what: Purge) -> list[_PurgeScope]:
     """See what would go from each session; one that cannot be read is named, and does not hide the others."""
     sessions, planned = sessions_here(everywhere=True), []
     with stages() as tell:
@@ -136,14 +136,14 @@ def _plan_all(what: Purge) -> list[_Planned]:
             try:
                 planned.append(_plan(str(session.path), what))
             except UnusableError as error:
-                planned.append(_Planned(str(session.path), error=error.message))
+                planned.append(_PurgeScope(str(session.path), error=error.message))
     where = storage() or "all projects"
     found = sum(not one.counts.is_nothing for one in planned)
     say(f"{counted(len(sessions), 'session')} of {where}; something to purge in {found:,}")
     return planned
 
 
-def _purge(planned: list[_Planned], what: Purge, *, dry_run: bool, yes: bool) -> int:
+def _purge(planned: list[_PurgeScope], what: Purge, *, dry_run: bool, yes: bool) -> int:
     """Show what would go, ask, and purge; the exit code."""
     unread = [one for one in planned if one.error]
     todo = [one for one in planned if not one.counts.is_nothing]
@@ -182,7 +182,7 @@ def _purge(planned: list[_Planned], what: Purge, *, dry_run: bool, yes: bool) ->
     return UNUSABLE if unread or failed else DONE
 
 
-def _purge_one(one: _Planned, what: Purge) -> None:
+def _purge_one(one: _PurgeScope, what: Purge) -> None:
     done = purge_log(one.path, what, now=utc_now)
     if one.own is not None:
         _, because = update_host_files(one.path, time=None)

@@ -28,7 +28,7 @@ from ..tokens.counter import open_counter
 from ..transcript.find_session import SessionFile
 from ..transcript.overview import Overview, look_at
 from ..transcript.search import FoundLine, HiddenText, search
-from ..transcript.transcript import Placed
+from ..transcript.transcript import LiveMessage
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .message_printer import head_of
 from .progress import progress
@@ -256,7 +256,7 @@ class MatchPrinter:
         self._console: Console = console()
         self._path = ""
 
-    def show(self, path: str, found: Placed | HiddenText, lines: list[FoundLine]) -> None:
+    def show(self, path: str, found: LiveMessage | HiddenText, lines: list[FoundLine]) -> None:
         """Print a message that matches, or another text of the log."""
         if self._as_json:
             click.echo(json.dumps(_plain(path, found, lines)))
@@ -266,7 +266,7 @@ class MatchPrinter:
         if self._several and path != self._path:
             self._print(Text(escaped(one_line(session_name(path))), "bold underline"))
         self._path = path
-        self._print(head_of(found) if isinstance(found, Placed) else _head_of_hidden(found))
+        self._print(head_of(found) if isinstance(found, LiveMessage) else _head_of_hidden(found))
         known = lines[0].number
         for line in lines:
             if line.number > known + 1:
@@ -327,9 +327,9 @@ def _head_of_hidden(found: HiddenText) -> Text:
     return Text(escaped(one_line(f"[{where}{found.what}]")), "bold magenta")
 
 
-def _plain(path: str, found: Placed | HiddenText, lines: list[FoundLine]) -> dict[str, Any]:
+def _plain(path: str, found: LiveMessage | HiddenText, lines: list[FoundLine]) -> dict[str, Any]:
     message = found.message
-    if isinstance(found, Placed):
+    if isinstance(found, LiveMessage):
         place: dict[str, Any] = {"number": found.number, "tools": found.tools}
     else:
         place = {"number": None, "hidden": found.what, "log_line": found.line, "offset": found.offset}

@@ -21,10 +21,10 @@ from ..tokens.on_demand import named_counter
 from ..transcript.find_session import SessionFile
 from ..transcript.source import relatives_of, source_compactions
 from ..transcript.stats import TurnLine, outline
-from ..transcript.transcript import Placed, Transcript, Turn
+from ..transcript.transcript import LiveMessage, Transcript, Turn
 from .message_printer import HIDDEN, MessagePrinter
 from .pager import paged
-from .parameters import Since, Span, SpanType, chosen_positions
+from .parameters import Span, SpanType, TimeType, chosen_positions
 from .progress import progress
 from .session_argument import NAME_ONE, all_sessions, complete_tool, optional_session_argument
 from .tables import aligned, without_empty
@@ -49,7 +49,9 @@ _LEAST_ROOM = 10
 @click.command()
 @optional_session_argument
 @click.option("--all", "everywhere", is_flag=True, help="With --errors: in the sessions of all projects.")
-@click.option("--since", type=Since(), help="With --errors, without SESSION: of calls made since then, as 12h or 3d.")
+@click.option(
+    "--since", type=TimeType(), help="With --errors, without SESSION: of calls made since then, as 12h or 3d."
+)
 @click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
 @click.option("--range", "span", type=SpanType(), help="Only this message, or messages A:B.")
 @click.option("--role", type=click.Choice(ROLES), help="Only messages of this role.")
@@ -177,7 +179,7 @@ def _show_one(
             click.echo(_empty(transcript), err=True)
 
 
-def _went_wrong(placed: Placed) -> bool:
+def _went_wrong(placed: LiveMessage) -> bool:
     if result_id_of(placed.message) is None:
         return bool(placed.open_calls)
     if outcome_of(placed.message) == ANSWERED:  # then its call need not be looked for

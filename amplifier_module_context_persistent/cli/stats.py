@@ -23,7 +23,7 @@ from ..tokens.prices import PRICES_AS_OF, PriceList
 from ..transcript.cost import Cost, cost_of, costs_by_turn
 from ..transcript.find_session import SessionFile
 from ..transcript.stats import (
-    Course,
+    SessionCourse,
     Statistics,
     TurnLine,
     UsageReports,
@@ -34,10 +34,10 @@ from ..transcript.stats import (
     statistics_of,
     total_share,
 )
-from ..transcript.totals import BY, Slow, Total, slowest_calls, total_of, totals
+from ..transcript.totals import BY, SlowCallRow, Total, slowest_calls, total_of, totals
 from .list_ import scaled
 from .many_sessions import gathering, source_line, source_of
-from .parameters import Since
+from .parameters import TimeType
 from .progress import progress
 from .session_argument import NAME_ONE, all_sessions, optional_session_argument
 from .tables import cost_notes, money, percent, show_cost, show_table, without_empty
@@ -47,7 +47,7 @@ from .terminal import console, counted, duration, escaped, one_line, open_transc
 @click.command()
 @optional_session_argument
 @click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects together.")
-@click.option("--since", type=Since(), help="Of many sessions, what happened since then: 12h, 3d, 2026-01-31.")
+@click.option("--since", type=TimeType(), help="Of many sessions, what happened since then: 12h, 3d, 2026-01-31.")
 @click.option("--by", type=click.Choice(BY), help="What many sessions come to, by one of these.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
@@ -116,7 +116,7 @@ def stats(
     show(found, course, largest, cost, cost_notes(cost, prices, hidden))
 
 
-def show(found: Statistics, course: Course, largest: list[TurnLine], cost: Cost, notes: list[str]) -> None:
+def show(found: Statistics, course: SessionCourse, largest: list[TurnLine], cost: Cost, notes: list[str]) -> None:
     """Print the tables."""
     output = console()
     _show_course(output, course)
@@ -141,7 +141,7 @@ def _show_size(output: Console, reader: ReadableLog, figures: Figures, tokenizer
     )
 
 
-def _show_course(output: Console, course: Course) -> None:
+def _show_course(output: Console, course: SessionCourse) -> None:
     """Print how many turns and calls there were, how long they took, and what went wrong."""
     if not course.turns:
         return
@@ -330,7 +330,7 @@ def _cells(key: str, one: Total) -> tuple[str, ...]:
     return (key, *(f"{count:,}" if count else "" for count in counts), *(paid if bill.requests else [""] * len(paid)))
 
 
-def _show_tools(output: Console, tools: Mapping[str, Total], slowest: Sequence[Slow]) -> None:
+def _show_tools(output: Console, tools: Mapping[str, Total], slowest: Sequence[SlowCallRow]) -> None:
     heads = ("tool", "calls", "failed", "tokens of results", "took", "longest")
     rows = []
     for name, one in tools.items():

@@ -34,7 +34,7 @@ def tail(path: str, count: int, *, follow: bool, full: bool, as_json: bool) -> N
     """
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
-    end = End(transcript, MessagePrinter(full=full, as_json=as_json, may_grow=True))
+    end = PrintedMessages(transcript, MessagePrinter(full=full, as_json=as_json, may_grow=True))
     with transcript, unreadable():
         end.print_last(count)
         while follow:
@@ -42,7 +42,7 @@ def tail(path: str, count: int, *, follow: bool, full: bool, as_json: bool) -> N
             end.print_new()
 
 
-class End:
+class PrintedMessages:
     """Remembers which messages of a growing log were printed."""
 
     def __init__(self, transcript: Transcript, printer: MessagePrinter) -> None:

@@ -20,7 +20,7 @@ from ..messages.message import Message
 from ..messages.metadata import given_id
 from ..replay.visibility import KEPT, ShownMessage, UnseenRun, annotate, shortening
 from ..transcript.transcript import Transcript
-from ..transcript.view_rebuild import Noted, Rebuilt, ReceiptLog, config_of
+from ..transcript.view_rebuild import PlacedReceipt, RebuiltView, ReceiptLog, config_of
 from ..view.entry import classify
 from ..view.receipts import Receipt
 from ..view.rules import tool_groups
@@ -103,7 +103,7 @@ def _group(transcript: Transcript, message_id: str) -> list[Message]:
     raise ValueError(f"no message of the history has the id {message_id}")
 
 
-def _reasons(transcript: Transcript, noted: Noted, view: Sequence[Message], message_id: str) -> list[str]:
+def _reasons(transcript: Transcript, noted: PlacedReceipt, view: Sequence[Message], message_id: str) -> list[str]:
     """Why a view shows a message or leaves it out, in sentences."""
     group = _group(transcript, message_id)
     ids = [given_id(message) or "" for message in group]
@@ -116,7 +116,7 @@ def _reasons(transcript: Transcript, noted: Noted, view: Sequence[Message], mess
     return [*said, "Its turn is hidden now, from the next plan on."] if is_hidden_now else said
 
 
-def verdict(noted: Noted, made: Rebuilt) -> str:
+def verdict(noted: PlacedReceipt, made: RebuiltView) -> str:
     """Say in one sentence whether the view is proved, or why not."""
     if not noted.receipt.hash:
         return IMPORTED
@@ -130,7 +130,7 @@ def verdict(noted: Noted, made: Rebuilt) -> str:
     return f"NOT the view of that request: the log or the receipt was altered since.{damaged}"
 
 
-def _introduce(number: int, count: int, noted: Noted) -> None:
+def _introduce(number: int, count: int, noted: PlacedReceipt) -> None:
     receipt = noted.receipt
     plan = f"plan {receipt.plan}" if receipt.plan else "no plan"
     if not receipt.hash:
@@ -142,7 +142,7 @@ def _introduce(number: int, count: int, noted: Noted) -> None:
     _say(f"{counted(receipt.messages, 'message')}, {tokens}{left_out if receipt.unbound else ''}\n")
 
 
-def _print_json(number: int, noted: Noted, made: Rebuilt) -> None:
+def _print_json(number: int, noted: PlacedReceipt, made: RebuiltView) -> None:
     shown = {
         "request": number,
         "receipt": receipt_json(noted.receipt) if noted.receipt.hash else None,

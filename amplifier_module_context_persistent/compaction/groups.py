@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..messages.tool_kinds import Use
+from ..messages.tool_kinds import ToolUse
 from ..view.arrangement import Count, stand_in
 from ..view.entry import Entry
 from ..view.rules import Group, last_human, newest_group, open_calls, tool_groups
@@ -19,7 +19,7 @@ class AnsweredCall(NamedTuple):
     position: int
     number: int
     """Of the call in its message."""
-    use: Use
+    use: ToolUse
     result: Entry
 
 

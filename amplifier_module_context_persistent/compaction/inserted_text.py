@@ -24,7 +24,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 from ..messages.elide import WHOLE
-from ..messages.tool_kinds import CHANGE, READ, Use, file_name
+from ..messages.tool_kinds import CHANGE, READ, ToolUse, file_name
 from ..view.arrangement import inserted_message
 from ..view.plan import SUMMARY_TAGS, Gap, Plan
 from .draft import CHARS_A_TOKEN, MARKER_TOKENS, Draft
@@ -157,12 +157,12 @@ def _result_before(draft: Draft, last: int, position: int) -> str:
     return view.members[last][-1].id
 
 
-def _does(use: Use) -> str:
+def _does(use: ToolUse) -> str:
     """What a call does, in words."""
     return f"{use.name} {file_name(use.paths[0])}" if use.kind in (READ, CHANGE) and use.paths else use.name
 
 
-def _files(known: Sequence[str], uses: Sequence[Use], kind: str) -> tuple[str, ...]:
+def _files(known: Sequence[str], uses: Sequence[ToolUse], kind: str) -> tuple[str, ...]:
     """The files of calls of a kind, each once, the newest last."""
     named = [path for use in uses if use.kind == kind for path in use.paths]
     return tuple(reversed(dict.fromkeys(reversed([*known, *named]))))[-MOST_KNOWN:]

@@ -51,7 +51,7 @@ class Loss:
         return ()
 
 
-class Largest(Loss):
+class LargestTextLoss(Loss):
     """The largest text first, so that all come to one level; what the first person said after all others."""
 
     def of(self, position: int, form: Form) -> float:
@@ -61,7 +61,7 @@ class Largest(Loss):
         return -1 if position == self.draft.view.first_person else -1 - self.draft.tokens_of(form.entry)
 
 
-class Importance(Loss):
+class ImportanceLoss(Loss):
     """By score: all results are cut, the least important first, and then groups left out.
 
     `REFERENCED` for each name of a group that the arguments of a later call use, up to `RECENT` for all of them;
@@ -90,7 +90,7 @@ class Importance(Loss):
         return found
 
 
-class Least(Loss):
+class UniqueTermsLoss(Loss):
     """What no other kept group shows any more, for a token that is freed.
 
     A name counts 1, or `NEEDED` if a call in the view was given it, for what was needed once is needed again;

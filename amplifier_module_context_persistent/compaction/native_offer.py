@@ -21,7 +21,7 @@ from ..view.rules import last_human, tool_groups
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class NativeOffer:
     """The beginning of a view, for the provider to compact."""
 
     messages: list[Message]
@@ -35,9 +35,9 @@ class Offer:
     seed: str
     stands_for: tuple[str, ...]
 
-    def item(self, message: Message, tokens: int, provider: str, model: str, usage: Mapping[str, Any]) -> Ready:
+    def item(self, message: Message, tokens: int, provider: str, model: str, usage: Mapping[str, Any]) -> ArrivedItem:
         """What came of it."""
-        return Ready(
+        return ArrivedItem(
             NativeItem(provider, model, message, tokens, self.covers, self.seed, self.stands_for, counts_in(usage)),
             self.first_kept,
             self.basis,
@@ -45,7 +45,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ArrivedItem:
     """An item that arrived, for the next plan."""
 
     item: NativeItem
@@ -59,7 +59,7 @@ class NativeTurn:
 
     refuses: Callable[[Message], str]
     """Why it does not take an item back; empty where it does."""
-    ready: Ready | None = None
+    ready: ArrivedItem | None = None
     may_ask: bool = False
     """Whether it can be asked for an item now."""
     runs: bool = False

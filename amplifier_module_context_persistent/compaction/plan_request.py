@@ -9,7 +9,7 @@ from ..config import NATIVE, SUMMARIZE, Config
 from ..view.arrangement import Arrangement, Count, Fetch
 from ..view.entry import Entry
 from ..view.plan import NO_PLAN, Plan
-from ..view.readers import NOBODY, Reader
+from ..view.readers import NOBODY, Recipient
 from ..view.wire import TAKES_ALL, WireRules
 
 FALLBACK = "truncate"  # where there is no summary
@@ -52,7 +52,7 @@ class PlanRequest:
     """Ordinals of messages that are not among `entries` and do not count as left out."""
     arranged: Arrangement | None = None
     """The view as it was arranged before; what it inserted is not counted again."""
-    reader: Reader = NOBODY
+    reader: Recipient = NOBODY
     """Who gets the view."""
     unbound: frozenset[str] = frozenset()
     """The ids of messages whose reasoning the new view will not show, as what stands before it changes."""

@@ -20,7 +20,7 @@ from .choose import choose, close_turn, leave_nobody_unanswered, merge_gaps, use
 from .draft import Draft, floor, pinned
 from .forms import SHORTENING, Forms
 from .inserted_text import cost_of, what_is_gone, write_inserted
-from .losses import Largest, Loss
+from .losses import LargestTextLoss, Loss
 from .plan_request import PlanRequest
 from .promises import STEPS, Stage, newest_groups
 from .stale_reads import replace_stale_reads
@@ -125,7 +125,7 @@ def _choose(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) -> Sta
 
 def _loss(draft: Draft, forms: Forms, strategy: Strategy, stage: Stage) -> Loss:
     """What decides at a stage."""
-    loss = Largest if stage in SHORTENING else Loss if stage in (Stage.PEOPLE, Stage.HELD) else strategy.loss
+    loss = LargestTextLoss if stage in SHORTENING else Loss if stage in (Stage.PEOPLE, Stage.HELD) else strategy.loss
     return loss(draft, forms, stage)
 
 
@@ -145,7 +145,7 @@ def _shorten_to_share(draft: Draft, forms: Forms, goals: Goals, positions: list[
     excess = tokens - int(NEWEST_SHARE * max(0, room))
     if excess > 0:
         goal = max(goals.tokens, draft.total_tokens - excess)
-        choose(draft, forms, Largest(draft, forms, Stage.SHORTEN), goal, positions)
+        choose(draft, forms, LargestTextLoss(draft, forms, Stage.SHORTEN), goal, positions)
 
 
 def _follow(draft: Draft, forms: Forms, strategy: Strategy) -> dict[str, str]:
@@ -178,7 +178,7 @@ def _fit(draft: Draft, forms: Forms, goals: Goals, plan: Plan, older: Mapping[st
     goal = (draft.target_tokens + goals.limit) // 2 if tokens > goals.limit else tokens
     for inserts in _INSERTS:
         if draft.total_tokens > goal:
-            choose(draft, forms, Largest(draft, forms, Stage.LAST), goal)
+            choose(draft, forms, LargestTextLoss(draft, forms, Stage.LAST), goal)
             plan = replace(plan, step=STEPS[Stage.LAST])
         made = _shown(draft, plan, older, inserts=inserts)
         tokens = made.plan.tokens_after

@@ -50,7 +50,7 @@ STEPS = {
 """By stage, the number that a plan's record has for it."""
 
 
-class Hold(NamedTuple):
+class PinHold(NamedTuple):
     """What a promise says of one group."""
 
     position: int
@@ -67,7 +67,7 @@ class Promise(NamedTuple):
 
     name: str
     says: str
-    holds: Callable[[Draft], Iterable[Hold]]
+    holds: Callable[[Draft], Iterable[PinHold]]
 
 
 WORDS_SHARE = 0.45  # of the target, for people's messages with their answers, and for last words
@@ -78,21 +78,21 @@ ANSWER_END_CHARS = 80  # and of their end, where that asks what the next person 
 CALLS_SHARE = 0.25  # of the target, for the messages that called for the newest results, which no cut makes shorter
 
 
-def what_stays(draft: Draft) -> Iterator[Hold]:
+def what_stays(draft: Draft) -> Iterator[PinHold]:
     """System text, pins, the newest person's message, open calls and the newest group."""
     view = draft.view
     for position in draft.fixed:
         group = view.groups[position]
         whole = group.pinned or group.head.instructs or position == view.turn
-        yield Hold(position, Stage.NEVER, Stage.NEVER if whole else Stage.SHORTEN)
+        yield PinHold(position, Stage.NEVER, Stage.NEVER if whole else Stage.SHORTEN)
 
 
-def newest_of_hooks(draft: Draft) -> Iterator[Hold]:
+def newest_of_hooks(draft: Draft) -> Iterator[PinHold]:
     """What each hook added last as system text."""
-    return (Hold(position, Stage.HELD, Stage.LAST) for position in draft.view.of_hooks[0])
+    return (PinHold(position, Stage.HELD, Stage.LAST) for position in draft.view.of_hooks[0])
 
 
-def peoples_words(draft: Draft) -> Iterator[Hold]:
+def peoples_words(draft: Draft) -> Iterator[PinHold]:
     """Every message of a person: the newest are cut late, long older ones early; old ones go, but not the first."""
     late, held, short = int(LATE_SHARE * draft.target_tokens), int(WORDS_SHARE * draft.target_tokens), ANSWER_CHARS // 4
     for position in reversed(draft.view.people):
@@ -102,12 +102,12 @@ def peoples_words(draft: Draft) -> Iterator[Hold]:
         held -= min(size, short) if is_cut else size
         held -= 0 if answer is None else min(draft.sizes[answer], short)
         leave = Stage.PEOPLE if held >= 0 or position == draft.view.people[0] else Stage.FREE
-        yield Hold(position, leave, *((Stage.FREE, word_cut_for(LEAST_SHOWN_CHARS)) if is_cut else (Stage.TEXTS,)))
+        yield PinHold(position, leave, *((Stage.FREE, word_cut_for(LEAST_SHOWN_CHARS)) if is_cut else (Stage.TEXTS,)))
 
 
-def recent_share(draft: Draft) -> Iterator[Hold]:
+def recent_share(draft: Draft) -> Iterator[PinHold]:
     """The newest share of the target's tokens."""
-    return (Hold(position, Stage.RECENT, Stage.RECENT) for position in range(recent_start(draft), len(draft.view)))
+    return (PinHold(position, Stage.RECENT, Stage.RECENT) for position in range(recent_start(draft), len(draft.view)))
 
 
 def recent_start(draft: Draft) -> int:
@@ -118,14 +118,14 @@ def recent_start(draft: Draft) -> int:
     return next((at + 1 for at, tokens in zip(newest_first, sums, strict=True) if tokens > most), 0)
 
 
-def newest_results(draft: Draft) -> Iterator[Hold]:
+def newest_results(draft: Draft) -> Iterator[PinHold]:
     """The groups of the newest results: the newest one, and others while their calls take little."""
     room = int(CALLS_SHARE * draft.target_tokens)
     spared = draft.config.protected_tool_results
     for number, position in enumerate(newest_groups(draft)):
         room -= draft.tokens_of(draft.view.groups[position].head)
         late = Stage.RECENT if spared else Stage.FREE
-        yield Hold(position, Stage.HELD if number == 0 or room >= 0 else Stage.FREE, late)
+        yield PinHold(position, Stage.HELD if number == 0 or room >= 0 else Stage.FREE, late)
 
 
 def newest_groups(draft: Draft) -> list[int]:
@@ -143,23 +143,23 @@ def newest_groups(draft: Draft) -> list[int]:
     return found
 
 
-def start_of_turn(draft: Draft) -> Iterator[Hold]:
+def start_of_turn(draft: Draft) -> Iterator[PinHold]:
     """What comes first after the newest person's message, up to a result: it marks a gap there."""
     view = draft.view
     start = len(view) if view.turn is None else view.turn + 1
     marking = next((position for position in range(start, len(view)) if view.takes_line(position)), None)
     if marking is not None:
-        yield from (Hold(position, Stage.HELD) for position in range(start, marking + 1))
+        yield from (PinHold(position, Stage.HELD) for position in range(start, marking + 1))
 
 
-def list_of_what_to_do(draft: Draft) -> Iterator[Hold]:
+def list_of_what_to_do(draft: Draft) -> Iterator[PinHold]:
     """The newest list of what to do."""
     groups = draft.view.groups
     lists = [p for p in draft.view.calling if any(use.kind == TODO for use in groups[p].head.uses)]
-    return (Hold(position, Stage.HELD) for position in lists[-1:])
+    return (PinHold(position, Stage.HELD) for position in lists[-1:])
 
 
-def last_words(draft: Draft) -> Iterator[Hold]:
+def last_words(draft: Draft) -> Iterator[PinHold]:
     """The last words of finished turns, shortened to a paragraph, and their end where it asks something."""
     positions = [p for p in draft.view.answers.values() if draft.kept[p] and p not in draft.fixed]
     cuts = [_answer_cut(draft.view.groups[position].head) for position in positions]
@@ -170,9 +170,9 @@ def last_words(draft: Draft) -> Iterator[Hold]:
         if excess > 0 and number % 2 == 0 and position != positions[-1]:  # of two in succession one is held
             excess -= sizes[number]
         elif draft.chars_of(draft.view.groups[position].head) > cut.head_chars + cut.tail_chars:
-            yield Hold(position, Stage.HELD, Stage.FREE, cut)
+            yield PinHold(position, Stage.HELD, Stage.FREE, cut)
         else:
-            yield Hold(position, Stage.HELD, Stage.LAST)
+            yield PinHold(position, Stage.HELD, Stage.LAST)
 
 
 def _brief(head_chars: int, tail_chars: int) -> Cut:
@@ -193,7 +193,7 @@ def _answer_tokens(draft: Draft, position: int, cut: Cut) -> int:
     return head.tokens * shown // chars + MARKER_TOKENS
 
 
-def interrupted_turns(draft: Draft) -> Iterator[Hold]:
+def interrupted_turns(draft: Draft) -> Iterator[PinHold]:
     """Something that was said in one of two turns in succession without last words that are held.
 
     They are chosen from the oldest turn on, so that a later plan chooses the same again; where they do not fit, the
@@ -217,7 +217,7 @@ def interrupted_turns(draft: Draft) -> Iterator[Hold]:
         room -= cost
         if room < 0:
             return
-        yield Hold(-position, Stage.HELD, to=_brief(0, 0) if view.groups[-position].results else None)
+        yield PinHold(-position, Stage.HELD, to=_brief(0, 0) if view.groups[-position].results else None)
 
 
 def _least_tokens(members: Sequence[Entry]) -> int:

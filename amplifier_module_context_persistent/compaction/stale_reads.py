@@ -16,7 +16,7 @@ from ..messages.elide import Cut
 from ..messages.message import call_arguments_of, given_calls, texts_of
 from ..messages.outcome import ANSWERED
 from ..messages.terms import LEAST_CHARS
-from ..messages.tool_kinds import CHANGE, READ, Replaced, file_name, replaced_by, same_file
+from ..messages.tool_kinds import CHANGE, READ, ReplacedLines, file_name, replaced_by, same_file
 from ..view.entry import Entry
 from ..view.render import shorten
 from .draft import Draft
@@ -69,14 +69,14 @@ def replace_stale_reads(draft: Draft) -> dict[str, str]:
     return {key: "\n".join(dict.fromkeys(lines)) for key, lines in older.items()}
 
 
-def _takes_away(replaced: Replaced, shown: Set[str], text: str) -> bool:
+def _takes_away(replaced: ReplacedLines, shown: Set[str], text: str) -> bool:
     """Whether a change takes lines away that are shown, or a part of one."""
     if replaced.new is not None:
         return not shown <= replaced.new
     return replaced.unknown or any(line in text for line in replaced.gone if len(line) >= LEAST_CHARS)
 
 
-def _puts_in(replaced: Replaced, shown: Set[str]) -> bool:
+def _puts_in(replaced: ReplacedLines, shown: Set[str]) -> bool:
     """Whether a change that takes nothing away puts lines in beside those that are shown, or nobody knows where."""
     if replaced.new is not None:
         return any(len(line) >= LEAST_CHARS for line in replaced.new - shown)
@@ -97,7 +97,7 @@ def _shown_lines(draft: Draft, result: Entry) -> Iterator[str]:
             yield line
 
 
-def _replaced(draft: Draft, position: int, call: int) -> Replaced:
+def _replaced(draft: Draft, position: int, call: int) -> ReplacedLines:
     """What a call replaces."""
     (message,) = draft.request.fetch([draft.view.groups[position].head])
     calls = list(given_calls(message).values())

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from ..config import NATIVE, SUMMARIZE
 from .draft import Draft
-from .losses import Importance, Least, Loss
+from .losses import ImportanceLoss, Loss, UniqueTermsLoss
 from .promises import PROMISES, Promise
 
 
 class Strategy(NamedTuple):
     """How views are made smaller."""
 
-    loss: type[Loss] = Least
+    loss: type[Loss] = UniqueTermsLoss
     """What less of a group costs, at the stages where nothing else decides."""
     promises: tuple[Promise, ...] = PROMISES
     goes: Callable[[Draft], Iterable[int]] = lambda _: ()
@@ -47,5 +47,5 @@ STRATEGIES: Mapping[str, Strategy] = {
     SUMMARIZE: Strategy(),  # after the summary
     NATIVE: Strategy(uses_room=True),  # where no provider's item is valid
     "sliding_window": Strategy(promises=FEW, goes=before_the_window),
-    "importance": Strategy(loss=Importance),
+    "importance": Strategy(loss=ImportanceLoss),
 }

@@ -45,7 +45,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeGuard, runtime_checkable
 
 from .index import Index
-from .open_log import OpenLog
+from .open_log import FileHandle
 from .record import Message
 from .scanner import Scanner
 
@@ -189,7 +189,7 @@ class Snapshots(Protocol):
     It is handed to a log that is opened. What it keeps is disposable: whatever fails is no error, but for the log's.
     """
 
-    def load(self, log: OpenLog, max_record_bytes: int) -> Scanner | None:
+    def load(self, log: FileHandle, max_record_bytes: int) -> Scanner | None:
         """Make the scanner that goes on where what is kept of a log ends; None if there is none that can be believed.
 
         Raises:
@@ -197,7 +197,7 @@ class Snapshots(Protocol):
         """
         ...
 
-    def take(self, log: OpenLog, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
+    def take(self, log: FileHandle, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
         """Take what is known now; what writes it, to be called on any thread. None if nothing can be kept now.
 
         Args:

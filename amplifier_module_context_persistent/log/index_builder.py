@@ -62,7 +62,7 @@ class Origin(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ControlStatus:
     """What is known of a control record besides its content."""
 
     chained: bool = True
@@ -98,7 +98,7 @@ class IndexBuilder:
         """Whether they may have copies that stand before them."""
         self._behind_strange_control = False
         """Whether a control record that does not continue the chain stands before them, and no message yet."""
-        self._standing = Standing()
+        self._standing = ControlStatus()
         self._named: set[tuple[str, str]] = set()
         """The kind and the id of each plan and pin."""
         self._names, self._names_code = b"", 0
@@ -211,7 +211,7 @@ class IndexBuilder:
         """Take note that a message stands elsewhere than it was written."""
         self._resets.moved[ordinal] = origin.before
 
-    def control(self, value: Control, standing: Standing) -> None:
+    def control(self, value: Control, standing: ControlStatus) -> None:
         """Take a control record."""
         kind = name_of(value.get("_record"))
         self.index.control_counts[kind] += 1

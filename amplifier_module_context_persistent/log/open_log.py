@@ -17,7 +17,7 @@ CHUNK_BYTES = 1 << 20
 """How much of a log is read at once."""
 
 
-class OpenLog:
+class FileHandle:
     """A log's file, open or not.
 
     Args:

@@ -29,7 +29,7 @@ from .base import LogDescription, Snapshots
 from .filesystem import FileSystem, distrust
 from .format_version import check_readable
 from .index import Index, TornTail
-from .open_log import CHUNK_BYTES, OpenLog
+from .open_log import CHUNK_BYTES, FileHandle
 from .read_back import Line, NumberedLine, checked, fetch_lines, numbered_lines, parsed
 from .record import CRC_TAIL_BYTES, FORMAT_VERSION, MAX_RECORD_BYTES, Message, decode
 from .scanner import Scanner
@@ -61,7 +61,7 @@ class LogReader:
         writable: bool = False,
         snapshots: Snapshots | None = None,
     ) -> None:
-        self.file = OpenLog(path, files, writable=writable)
+        self.file = FileHandle(path, files, writable=writable)
         self.path, self.max_record_bytes = self.file.path, max_record_bytes
         self.size = 0
         """The file's size when last looked at."""
@@ -304,7 +304,7 @@ class LogReader:
         return size >= known and self.file.before(min(known, self.size), _END_BYTES) == self.known_end
 
 
-def scan_file(file: OpenLog, scanner: Scanner, size: int) -> int:
+def scan_file(file: FileHandle, scanner: Scanner, size: int) -> int:
     """Scan from where the scanner stands up to `size`; the size that was found.
 
     A whole record at the end that lacks its LF is taken; then the scanner stands one byte after the end. Any other
@@ -339,7 +339,7 @@ def _is_whole(block: bytes) -> bool:
     return True
 
 
-def _skip_long_line(file: OpenLog, scanner: Scanner) -> bool:
+def _skip_long_line(file: FileHandle, scanner: Scanner) -> bool:
     """Pass over a line that is too long; False if it does not end."""
     at, crc, tail = scanner.offset, scanner.seed, b""
     while block := file.read(at, CHUNK_BYTES):

@@ -18,7 +18,7 @@ from zlib import crc32
 from .chain import Chain, Stray
 from .format_version import is_own_header
 from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, USER, Index, Row
-from .index_builder import IndexBuilder, Origin, Place, Standing
+from .index_builder import ControlStatus, IndexBuilder, Origin, Place
 from .record import (
     CONTROL_HEAD,
     CRC_TAIL_BYTES,
@@ -117,7 +117,7 @@ class Scanner:
         self.builder.place = place = Place(number, offset, len(line) + 1, seed, computed)
         if line[-CRC_TAIL_BYTES:] == b',"_crc":"%08x"}' % computed:
             self._chain.pass_verified(computed)
-            self._take(line, 0, Standing(intact=is_intact(line)))
+            self._take(line, 0, ControlStatus(intact=is_intact(line)))
         elif stored_crc(line) is None:
             self._take_without_checksum(line, place, computed)
         else:
@@ -177,7 +177,7 @@ class Scanner:
     def _take_without_checksum(self, line: bytes, place: Place, computed: int) -> None:
         """Take a line that carries no checksum at its end."""
         chain, flags, finding = self._chain, UNCHAINED, None
-        standing = Standing(chained=False, intact=is_intact(line), counts_as_header=self._may_begin(place.line))
+        standing = ControlStatus(chained=False, intact=is_intact(line), counts_as_header=self._may_begin(place.line))
         place.seed, place.check = chain.stored, crc32(line, chain.stored)
         chain.pass_strange(place.line)
         if has_misplaced_crc(line):
@@ -204,12 +204,12 @@ class Scanner:
                 builder.moved(early.ordinal, Origin(place.line, ordinal))
         if seed is not None:
             place.seed, place.check = seed, stored
-            standing = Standing(intact=is_intact(line))
+            standing = ControlStatus(intact=is_intact(line))
             if first and self._bare and stored != computed:
                 detail = "its checksum was altered, as the line after it tells; it is read all the same"
                 builder.report("checksum", detail, self._bare)
         else:
-            standing = Standing(
+            standing = ControlStatus(
                 chained=False,
                 after_loss=self._bare is not None and self._bare.line == place.line - 1,
                 intact=is_intact(line),
@@ -257,14 +257,14 @@ class Scanner:
                     if continues(body, stored, seed):
                         place.seed, place.check, flags = seed, stored, 0
             chain.stored, chain.computed, chain.begun = computed if stored is None else stored, computed, True
-            self._take(record, flags, Standing(chained=not flags, after_loss=True, intact=is_intact(record)))
+            self._take(record, flags, ControlStatus(chained=not flags, after_loss=True, intact=is_intact(record)))
         chain.stored, chain.begun = after
 
     def _take(
         self,
         line: bytes,
         flags: int,
-        standing: Standing,
+        standing: ControlStatus,
         finding: tuple[str, str] | None = None,
         origin: Origin | None = None,
     ) -> None:

@@ -61,7 +61,7 @@ _PATCH_KEYS = ("patch", "diff", "input", "patch_text")
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class ToolUse:
     """What one call does: the kind of its tool, the tool's name as it was given, and the files that it names."""
 
     kind: str
@@ -79,20 +79,20 @@ class ToolKinds:
     def __init__(self, more: Mapping[str, str] | None = None) -> None:
         self._more = {_plain(name): tuple(said.split(":", 1)) for name, said in (more or {}).items()}
 
-    def uses_of(self, message: Message) -> tuple[Use, ...]:
+    def uses_of(self, message: Message) -> tuple[ToolUse, ...]:
         """What each call of a message does, in the order of `calls_of`; the message in its accepted form."""
         calls = given_calls(message).values()
         return tuple(self._use(call_name_of(call), call_arguments_of(call)) for call in calls)
 
-    def _use(self, name: str, arguments: Mapping[str, Any]) -> Use:
+    def _use(self, name: str, arguments: Mapping[str, Any]) -> ToolUse:
         plain = _plain(name)
         kind, *key = self._more.get(plain, (_BY_NAME.get(plain, OTHER),))
         if plain in _EDITORS and plain not in self._more:
             command = arguments.get("command") or arguments.get("operation") or arguments.get("action")
             kind = _COMMANDS.get(command, OTHER) if isinstance(command, str) else OTHER
         if kind not in (READ, CHANGE):
-            return Use(kind, name)
-        return Use(kind, name, tuple(_paths(arguments, key or PATH_KEYS)))
+            return ToolUse(kind, name)
+        return ToolUse(kind, name, tuple(_paths(arguments, key or PATH_KEYS)))
 
 
 def same_file(one: str, other: str) -> bool:
@@ -107,7 +107,7 @@ def file_name(path: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Replaced:
+class ReplacedLines:
     """The lines of a file that a call replaces, by what is known of it; `unknown` where nothing is."""
 
     gone: frozenset[str] = frozenset()
@@ -120,7 +120,7 @@ class Replaced:
     """Those beside them that stay."""
 
 
-def replaced_by(arguments: Mapping[str, Any]) -> Replaced:
+def replaced_by(arguments: Mapping[str, Any]) -> ReplacedLines:
     """What lines (without the blanks around them) a call that changes a file takes out of it and puts in."""
     pairs = [_pair(arguments)]
     for key in _EDIT_LISTS:
@@ -132,15 +132,15 @@ def replaced_by(arguments: Mapping[str, Any]) -> Replaced:
         before, after = ("\n".join(line[1:] for line in lines if line[:1] in (" ", sign)) for sign in "-+")
         texts = [(lines_of(before), lines_of(after))]
     if texts:
-        return Replaced(
+        return ReplacedLines(
             frozenset().union(*[old - new for old, new in texts]),
             put=frozenset().union(*[new - old for old, new in texts]),
             around=frozenset().union(*[old & new for old, new in texts]),
         )
     if (whole := _first(arguments, WHOLE_KEYS)) is not None:
-        return Replaced(new=frozenset(lines_of(whole)))
+        return ReplacedLines(new=frozenset(lines_of(whole)))
     new = _first(arguments, NEW_KEYS)  # what is only inserted takes nothing out
-    return Replaced(unknown=new is None, put=frozenset(lines_of(new or "")))
+    return ReplacedLines(unknown=new is None, put=frozenset(lines_of(new or "")))
 
 
 def lines_of(text: str) -> set[str]:

@@ -25,12 +25,12 @@ from ..messages.message import Message
 from ..messages.metadata import instant_of, timestamp_of
 from ..tokens.counter import count_message, open_counter
 from ..transcript.find_session import SessionNameError, find_session
-from ..transcript.transcript import Placed, Progress, Transcript, Turn
+from ..transcript.transcript import LiveMessage, Progress, Transcript, Turn
 from ..transcript.view_rebuild import Rebuilder
 from .evidence import PlayedSession, far_evidence, with_id
 from .measures import Measures, Played, Prices
 from .player import Player
-from .policies import CachedCounter, Chosen, PolicyError, policy_of
+from .policies import CachedCounter, PolicyChoice, PolicyError, policy_of
 from .visibility import Compacted, Marker, Marks, PastPositions, Run, lost, marker_of
 
 __all__ = [
@@ -252,7 +252,7 @@ def compare(
     return Comparison(budget_tokens, counter.name, len(messages), whole.measures, replayed)
 
 
-def _play(player: Player, chosen: Chosen, budget_tokens: int, tell: Progress) -> Replayed:
+def _play(player: Player, chosen: PolicyChoice, budget_tokens: int, tell: Progress) -> Replayed:
     figures: list[Played] = []
 
     def on_request(played: Played) -> None:
@@ -322,7 +322,7 @@ class Step:
     turn: int
     place: int
     at: datetime | None
-    placed: Placed | None = None
+    placed: LiveMessage | None = None
     seen: Seen | None = None
 
 

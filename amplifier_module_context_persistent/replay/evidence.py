@@ -94,7 +94,7 @@ def far_evidence(messages: Iterable[Message], progress: Progress | None = None) 
         messages: the session; it is gone through twice, one message at a time.
         progress: is told how many messages were looked at.
     """
-    stands = _Stands({term for message in messages for term in _used_in(message)})
+    stands = _TermPlaces({term for message in messages for term in _used_in(message)})
     evidence: dict[int, list[str]] = {}
     for position, message in enumerate(messages):
         if progress is not None:
@@ -110,7 +110,7 @@ def _used_in(message: Message) -> set[str]:
     return identifiers(action_text(message))
 
 
-class _Stands:
+class _TermPlaces:
     """In how many texts terms stand, and in which one last.
 
     Args:
@@ -167,7 +167,7 @@ def with_id(name: str, position: int, message: Message) -> Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class MessageParts:
     """What a message of a view says: all of it, what of that is original, and the pieces that were inserted.
 
     Each line of what is original is a part of a line of the text. Where all is original, both are the same object.
@@ -180,12 +180,12 @@ class Said:
     """Whether the message as a whole was inserted."""
 
 
-def said(message: Message, original: Message | None) -> Said:
+def said(message: Message, original: Message | None) -> MessageParts:
     """Tell what of a view's message is original; `original` is the history's message of the same id, or None."""
     parts = parts_of(message)
     text = "\n".join(parts)
     if original is None or metadata_of(message).get("source") == COMPACTION_SOURCE:
-        return Said(text, "", tuple(parts), whole=True)
+        return MessageParts(text, "", tuple(parts), whole=True)
     sources = parts_of(original)
     kept: list[str] = []
     inserted: list[str] = []
@@ -196,7 +196,7 @@ def said(message: Message, original: Message | None) -> Said:
             nearest = max(sources, key=partial(_shared, part), default="")
             _split(part, nearest, kept, inserted)
     own = "\n".join(kept)
-    return Said(text, text if own == text else own, tuple(inserted))
+    return MessageParts(text, text if own == text else own, tuple(inserted))
 
 
 def _split(part: str, source: str, kept: list[str], inserted: list[str]) -> None:

@@ -24,16 +24,16 @@ from ..view.readers import lacks_reasoning
 from ..view.receipts import canonical
 from ..view.render import render
 from ..view.rules import newest_group, tool_groups
-from .evidence import PlayedSession, Progress, Said, said
+from .evidence import MessageParts, PlayedSession, Progress, said
 from .measures import Measures, Played
-from .policies import Asked, Managed, Open, Policy, Whole
+from .policies import ManagerPolicy, Open, Policy, SummaryExchange, WholeHistory
 
 _NOTHING: Mapping[int, Message] = MappingProxyType({})
 
-_Known = tuple[int, int, Said]
+_Known = tuple[int, int, MessageParts]
 """A message of a view: its tokens, the inserted ones of them, and what it says."""
 
-OnView = Callable[[int, Sequence[Message], Sequence[Said], int], None]
+OnView = Callable[[int, Sequence[Message], Sequence[MessageParts], int], None]
 """Is given how many messages came before a request, its view, what the view's messages say, and how many of the first
 are those of the view before."""
 
@@ -99,7 +99,7 @@ class Player:
         config = Config.load(options)
         measures.band = config.compact_threshold - config.target_usage
         tell = on_request or (lambda _: None)
-        if open_policy is Whole and (whole := self._whole_view()) is not None:
+        if open_policy is WholeHistory and (whole := self._whole_view()) is not None:
             for played in whole.play(self.session, measures):
                 tell(played)
                 self._check_stopped()
@@ -114,9 +114,11 @@ class Player:
         """Play the session request by request, adding each to the measures."""
         self._begin()
         policy = open_policy(budget_tokens, self._counter, options)
-        if isinstance(policy, Whole) and open_policy is not Whole:  # whose views show all, and so hold all
+        if (
+            isinstance(policy, WholeHistory) and open_policy is not WholeHistory
+        ):  # whose views show all, and so hold all
             policy.read_from(self.session.messages)
-        elif isinstance(policy, Managed):
+        elif isinstance(policy, ManagerPolicy):
             policy.expect_recalls({term for terms in self.session.evidence.values() for term in terms})
         found: set[str] = set()
         try:
@@ -176,7 +178,7 @@ class Player:
         ]
 
     async def _look_for_evidence(
-        self, measures: Measures, policy: Policy, position: int, parts: Sequence[Said], found: set[str]
+        self, measures: Measures, policy: Policy, position: int, parts: Sequence[MessageParts], found: set[str]
     ) -> None:
         """Count which far evidence of the next action a view shows; `found` was recalled before."""
         if not (wanted := self.session.evidence.get(position)):
@@ -195,7 +197,7 @@ class Player:
                 found.add(term)  # the log keeps it
             measures.evidence_recoverable += 1
 
-    def _bill(self, measures: Measures, asked: Sequence[Asked], before: Sequence[Message]) -> None:
+    def _bill(self, measures: Measures, asked: Sequence[SummaryExchange], before: Sequence[Message]) -> None:
         """Add what a provider was asked to sum up."""
         for one in asked:
             sizes = [count_message(message, self._counter) for message in one.messages]

@@ -82,7 +82,7 @@ class Policy(Protocol):
     async def view(self) -> list[Message] | None:
         """Make the view of a request; None where the policy says that nothing fits."""
 
-    def asked(self) -> list[Asked]:
+    def asked(self) -> list[SummaryExchange]:
         """What this policy asked a provider for itself since the last call."""
 
     async def recalls(self, term: str, inserted: str) -> bool:
@@ -96,7 +96,7 @@ Open = Callable[[int, TokenCounter, Mapping[str, Any]], Policy]
 """Opens a policy: the budget in tokens, what counts, and keys of the package's configuration."""
 
 
-class Managed:
+class ManagerPolicy:
     """A context manager of the package, over a log that ends with it."""
 
     def __init__(
@@ -133,7 +133,7 @@ class Managed:
         await asyncio.sleep(0)  # what the stand-in compacts beside the conversation is there at the next request
         return view
 
-    def asked(self) -> list[Asked]:
+    def asked(self) -> list[SummaryExchange]:
         """The requests that the stand-in got."""
         return self._provider.take() if self._provider is not None else []
 
@@ -159,12 +159,12 @@ class Managed:
 def strategy(name: str) -> Open:
     """A `compaction_strategy` as a policy."""
     provider = _STAND_INS.get(name)
-    return lambda budget, counter, options: Managed(
+    return lambda budget, counter, options: ManagerPolicy(
         budget, counter, {**options, "compaction_strategy": name}, provider() if provider else None
     )
 
 
-class Whole:
+class WholeHistory:
     """No compaction, and the base of those that keep the whole history as entries."""
 
     def __init__(self, budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> None:
@@ -218,7 +218,7 @@ class Whole:
         """Show everything."""
         return self.render(self.arrange())
 
-    def asked(self) -> list[Asked]:
+    def asked(self) -> list[SummaryExchange]:
         """Nothing: it asks no provider."""
         return []
 
@@ -230,7 +230,7 @@ class Whole:
         """Do nothing: nothing is open."""
 
 
-class Stateless(Whole):
+class StatelessLadder(WholeHistory):
     """The ladder, recomputed from the whole history on every request."""
 
     async def view(self) -> list[Message] | None:
@@ -255,7 +255,7 @@ class Stateless(Whole):
         return self.render(made.arrangement)
 
 
-class Sliding(Whole):
+class SlidingWindow(WholeHistory):
     """The newest whole tool groups, with the first and the last human message; it holds no others."""
 
     def read_from(self, messages: Sequence[Message]) -> None:
@@ -294,7 +294,7 @@ _CHARS_A_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SummaryExchange:
     """A request for a summary, and the answer."""
 
     messages: list[Message]
@@ -305,13 +305,13 @@ class Excerpts:
     """Answers requests for summaries, and keeps them until they are taken."""
 
     def __init__(self) -> None:
-        self._asked: list[Asked] = []
+        self._asked: list[SummaryExchange] = []
 
     async def complete(self, request: Any) -> Any:
         """Answer a `ChatRequest`."""
         return SimpleNamespace(content=self._answer(request), tool_calls=None)
 
-    def take(self) -> list[Asked]:
+    def take(self) -> list[SummaryExchange]:
         """The requests since the last call."""
         taken, self._asked = self._asked, []
         return taken
@@ -328,7 +328,7 @@ class Excerpts:
                     break
                 lines.append(line)
         answer = "\n".join(reversed(lines)) or "nothing was said"
-        self._asked.append(Asked(messages, answer))
+        self._asked.append(SummaryExchange(messages, answer))
         return answer
 
 
@@ -351,7 +351,7 @@ class ExcerptItems(Excerpts):
 
 
 _STAND_INS = {SUMMARIZE: Excerpts, NATIVE: ExcerptItems}
-BASELINES: dict[str, Open] = {"none": Whole, "stateless": Stateless, "sliding": Sliding}
+BASELINES: dict[str, Open] = {"none": WholeHistory, "stateless": StatelessLadder, "sliding": SlidingWindow}
 """What the strategies are compared with, by name; no session can be configured to use them."""
 
 POLICIES: dict[str, Open] = {**BASELINES, **{name: strategy(name) for name in STRATEGIES}}
@@ -363,7 +363,7 @@ class PolicyError(ContextPersistentError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class PolicyChoice:
     """A policy as a person named it, with the options that it is opened with."""
 
     name: str
@@ -394,7 +394,7 @@ OPTIONS = tuple(sorted(Config.options().keys() - _NOT_PLAYED))
 """The options that a policy may be given: all that say how views are made."""
 
 
-def policy_of(text: str) -> Chosen:
+def policy_of(text: str) -> PolicyChoice:
     """Read a policy: `NAME` or `NAME:OPTION=VALUE,OPTION=VALUE`, values as in JSON, or plain words.
 
     Raises:
@@ -411,7 +411,7 @@ def policy_of(text: str) -> Chosen:
         Config.load(options)
     except ConfigError as error:
         raise PolicyError(f"{name}: {error}") from error
-    return Chosen(text.strip(), chosen, options)
+    return PolicyChoice(text.strip(), chosen, options)
 
 
 def _option(text: str) -> tuple[str, Any]:

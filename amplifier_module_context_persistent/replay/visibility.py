@@ -19,8 +19,8 @@ from ..messages.metadata import COMPACTION_SOURCE, metadata_of
 from ..messages.text import full_text
 from ..search.tool_names import tools_of
 from ..transcript.calls import CallLookup
-from ..transcript.transcript import Placed, Transcript
-from ..transcript.view_rebuild import Noted
+from ..transcript.transcript import LiveMessage, Transcript
+from ..transcript.view_rebuild import PlacedReceipt
 from .evidence import parts_of
 
 KEPT, ELIDED, DROPPED, SUMMARISED = "kept", "elided", "dropped", "summarised"
@@ -184,7 +184,7 @@ INSERTED = "inserted"
 class ShownMessage:
     """A message of a view. Its number is that in the history as it was then, from 1; 0 if the history lacks it."""
 
-    placed: Placed
+    placed: LiveMessage
     mark: str
     """`kept`, `elided` or `inserted`."""
     shown_chars: int
@@ -245,7 +245,7 @@ class PastPositions:
         return self._by_ordinal.get(ordinal)
 
 
-def marker_of(transcript: Transcript, noted: Noted, index: Index) -> tuple[Marker, PastPositions]:
+def marker_of(transcript: Transcript, noted: PlacedReceipt, index: Index) -> tuple[Marker, PastPositions]:
     """A marker for the history that a request stood in, and where its messages stood."""
     live, positions = noted.live, PastPositions(noted.live, index)
     return Marker(positions.of, lambda wanted: transcript.reader.read([live[at] for at in wanted])), positions
@@ -273,11 +273,11 @@ def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> li
     for message in view:
         position = positions.of(str(metadata_of(message).get("message_id", "")))
         if position is None or position not in marks.shown:
-            found.append(ShownMessage(Placed(0, message, tuple), INSERTED, len(full_text(message)[0]), 0))
+            found.append(ShownMessage(LiveMessage(0, message, tuple), INSERTED, len(full_text(message)[0]), 0))
             continue
         found += _gaps(marks, reached, position)
         reached = max(reached, position + 1)
-        placed = Placed(
+        placed = LiveMessage(
             position + 1,
             message,
             partial(tools_of, transcript.reader, live, position, message),

@@ -23,7 +23,7 @@ from ..replay.evidence import shared_beginning
 from ..replay.visibility import ELIDED, KEPT, Marks, lost, marker_of
 from ..transcript.cost import NOTHING, RequestBill
 from ..transcript.transcript import Progress, Transcript
-from ..transcript.view_rebuild import Noted, Rebuilder, Rebuilt
+from ..transcript.view_rebuild import PlacedReceipt, Rebuilder, RebuiltView
 from ..view.plan import counts_in
 from .body import Bodies
 from .history import History, time_ms
@@ -124,7 +124,7 @@ class RequestReader:
         self._rebuilder = Rebuilder(transcript.reader, transcript.book)
         self._found = Requests()
         self._bodies = bodies
-        self._as_seen = AsSeen(bodies, self._found.texts)
+        self._as_seen = ViewTextReader(bodies, self._found.texts)
         self._histories: dict[int, _PastHistory] = {}
         self._epoch: tuple[Marks, int] | None = None
         """Of the epoch of the request before: its first marks, its number."""
@@ -158,13 +158,15 @@ class RequestReader:
             progress("making views again", number, len(noted))
         return self._found
 
-    def _history(self, noted: Noted) -> _PastHistory:
+    def _history(self, noted: PlacedReceipt) -> _PastHistory:
         key = id(noted.live)
         if key not in self._histories:
             self._histories[key] = _PastHistory(self._transcript, noted, self._start, self._stop)
         return self._histories[key]
 
-    def _show(self, row: dict[str, Any], noted: Noted, past: _PastHistory, total: int, made: Rebuilt | None) -> None:
+    def _show(
+        self, row: dict[str, Any], noted: PlacedReceipt, past: _PastHistory, total: int, made: RebuiltView | None
+    ) -> None:
         """Fill in what a request saw, and note the compaction before it."""
         key = (id(noted.live), noted.receipt.plan)
         before, epoch = self._before, self._epoch
@@ -192,7 +194,7 @@ class RequestReader:
         self._epoch, self._before = epoch, (key, marks or Marks(0))
         row["epoch"] = epoch[1] if epoch else -1
 
-    def _begin(self, noted: Noted, past: _PastHistory, marks: Marks, view: Sequence[Message]) -> int:
+    def _begin(self, noted: PlacedReceipt, past: _PastHistory, marks: Marks, view: Sequence[Message]) -> int:
         seen = self._as_seen.read(view, marks, past.positions.of, past.marker.messages_at)
         at = past.page_place  # where messages stand on the page, of which some are not there
         cuts = {str(here): cut for position, cut in seen.cuts.items() if (here := at(position)) is not None}
@@ -201,7 +203,7 @@ class RequestReader:
         self._found.epochs.append(orjson.Fragment(orjson.dumps(fields)))  # a tenth of the memory, and there may be many
         return len(self._found.epochs) - 1
 
-    def _compaction(self, row: dict[str, Any], noted: Noted) -> dict[str, Any] | None:
+    def _compaction(self, row: dict[str, Any], noted: PlacedReceipt) -> dict[str, Any] | None:
         """Note the compaction before a request; None where its plan was followed before."""
         record = self._transcript.book.plan(noted.receipt.plan) or {}
         earlier = {compaction["plan"] for compaction in self._found.compactions}
@@ -226,7 +228,7 @@ class RequestReader:
 class _PastHistory:
     """A history as it was, and where its messages stand on the page."""
 
-    def __init__(self, transcript: Transcript, noted: Noted, start: int, stop: int) -> None:
+    def __init__(self, transcript: Transcript, noted: PlacedReceipt, start: int, stop: int) -> None:
         self._start, self._stop = start, stop
         index = transcript.book.index
         self.marker, self.positions = marker_of(transcript, noted, index)
@@ -271,7 +273,7 @@ def _grown(marks: Marks, total: int) -> Marks:
     return replace(marks, total=total, shown=shown)
 
 
-def _chosen(noted: Sequence[Noted], views: str) -> set[int]:
+def _chosen(noted: Sequence[PlacedReceipt], views: str) -> set[int]:
     """The numbers of the requests whose views are made again."""
     if views in (NONE, ALL) or len(noted) <= SOME_VIEWS:
         return set() if views == NONE else set(range(1, len(noted) + 1))
@@ -300,7 +302,7 @@ class ViewTexts:
     """Before which position a message stands that the history does not hold; its role; the number of its text."""
 
 
-class AsSeen:
+class ViewTextReader:
     """Reads views, one after the other.
 
     Args:

@@ -9,13 +9,13 @@ from ..errors import RecallError
 from ..messages.media_blocks import Medium, media_of, medium_blocks
 from ..messages.message import Message
 from ..messages.normalize import normalise
-from .recall_page import RecallPage, Wanted
+from .recall_page import RecallPage, RecallQuery
 
 MOST_CHARS = 4_000_000
 """Of base64 in one page; one image is given whatever its size."""
 
 
-def with_media(page: RecallPage, message: Message, wanted: Wanted) -> RecallPage:
+def with_media(page: RecallPage, message: Message, wanted: RecallQuery) -> RecallPage:
     """Add to the first page of a message its images and documents, or to any page the one that is asked for.
 
     Raises:

@@ -37,7 +37,7 @@ Fits = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RecallQuery:
     """What is asked for: a page by `reference`, or a search for `pattern`."""
 
     reference: str = ""
@@ -106,7 +106,7 @@ def check_wanted(
     image: Any = None,
     since: Any = None,
     until: Any = None,
-) -> Wanted:
+) -> RecallQuery:
     """Check what is asked for; None and an empty text are the same as nothing.
 
     Raises:
@@ -124,12 +124,12 @@ def check_wanted(
     if reference and query:
         raise RecallError("give either reference (the id of one message) or query (a search), not both")
     if reference:
-        return Wanted(reference=reference, offset=offset, limit=limit, image=image)
+        return RecallQuery(reference=reference, offset=offset, limit=limit, image=image)
     if not query or not query.strip():
         raise RecallError("give a reference (the id of a message) or a query that is not empty")
     if role and role not in ROLES:
         raise RecallError(f"role: {role!r} is none; allowed: {', '.join(ROLES)}")
-    return Wanted(
+    return RecallQuery(
         offset=offset,
         limit=limit,
         query=query,
@@ -146,7 +146,9 @@ def page_tokens(budget_tokens: int) -> int:
     return min(MOST_PAGE_TOKENS, int(PAGE_SHARE * budget_tokens))
 
 
-def cut_page(message: Message, wanted: Wanted, *, before: str, after: str, most_chars: int, fits: Fits) -> RecallPage:
+def cut_page(
+    message: Message, wanted: RecallQuery, *, before: str, after: str, most_chars: int, fits: Fits
+) -> RecallPage:
     """Cut a page from a message's text: from `wanted.offset` on, as much as fits and is asked for.
 
     Args:
@@ -188,7 +190,7 @@ def cut_page(message: Message, wanted: Wanted, *, before: str, after: str, most_
 
 def tell_hits(
     hits: Sequence[Hit],
-    wanted: Wanted,
+    wanted: RecallQuery,
     *,
     mixed: bool = False,
     more: bool,

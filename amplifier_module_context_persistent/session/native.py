@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from ..compaction.native_offer import NativeTurn, Offer, Ready
+from ..compaction.native_offer import ArrivedItem, NativeOffer, NativeTurn
 from ..config import NATIVE, Config
 from ..errors import NativeError
 from ..log.record import to_plain
@@ -40,7 +40,7 @@ class NativeCompaction:
     def __init__(self, config: Config, host: Host) -> None:
         self._config, self._host = config, host
         self._task: asyncio.Task[None] | None = None
-        self._ready: Ready | None = None
+        self._ready: ArrivedItem | None = None
         self._failed: Hashable = None
         """The basis of an offer that came to nothing: it is not made again before the next plan."""
         self._refused = False
@@ -72,7 +72,7 @@ class NativeCompaction:
             await self.tell_fallback(_LOST)
 
     def start(
-        self, provider: Any, facts: ProviderFacts, tools_json: str, offer: Offer, count: Callable[[str], int]
+        self, provider: Any, facts: ProviderFacts, tools_json: str, offer: NativeOffer, count: Callable[[str], int]
     ) -> None:
         """Ask a provider to compact the beginning of a view, in the background."""
         if not self.runs:
@@ -98,7 +98,7 @@ class NativeCompaction:
         return "the provider refused a request with it" if self._refused else why_refused(provider, message)
 
     async def _ask(
-        self, provider: Any, facts: ProviderFacts, tools_json: str, offer: Offer, count: Callable[[str], int]
+        self, provider: Any, facts: ProviderFacts, tools_json: str, offer: NativeOffer, count: Callable[[str], int]
     ) -> None:
         started = time.monotonic()
         try:
@@ -139,7 +139,7 @@ def why_refused(provider: Any, message: Message) -> str:
 
 
 async def compacted(
-    provider: Any, facts: ProviderFacts, tools_json: str, offer: Offer, config: Config
+    provider: Any, facts: ProviderFacts, tools_json: str, offer: NativeOffer, config: Config
 ) -> tuple[Message, Mapping[str, Any]]:
     """Have a provider compact the beginning of a view.
 

@@ -30,7 +30,7 @@ from ..search.recall_page import (
     MOST_PLACES,
     Hit,
     RecallPage,
-    Wanted,
+    RecallQuery,
     cut_page,
     make_hit,
     page_tokens,
@@ -58,7 +58,7 @@ class RecallSearch:
     """
 
     def __init__(
-        self, wanted: Wanted, *, count: Callable[[Message], int], budget_tokens: int, clock: Callable[[], float]
+        self, wanted: RecallQuery, *, count: Callable[[Message], int], budget_tokens: int, clock: Callable[[], float]
     ) -> None:
         self._wanted, self._count, self._clock = wanted, count, clock
         self._most_tokens = page_tokens(budget_tokens)
@@ -217,7 +217,7 @@ class RecallSearch:
             hits.append(make_hit(message, str(metadata_of(message).get("message_id", "")), tool, text, spans))
 
 
-async def recall(session: Session, wanted: Wanted, *, clock: Callable[[], float] = time.monotonic) -> RecallPage:
+async def recall(session: Session, wanted: RecallQuery, *, clock: Callable[[], float] = time.monotonic) -> RecallPage:
     """Read back a piece of one message of a session's live history, or search it.
 
     A page has at most a tenth of the budget of the request before it, and `MOST_PAGE_TOKENS`.

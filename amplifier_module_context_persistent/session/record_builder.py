@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenMessages:
     """What is taken of a list that a host sets: the new order of the live history, and the messages that follow it."""
 
     order: list[int | Message] = field(default_factory=list)
@@ -191,7 +191,7 @@ class RecordBuilder:
 
         return prepare
 
-    def take(self, choose: Callable[[], Taken], *, timestamp: str) -> Prepare:
+    def take(self, choose: Callable[[], TakenMessages], *, timestamp: str) -> Prepare:
         """Prepare what is taken of a list that a host sets: messages at the end, or a reset with the new order."""
         reset_id, ids = self._new_id(), defaultdict[int, str](self._new_id)
 

@@ -31,7 +31,7 @@ from ..messages.metadata import given_id, instant_of, is_ephemeral, is_human, ti
 from ..paths import LOG_NAME
 from .host import Host
 from .reconcile import align, arranged, new_messages
-from .record_builder import Taken, has_removals, stored_under
+from .record_builder import TakenMessages, has_removals, stored_under
 from .store import Store
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ async def reconcile_messages(store: Store, host: Host, given: Sequence[Message],
     session = await store.open()
     messages = [await session.offloaded(message) for message in given if not is_ephemeral(message)]
 
-    def look(log: Log) -> tuple[Look, str]:
+    def look(log: Log) -> tuple[ListComparison, str]:
         log.follow()
         looked = look_at(log, messages)
         return looked, "" if looked.taken else find_edit(store.path, looked.live, messages)
@@ -70,7 +70,7 @@ async def reconcile_messages(store: Store, host: Host, given: Sequence[Message],
         return
     taken = looked.taken
 
-    def choose() -> Taken:
+    def choose() -> TakenMessages:
         nonlocal taken
         taken = look_at(session.log, messages).taken
         return taken
@@ -87,17 +87,17 @@ async def reconcile_messages(store: Store, host: Host, given: Sequence[Message],
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ListComparison:
     """The result of comparing a list with the log."""
 
-    taken: Taken
+    taken: TakenMessages
     live: Sequence[Message]
     """The live history that the list was compared with."""
     unknown: int = 0
     """How many messages of a list that is not taken the log does not hold, live or hidden."""
 
 
-def look_at(log: Log, given: Sequence[Message]) -> Look:
+def look_at(log: Log, given: Sequence[Message]) -> ListComparison:
     """Find what of a list is to be taken, and count what is unknown if that is nothing.
 
     Raises:
@@ -108,21 +108,21 @@ def look_at(log: Log, given: Sequence[Message]) -> Look:
     live = [all_live[position] for position in positions]
     found = align(live, given)
     if found is not None and not (found.tail or found.results or found.closings):
-        return Look(Taken(), live)
+        return ListComparison(TakenMessages(), live)
     known = KnownMessages(log, live)
     tail = None
     if found is not None and not any(map(known.is_hidden, found.inserted)) and not known.repeats(found.tail):
         tail = new_messages(found.tail, known.is_new, ends_removed=known.ends_removed)
     if found is None or tail is None:
-        return Look(Taken(), live, count_unknown(log, given))
+        return ListComparison(TakenMessages(), live, count_unknown(log, given))
     order = arranged(live, found, tail)
     while order and isinstance(last := order[-1], dict):  # what comes last is appended
         tail.insert(0, last)
         order.pop()
     if order == list(range(len(live))):
         order = []
-    taken = Taken([positions[item] if isinstance(item, int) else item for item in order], tail)
-    return Look(taken, live, 0 if taken else count_unknown(log, given))
+    taken = TakenMessages([positions[item] if isinstance(item, int) else item for item in order], tail)
+    return ListComparison(taken, live, 0 if taken else count_unknown(log, given))
 
 
 def count_unknown(log: Log, given: Sequence[Message]) -> int:

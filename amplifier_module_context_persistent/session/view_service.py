@@ -26,7 +26,7 @@ from ..view.receipts import LINE, Receipt, encode_head, extras_in, keeps_wire_ru
 from ..view.wire import WIRE
 from ..window.message_source import Extras
 from ..window.request import ViewRequest, ViewResult, head_of
-from ..window.retention import RetainedBodies, shows_all
+from ..window.retention import RetainedTexts, shows_all
 from ..window.thresholds import PromptCache, needs_plan
 from ..window.window import Window
 from .host import ProviderFacts
@@ -80,7 +80,7 @@ class ViewService:
         self._history, self._new_id = history, new_id
         self._window = Window(config, counter, extras, new_id)
         self._side: OrderedDict[tuple[int, frozenset[int]], Window] = OrderedDict()
-        self._holders = RetainedBodies(extras)
+        self._holders = RetainedTexts(extras)
         self._cache = PromptCache(config.cache_ttl_s)
         self._tools: tuple[str, int, str] = ("", 0, "")
         self._own_budget: int | None = None

@@ -36,7 +36,7 @@ Recorder = Callable[..., None]
 
 
 @dataclass(slots=True)
-class _Handed:
+class _UnansweredView:
     """A view that was handed out and is not answered yet."""
 
     provider: str
@@ -107,7 +107,7 @@ class Meter:
         self._known: dict[tuple[str, str], Calibration] = {}
         self._models: dict[str, str] = {}
         self._lines: dict[tuple[str, str], Hashable] = {}
-        self._handed: _Handed | None = None
+        self._handed: _UnansweredView | None = None
         self._doubts = 0
         self._limits: dict[str, int] = {}
 
@@ -137,7 +137,7 @@ class Meter:
         known = self._calibration(provider)
         continues = line == self._lines.get((provider, self._models.get(provider, "")))
         predicted = known.predict(counted, continues=continues)
-        self._handed = _Handed(provider, counted, predicted, continues, line)
+        self._handed = _UnansweredView(provider, counted, predicted, continues, line)
 
     def may_exceed(self, provider: str, counted: int, budget_tokens: int) -> bool:
         """Whether a view may be larger than a true budget, as far as predictions go: the first ones may be far off."""
@@ -181,7 +181,7 @@ class Meter:
             Reading(handed.provider, model, handed.counted, handed.predicted, 0, 0, known, limit, overflow=True)
         )
 
-    def _is_own(self, event: Mapping[str, Any], handed: _Handed) -> bool:
+    def _is_own(self, event: Mapping[str, Any], handed: _UnansweredView) -> bool:
         """Whether an event is of this session and of the provider that got the view."""
         provider = event.get("provider")
         return of_session(event, self._session_id) and (
@@ -217,7 +217,7 @@ class Meter:
 
         return record
 
-    def _take(self, handed: _Handed, model: str, reported: Any) -> None:
+    def _take(self, handed: _UnansweredView, model: str, reported: Any) -> None:
         usage = read_usage(reported)
         if usage is None or not usage.input_tokens:
             return

@@ -37,7 +37,7 @@ class MadeCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class CallOutcome:
     """How a call ended, as its result says."""
 
     call: MadeCall | None
@@ -63,7 +63,7 @@ class CallLookup:
     def __init__(self, log: ReadableLog) -> None:
         self._log = log
 
-    def ending(self, live: Sequence[int], position: int, message: Message) -> Ending | None:
+    def ending(self, live: Sequence[int], position: int, message: Message) -> CallOutcome | None:
         """Say how a call ended whose result a message is; None for a message that is no result.
 
         Args:
@@ -77,7 +77,7 @@ class CallLookup:
         caller = caller_of(self._log, live, position, call_id)
         call = _made_call(caller[1], caller[0] + 1, call_id) if caller is not None else None
         outcome = outcome_of(message, asks=call is not None and call.asks)
-        return Ending(call, outcome, duration_s(call.instant if call else None, instant_of_message(message)))
+        return CallOutcome(call, outcome, duration_s(call.instant if call else None, instant_of_message(message)))
 
     def open_calls(self, live: Sequence[int], position: int, message: Message) -> frozenset[str]:
         """Give the ids of a message's calls that no message near it answers."""

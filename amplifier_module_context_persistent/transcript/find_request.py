@@ -11,7 +11,7 @@ from ..log.record import Message, name_of
 from ..messages.metadata import given_id, timestamp_of
 from ..view.plan import IMPORTED, Plan, kept_ordinals
 from ..view.receipts import Receipt
-from .view_rebuild import Noted, ReceiptLog
+from .view_rebuild import PlacedReceipt, ReceiptLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class FoundRequest:
 
     number: int
     count: int
-    noted: Noted
+    noted: PlacedReceipt
 
 
 def imported_plans(index: Index, book: ReceiptLog) -> Iterator[tuple[int, int, Message]]:
@@ -104,4 +104,4 @@ def _source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> Found
         extras=0,
         hash="",
     )
-    return FoundRequest(wanted, len(answers), Noted(receipt, index.live, len(index), 0))
+    return FoundRequest(wanted, len(answers), PlacedReceipt(receipt, index.live, len(index), 0))

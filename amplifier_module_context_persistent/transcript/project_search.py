@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from ..catalogue.covered import WORDS, Covered, Stamp, covered_by_path, is_same_file, name_of
+from ..catalogue.covered import WORDS, LogCoverage, Stamp, covered_by_path, is_same_file, name_of
 from ..catalogue.database import Catalogue, CatalogueError, catalogue_of
 from ..catalogue.snapshots import CatalogueSnapshots
 from ..catalogue.words import BLOCK_BYTES, Block, asked_of, find_blocks, forget_session, take_in
@@ -51,7 +51,7 @@ class ProjectSearch:
     def __init__(self, sessions: Iterable[SessionFile], pattern: Pattern | AllWords) -> None:
         self._paths = {name_of(session.path): str(session.path) for session in sessions}
         self._catalogue = Catalogue(catalogue_of(next(iter(self._paths.values()))))
-        self._covered: dict[str, Covered] = {}
+        self._covered: dict[str, LogCoverage] = {}
         self._found: dict[str, list[tuple[int, int]]] | None = None
         self._stale: dict[str, int] = {}  # what is to be added, and from which offset on
         asked = asked_of(pattern)
@@ -129,7 +129,7 @@ class ProjectSearch:
                     return 0
                 stamp = Stamp.of(reader.file.opened_status)
                 for block, end in _blocks(reader, covered, most_bytes):
-                    now = Covered.up_to(reader, end, stamp)
+                    now = LogCoverage.up_to(reader, end, stamp)
                     with self._catalogue.writing() as connection:
                         if not is_same_file(reader.path, stamp):
                             break

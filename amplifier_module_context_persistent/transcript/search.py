@@ -28,7 +28,7 @@ from ..messages.metadata import is_ephemeral
 from ..messages.text import arguments_text, parts_of
 from ..search.pattern import Pattern, SlowPatternError
 from ..search.words import AllWords
-from .transcript import Placed, Transcript
+from .transcript import LiveMessage, Transcript
 
 _SEARCHED = frozenset({"role", "content", "tool_calls", "thinking_block"})
 """Keys of a message that its searched text is made of."""
@@ -69,10 +69,10 @@ class HiddenText:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MessageMatch:
     """A message, or another text of the log, and the lines of it that match."""
 
-    placed: Placed | HiddenText
+    placed: LiveMessage | HiddenText
     lines: list[FoundLine]
     is_whole: bool
     """Whether all of it was searched; else the expression took too long, and more lines may match."""
@@ -87,7 +87,7 @@ def search(
     context: int = 0,
     among: Sequence[int] | None = None,
     hidden: bool = False,
-) -> Iterator[Found]:
+) -> Iterator[MessageMatch]:
     """Search the live messages in their order, and give each that matches or was not searched to its end.
 
     Args:
@@ -119,12 +119,12 @@ def search(
         text = searched_text(placed.message, tool)
         spans, is_whole = _spans(text, pattern)
         if spans or not is_whole:
-            yield Found(placed, list(matching_lines(text, spans, context=context)), is_whole)
+            yield MessageMatch(placed, list(matching_lines(text, spans, context=context)), is_whole)
     for other in hidden_texts(transcript) if hidden else ():
         if role is None or other.message.get("role") == role:
             spans, is_whole = _spans(other.text, pattern)
             if spans or not is_whole:
-                yield Found(other, list(matching_lines(other.text, spans, context=context)), is_whole)
+                yield MessageMatch(other, list(matching_lines(other.text, spans, context=context)), is_whole)
 
 
 def _words_of(pattern: Pattern | AllWords) -> list[bytes]:

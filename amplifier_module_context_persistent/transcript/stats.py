@@ -21,7 +21,7 @@ from .transcript import Transcript
 
 
 @dataclass(slots=True)
-class Share:
+class HistoryShare:
     """A part of the history: how many messages, and their tokens."""
 
     messages: int = 0
@@ -51,7 +51,7 @@ class SlowCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Large:
+class LargeMessage:
     """A large message: where it stands in the live history (from 1), and what it comes to."""
 
     place: int
@@ -110,11 +110,11 @@ class Statistics:
     path: str
     tokenizer: str
     file_bytes: int
-    total: Share = field(default_factory=Share)
-    roles: dict[str, Share] = field(default_factory=dict)
+    total: HistoryShare = field(default_factory=HistoryShare)
+    roles: dict[str, HistoryShare] = field(default_factory=dict)
     tools: dict[str, ToolShare] = field(default_factory=dict)
-    turns: list[Share] = field(default_factory=list)
-    largest: list[Large] = field(default_factory=list)
+    turns: list[HistoryShare] = field(default_factory=list)
+    largest: list[LargeMessage] = field(default_factory=list)
     slowest: list[SlowCall] = field(default_factory=list)
     plans: list[dict[str, Any]] = field(default_factory=list)
     usage: UsageReports = field(default_factory=UsageReports)
@@ -152,10 +152,10 @@ def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_t
         tokenizer,
         described.size_bytes,
         total=total_share(found),
-        roles={role: Share(*numbers) for role, *numbers in roles},
+        roles={role: HistoryShare(*numbers) for role, *numbers in roles},
         tools={tool: ToolShare(*numbers) for tool, *numbers in tools},
-        turns=[Share(*numbers) for numbers in turns],
-        largest=[Large(*large) for large in found.rows(_LARGEST)],
+        turns=[HistoryShare(*numbers) for numbers in turns],
+        largest=[LargeMessage(*large) for large in found.rows(_LARGEST)],
         slowest=[SlowCall(*call) for call in found.rows(_SLOWEST, SLOWEST)],
         plans=[json.loads(summary) for (summary,) in plans],
         usage=_usage(found),
@@ -164,10 +164,10 @@ def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_t
     )
 
 
-def total_share(found: Figures) -> Share:
+def total_share(found: Figures) -> HistoryShare:
     """All live messages together."""
     (total,) = found.rows("SELECT total(messages), total(tokens) FROM turns WHERE session = ?")
-    return Share(*map(int, total))
+    return HistoryShare(*map(int, total))
 
 
 _LARGEST = "SELECT position + 1, message_id, role, tokens FROM large WHERE session = ? ORDER BY tokens DESC, position"
@@ -245,7 +245,7 @@ def outline(transcript: Transcript, counter: TokenCounter) -> list[TurnLine]:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class SessionCourse:
     """How a session went: its turns, how long they took together, its calls, those that failed and those left open."""
 
     turns: int
@@ -256,13 +256,13 @@ class Course:
     open_calls: int
 
 
-def course_of(found: Figures) -> Course:
+def course_of(found: Figures) -> SessionCourse:
     """Say how a session went."""
     ((turns, took_us),) = found.rows("SELECT count(*), sum(last_us - first_us) FROM turns WHERE session = ?")
     ((calls, errors, left_open),) = found.rows(
         "SELECT count(position), total(failed), total(result_position IS NULL) FROM calls WHERE session = ?"
     )
-    return Course(turns, took_us / 10**6 if took_us is not None else None, calls, int(errors), int(left_open))
+    return SessionCourse(turns, took_us / 10**6 if took_us is not None else None, calls, int(errors), int(left_open))
 
 
 def largest_turns(found: Figures, costs: Mapping[int, float], count: int) -> list[TurnLine]:

@@ -59,7 +59,7 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True)
-class Slow:
+class SlowCallRow:
     """A call that took long, and where it is: the number of its message in the live history of its session."""
 
     session: str
@@ -118,7 +118,7 @@ def totals(found: GatheredFigures, prices: PriceList, by: str, since_s: float | 
     return dict(sorted(told.items(), key=lambda item: (-item[1].bill.cost, -item[1].calls_s, -item[1].calls, item[0])))
 
 
-def slowest_calls(found: GatheredFigures, since_s: float | None = None, most: int = SLOWEST) -> list[Slow]:
+def slowest_calls(found: GatheredFigures, since_s: float | None = None, most: int = SLOWEST) -> list[SlowCallRow]:
     """The calls that took longest, since a time."""
     rows = found.connection.execute(
         "SELECT name, project, turn, position + 1, tool, (answered_us - called_us) / 1e6 AS took"
@@ -127,7 +127,7 @@ def slowest_calls(found: GatheredFigures, since_s: float | None = None, most: in
         " ORDER BY took DESC, session, position, calls.rowid LIMIT ?",
         (*_since(since_s), most),
     )
-    return [Slow(*row) for row in rows]
+    return [SlowCallRow(*row) for row in rows]
 
 
 def failed_calls(found: GatheredFigures, tool: str | None, since_s: float | None) -> dict[str, list[int]]:

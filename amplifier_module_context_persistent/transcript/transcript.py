@@ -24,11 +24,11 @@ from ..maintenance.raw_records import follow_log
 from ..paths import session_id_of
 from ..search.tool_names import tools_of
 from ..view.rules import turn_starts
-from .calls import CallLookup, Ending
+from .calls import CallLookup, CallOutcome
 
 if TYPE_CHECKING:  # what makes views again is half of all that a command loads, and most need no views
     from .find_request import FoundRequest
-    from .view_rebuild import Noted, Rebuilt, ReceiptLog
+    from .view_rebuild import PlacedReceipt, RebuiltView, ReceiptLog
 
 _BATCH = 256
 
@@ -53,13 +53,13 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class LiveMessage:
     """A live message, and its number in the live history, which counts from 1."""
 
     number: int
     message: Message
     find_tools: Callable[[], tuple[str, ...]]
-    find_ending: Callable[[], Ending | None] = lambda: None
+    find_ending: Callable[[], CallOutcome | None] = lambda: None
     find_open_calls: Callable[[], frozenset[str]] = frozenset
 
     @property
@@ -68,7 +68,7 @@ class Placed:
         return self.find_tools()
 
     @property
-    def ending(self) -> Ending | None:
+    def ending(self) -> CallOutcome | None:
         """How the call ended whose result it is; None if it is no result. Looked up as it is asked for."""
         return self.find_ending()
 
@@ -145,7 +145,7 @@ class Transcript:
         tool: str | None = None,
         may_match: Callable[[bytes], bool] | None = None,
         among: Sequence[int] | None = None,
-    ) -> Iterator[Placed]:
+    ) -> Iterator[LiveMessage]:
         """Parse the live messages from `start` to before `stop` that are asked for, one after the other.
 
         Args:
@@ -177,7 +177,7 @@ class Transcript:
                 ]
             messages = reader.read([live[position] for position in batch])
             for position, message in zip(batch, messages, strict=True):
-                placed = Placed(
+                placed = LiveMessage(
                     position + 1,
                     message,
                     partial(tools_of, reader, live, position, message),
@@ -210,7 +210,7 @@ class Transcript:
 
         return read_receipts(self.reader)
 
-    def requests(self) -> list[Noted]:
+    def requests(self) -> list[PlacedReceipt]:
         """The requests whose views left a receipt, in order."""
         return self.book.requests
 
@@ -232,7 +232,7 @@ class Transcript:
 
         return find_request(self.reader, self.book, number)
 
-    def view(self, request: int) -> Rebuilt:
+    def view(self, request: int) -> RebuiltView:
         """Make the view of a request again; `request` counts from 1, or from -1 for the last one.
 
         Raises:

@@ -34,7 +34,7 @@ from ..window.window import Window
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class PlacedReceipt:
     """A receipt in its place: the live history then is `live` up to the receipt's last message."""
 
     receipt: Receipt
@@ -70,7 +70,7 @@ class PackedRecord:
 class ReceiptLog:
     """The receipts of a log in order, and what they name."""
 
-    requests: list[Noted] = field(default_factory=list)
+    requests: list[PlacedReceipt] = field(default_factory=list)
     plans: dict[str, PackedRecord] = field(default_factory=dict)
     heads: dict[str, str] = field(default_factory=dict)
     replaced: list[array[int]] = field(default_factory=list)
@@ -86,7 +86,7 @@ class ReceiptLog:
         packed = self.plans.get(plan_id)
         return packed.record() if packed is not None else None
 
-    def lacks(self, noted: Noted) -> list[str]:
+    def lacks(self, noted: PlacedReceipt) -> list[str]:
         """Why a view cannot be shown in full; an empty list where it can."""
         receipt, reasons = noted.receipt, []
         if receipt.extras:
@@ -99,7 +99,7 @@ class ReceiptLog:
 
 
 @dataclass(frozen=True, slots=True)
-class Rebuilt:
+class RebuiltView:
     """A view that was made again.
 
     `messages` is None where nothing could be made. It is proved where the hash is that of the receipt; else `reasons`
@@ -140,7 +140,7 @@ def _take(book: ReceiptLog, kind: str, record: Message) -> None:
         except ValueError:
             book.malformed += 1
             return
-        book.requests.append(Noted(receipt, book.index.live, len(book.index), len(book.replaced)))
+        book.requests.append(PlacedReceipt(receipt, book.index.live, len(book.index), len(book.replaced)))
 
 
 def config_of(receipt: Receipt) -> Config:
@@ -154,7 +154,7 @@ def config_of(receipt: Receipt) -> Config:
 
 def _window_of(config: Config, receipt: Receipt) -> Window:
     """A window that makes views as the receipt's was made."""
-    return Window(config, _Uncounted(), Extras(), str, store=False, for_reader=bool(receipt.bound))
+    return Window(config, _CharacterCounter(), Extras(), str, store=False, for_reader=bool(receipt.bound))
 
 
 def request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:
@@ -192,7 +192,7 @@ def _as_of(known: Index, live: array[int], upto: str, record: Message | None) ->
     return index
 
 
-class _Uncounted:
+class _CharacterCounter:
     """Counts characters; a rebuilt view is never refused for its size."""
 
     name = "estimate"
@@ -208,7 +208,7 @@ def _damaged(view: Sequence[Message], index: Index) -> list[str]:
     return [message_id for message_id in ids if message_id in found and index.flags[found[message_id]] & DAMAGED]
 
 
-class Past:
+class PastLog:
     """A log as it was: the reader's bytes under an index of then. It takes nothing."""
 
     def __init__(self, reader: ReadableLog, index: Index) -> None:
@@ -265,7 +265,7 @@ class Rebuilder:
         self._window: Window | None = None
         self._index = Index()
 
-    def view(self, noted: Noted) -> Rebuilt:
+    def view(self, noted: PlacedReceipt) -> RebuiltView:
         """Make the view of a request again and compare it with its receipt.
 
         Raises:
@@ -275,12 +275,12 @@ class Rebuilder:
         try:
             config = config_of(receipt)
         except ConfigError as error:
-            return Rebuilt(None, [*reasons, str(error)])
+            return RebuiltView(None, [*reasons, str(error)])
         if unknown := {*receipt.render} - {*RENDERING, LINE, WIRE}:
             reasons.append(f"it was rendered with options that are unknown here: {', '.join(sorted(unknown))}")
         record = book.plan(receipt.plan)
         if receipt.plan and record is None:
-            return Rebuilt(None, reasons)
+            return RebuiltView(None, reasons)
         key = (id(noted.live), receipt.plan, sorted(map(repr, receipt.render.items())), bool(receipt.bound))
         if key == self._key and self._reach(noted) and (made := self._make(noted, reasons)).proved:
             return made
@@ -296,20 +296,20 @@ class Rebuilder:
                 return made
             first = first or made
         missing = f"the log lacks the message {receipt.upto}, or one that its plan keeps"
-        return first or Rebuilt(None, [*reasons, missing])
+        return first or RebuiltView(None, [*reasons, missing])
 
-    def _make(self, noted: Noted, reasons: list[str]) -> Rebuilt:
+    def _make(self, noted: PlacedReceipt, reasons: list[str]) -> RebuiltView:
         """Make a view with the window at hand."""
         assert self._window is not None  # noqa: S101 - it was made with the index
         receipt, index, request = noted.receipt, self._index, request_of(self._book, noted.receipt)
-        built = self._window.build(Past(self._reader, index), request)
+        built = self._window.build(PastLog(self._reader, index), request)
         view, head = built.view or [], request.head
         found = self._window.chain.hash_of(built.items, lambda at: view[len(head) + at :], head, of=index)
         proved = not reasons and len(view) == receipt.messages and found == receipt.hash
         damaged = _damaged(view, index) if self._book.index.damage else []
-        return Rebuilt(view, reasons, damaged, proved=proved)
+        return RebuiltView(view, reasons, damaged, proved=proved)
 
-    def _reach(self, noted: Noted) -> bool:
+    def _reach(self, noted: PlacedReceipt) -> bool:
         """Let the index be what it was at a request; False if it had been further."""
         index, upto = self._index, noted.receipt.upto
         if len(index) > noted.records:

@@ -27,7 +27,7 @@ from ..messages.metadata import given_id
 from ..session.by_hand import hide_record
 from ..tokens.counter import TokenCounter, count_message
 from ..transcript.transcript import Transcript
-from ..transcript.view_rebuild import Past, config_of, request_of
+from ..transcript.view_rebuild import PastLog, config_of, request_of
 from ..view.arrangement import Item
 from ..view.plan import Plan, live_positions
 from ..view.receipts import RENDERING
@@ -108,13 +108,13 @@ def compact_session(
     with Transcript(path) as transcript:
         session = _Session.of(transcript, counter, budget_tokens)
         index, found = transcript.reader.index, transcript.path
-        past = Past(transcript.reader, index)
+        past = PastLog(transcript.reader, index)
         window = Window(session.config, counter, Extras(), new_id, store=False)
         whole = replace(session.request, budget_tokens=sys.maxsize)
         before = window.build(past, whole)
         if undo:
             earlier = _plan_before(transcript, new_id)
-            followed = Past(transcript.reader, replace(index, plan=earlier))
+            followed = PastLog(transcript.reader, replace(index, plan=earlier))
             after = Window(session.config, counter, Extras(), new_id, store=False).build(followed, whole)
             session.check_fits(after.tokens, len(after.items))
             record, plan = encode_object(earlier), name_of(earlier.get("id"))

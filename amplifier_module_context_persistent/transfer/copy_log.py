@@ -42,7 +42,7 @@ _LOST = frozenset({"unreadable", "oversized", "glued"})
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class CopiedMessage:
     """A message that is being copied, and the body of its record."""
 
     ordinal: int
@@ -58,7 +58,7 @@ class Carried:
 
 def carry(
     reader: ReadableLog, ordinals: Sequence[int], *, rename: Callable[[str], str], refused: dict[int, str]
-) -> Iterator[Carried]:
+) -> Iterator[CopiedMessage]:
     """Encode messages of a log for another one, in the order asked for.
 
     Args:
@@ -89,7 +89,7 @@ def carry(
             continue
         timed, named = bool(timestamp_of(message)), given_id(message) is not None
         renamed = given if own != given else None
-        yield Carried(ordinal, ROLES[index.roles[ordinal]], own, body, timed, renamed, named)
+        yield CopiedMessage(ordinal, ROLES[index.roles[ordinal]], own, body, timed, renamed, named)
 
 
 def check_size(body: bytes) -> None:

@@ -23,9 +23,9 @@ from ..tokens.estimate import estimate_tokens
 from ..tokens.usage import usage_of_message
 from ..view.entry import INSTRUCTING
 from ..view.plan import IMPORTED, SUMMARY_TAGS, Plan, keep_runs
-from .copy_log import Carried, check_size
+from .copy_log import CopiedMessage, check_size
 from .importers.account import Account
-from .importers.events import Cleared, CompactionEvent, Event, Kept, MessageRead, SessionStart
+from .importers.events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .importers.fields import UNKNOWN_TOOL, iso_time, result, total
 
 SOURCE_KIND = "source"
@@ -125,11 +125,11 @@ class Drafts:
         draft = self.sessions[-1]
         if isinstance(event, MessageRead):
             self._message(draft, event)
-        elif isinstance(event, Carried):
+        elif isinstance(event, CopiedMessage):
             self._copied(draft, event)
         elif isinstance(event, CompactionEvent):
             self._compacted(draft, event)
-        elif isinstance(event, Cleared):
+        elif isinstance(event, ClearMark):
             self._cleared(draft, event)
         else:
             self._kept(draft, event)
@@ -172,7 +172,7 @@ class Drafts:
             return message
         return result(message["tool_call_id"], message["content"], message["metadata"], tool)
 
-    def _copied(self, draft: SessionDraft, event: Carried) -> None:
+    def _copied(self, draft: SessionDraft, event: CopiedMessage) -> None:
         if event.renamed_from is not None:
             draft.renamed[event.message_id] = event.renamed_from
         draft.derived_ids += event.renamed_from is None and not event.named
@@ -189,7 +189,7 @@ class Drafts:
         draft.tokens.append(tokens)
         draft.roles[role] += 1
 
-    def _kept(self, draft: SessionDraft, event: Kept) -> None:
+    def _kept(self, draft: SessionDraft, event: KeptEntry) -> None:
         def encode() -> bytes:
             return encode_control(SOURCE_KIND, line=event.line, type=event.kind, entry=event.entry)
 
@@ -208,7 +208,7 @@ class Drafts:
             return None
         return body
 
-    def _cleared(self, draft: SessionDraft, event: Cleared) -> None:
+    def _cleared(self, draft: SessionDraft, event: ClearMark) -> None:
         """Write the reset that a clear of our own writes; nothing where nothing stands before it."""
         if len(draft.ids) == draft.cleared:
             return

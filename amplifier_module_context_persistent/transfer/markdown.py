@@ -32,7 +32,7 @@ from ..messages.outcome import ANSWERED
 from ..messages.text import TextPart, full_text, parts_of
 from ..tokens.counter import EstimateCounter
 from ..tokens.prices import PRICES_AS_OF, PriceList
-from ..transcript.calls import CallLookup, Ending, duration_s, instant_of_message, subject_of
+from ..transcript.calls import CallLookup, CallOutcome, duration_s, instant_of_message, subject_of
 from ..transcript.cost import Bills, RequestBill
 from ..transcript.transcript import Transcript, session_id_in
 
@@ -191,7 +191,7 @@ class _Sums:
     first: datetime | None = None
     last: datetime | None = None
 
-    def take(self, message: Message, billed: RequestBill, ending: Ending | None) -> None:
+    def take(self, message: Message, billed: RequestBill, ending: CallOutcome | None) -> None:
         """Add a message."""
         self.counts.update(
             messages=1,

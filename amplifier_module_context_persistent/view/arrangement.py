@@ -17,7 +17,7 @@ from ..messages.metadata import COMPACTION_SOURCE
 from ..messages.text import well_formed
 from .entry import INSTRUCTING, Entry
 from .plan import NO_PLAN, Plan
-from .readers import FAMILIES, NOBODY, Reader
+from .readers import FAMILIES, NOBODY, Recipient
 from .rules import Group, needs_user_before, tool_groups, unique_call_ids
 from .wire import TAKES_ALL, Oddities, WireRules
 
@@ -53,7 +53,7 @@ class Presentation:
     plan: Plan = NO_PLAN
     cut_tokens: Mapping[str, int] = field(default_factory=dict)
     """By message id, what the messages come to that the plan cuts, with their thinking."""
-    reader: Reader = NOBODY
+    reader: Recipient = NOBODY
     """Who gets the view; what others made for themselves alone is left out."""
     wire: WireRules = TAKES_ALL
     """What the reader takes."""

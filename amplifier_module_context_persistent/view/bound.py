@@ -27,7 +27,7 @@ from ..messages.metadata import metadata_of
 from .arrangement import Arrangement, Item, turn_start
 from .entry import INSTRUCTING
 from .plan import NativeItem
-from .readers import ACCEPT_OWN_ITEMS, REASONING_NAMES, Bond, Reader, only_names, reasons_first, without_bonds
+from .readers import ACCEPT_OWN_ITEMS, REASONING_NAMES, Bond, Recipient, only_names, reasons_first, without_bonds
 from .receipts import DIGEST_BYTES, canonical, text_hash
 from .render import common_length
 
@@ -78,7 +78,7 @@ class BoundViews:
     def __init__(self) -> None:
         self._given: Sequence[Item] = ()
         self._of: object = None
-        self._reader = Reader()
+        self._reader = Recipient()
         self._hashes: list[_Hashes] = []
         self.chain: list[Chains] = []
         """Before each item, and after the last one."""
@@ -114,7 +114,7 @@ class BoundViews:
         messages: Callable[[int], Sequence[Message]],
         *,
         of: object,
-        reader: Reader,
+        reader: Recipient,
         tools: str,
         head: Sequence[Message],
         native: NativeItem | None = None,

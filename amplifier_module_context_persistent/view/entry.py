@@ -29,7 +29,7 @@ from ..messages.metadata import (
 from ..messages.normalize import normalise
 from ..messages.outcome import outcome_of
 from ..messages.terms import NO_TERMS, Terms, terms_of
-from ..messages.tool_kinds import ToolKinds, Use
+from ..messages.tool_kinds import ToolKinds, ToolUse
 from .readers import Bond, bond_of
 from .wire import Oddities, oddities_of
 
@@ -85,7 +85,7 @@ class Entry:
     """What the model said: whether it ends with a question."""
     terms: Terms = NO_TERMS
     """What it shows that may be needed again."""
-    uses: tuple[Use, ...] = ()
+    uses: tuple[ToolUse, ...] = ()
     """What each of its calls does."""
     size_bytes: int = 0
     """About its bytes in a request, without the media that are left out."""

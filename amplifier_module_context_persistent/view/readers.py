@@ -117,14 +117,14 @@ class Bond:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class Recipient:
     """Who gets a view; without a name, nobody knows who."""
 
     provider: str = ""
     model: str = ""
 
     @classmethod
-    def of(cls, provider: str, model: str) -> Reader:
+    def of(cls, provider: str, model: str) -> Recipient:
         """The reader that a request names, with its names as receipts keep them."""
         return cls(provider[:NAME_CHARS], model[:NAME_CHARS])
 
@@ -166,7 +166,7 @@ class Reader:
         return not (binding.reads and re.search(binding.reads, maker))
 
 
-NOBODY = Reader()
+NOBODY = Recipient()
 
 
 @lru_cache(maxsize=256)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from ..compaction.native_offer import Offer, cut_of, kept_after, offered, plan_with
+from ..compaction.native_offer import NativeOffer, cut_of, kept_after, offered, plan_with
 from ..compaction.planner import Compaction
 from ..config import Config
 from ..log.base import Log
@@ -57,14 +57,14 @@ def offer(
     cut: int | None,
     basis: Hashable,
     bound: BoundViews,
-) -> Offer | None:
+) -> NativeOffer | None:
     """The beginning of a view, for its provider to compact; None without a cut."""
     first = arrangement.items[cut].entry if cut is not None else None
     if cut is None or first is None:
         return None
     tokens = request.fixed_tokens + sum(item.tokens for item in arrangement.items[:cut])
     messages = offered(view, len(request.head), cut)
-    return Offer(
+    return NativeOffer(
         messages, first.ordinal, basis, cut, tokens, bound.seed, tuple(chain.hex() for chain in bound.chain[cut])
     )
 

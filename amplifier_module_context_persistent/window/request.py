@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..compaction.draft import OTHER_MESSAGES
-from ..compaction.native_offer import NativeTurn, Offer
+from ..compaction.native_offer import NativeOffer, NativeTurn
 from ..compaction.plan_request import Summary
 from ..compaction.planner import Compaction
 from ..compaction.request_limits import RequestLimits
@@ -108,7 +108,7 @@ class ViewResult:
     """How many answers are shown without their reasoning, as what stood before it changed."""
     line: Hashable = ()
     """Stays the same while each view continues the one before it."""
-    offer: Offer | None = None
+    offer: NativeOffer | None = None
     """What its provider may compact beside the conversation."""
     fallback: str = ""
     """Why the item that the plan before showed, or one that arrived, is not shown."""

@@ -24,7 +24,7 @@ _HOST_ROLES = frozenset({"user", "system", "developer"})
 _WHOLE, _PART, _SAID = 3, 2, 1  # how well a message holds a body
 
 
-class RetainedBodies:
+class RetainedTexts:
     """The holders that are known in one session; asked on the log's thread.
 
     Args:

@@ -28,7 +28,7 @@ from ..view.arrangement import Arrangement, Presentation, arrange
 from ..view.bound import BoundViews
 from ..view.entry import Entry, end_chains
 from ..view.plan import NO_PLAN, Plan, plan_record
-from ..view.readers import NOBODY, Reader, family_of
+from ..view.readers import NOBODY, Recipient, family_of
 from ..view.receipts import ViewHashes
 from ..view.render import render
 from ..view.rules import last_human, tool_groups
@@ -447,7 +447,7 @@ class Window:
             left_out=state.left_out,
             positions={entry.ordinal: at for at, entry in in_place(log.index.live, state.entries)},
             arranged=self._arranged,
-            reader=Reader.of(request.provider_name, request.model),
+            reader=Recipient.of(request.provider_name, request.model),
             wire=self._wire(log, request, strict=True),
             unbound=self._unbound_by_plan(entries),
             shown_anyway=hidden(state.entries, has_factory=request.has_factory),
@@ -461,7 +461,7 @@ class Window:
         reader, wire = NOBODY, TAKES_ALL
         if self._for_reader:
             entries = without_late(self._kept.state, entries, request.retained)
-            reader, wire = Reader.of(request.provider_name, request.model), self._wire(log, request)
+            reader, wire = Recipient.of(request.provider_name, request.model), self._wire(log, request)
         how = Presentation(self.plan or NO_PLAN, self._kept.state.cut_tokens, reader, wire)
         arranged = self._arranged = arrange(entries, self._source.count, how, after=self._arranged)
         if not self._for_reader:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.cli.message_printer import MessagePrinter, fold
-from amplifier_module_context_persistent.transcript.transcript import Placed
+from amplifier_module_context_persistent.transcript.transcript import LiveMessage
 from tests.support import histories
 from tests.support.commands import PLAIN, is_harmless, shows
 from tests.support.sessions_of_a_home import TERMINAL
@@ -82,7 +82,7 @@ def shown(
             patch.delenv(name, raising=False)
         for name, value in env.items():
             patch.setenv(name, value)
-        MessagePrinter(full=full).show(Placed(1, dict(message), lambda: tools))
+        MessagePrinter(full=full).show(LiveMessage(1, dict(message), lambda: tools))
     return output.getvalue()
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli.message_printer import MessagePrinter
-from amplifier_module_context_persistent.cli.tail import End
+from amplifier_module_context_persistent.cli.tail import PrintedMessages
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
@@ -33,7 +33,7 @@ class Followed:
 
     def __init__(self, path: Path) -> None:
         self.transcript = Transcript(path)
-        self.end = End(self.transcript, MessagePrinter())
+        self.end = PrintedMessages(self.transcript, MessagePrinter())
 
     def look(self) -> list[str]:
         output = io.StringIO()

@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.compaction import losses
 from amplifier_module_context_persistent.compaction.choose import LEAST_USED, choose, use_room
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.forms import Forms
-from amplifier_module_context_persistent.compaction.losses import Largest, Least, Loss
+from amplifier_module_context_persistent.compaction.losses import LargestTextLoss, Loss, UniqueTermsLoss
 from amplifier_module_context_persistent.compaction.promises import PROMISES, Stage
 from amplifier_module_context_persistent.messages.elide import LEAST_SHOWN_CHARS, word_cut_for
 from amplifier_module_context_persistent.messages.terms import terms_of
@@ -122,7 +122,7 @@ def test_what_the_provider_has_in_its_cache_goes_last() -> None:
     """The sealed beginning stays while something after it costs less than four times as much."""
     made = drafted(named(["nothing of note here at all today\n" * 20] * 8), 1_200)
     forms = Forms(made, PROMISES)
-    loss = Least(made, forms, Stage.FREE)
+    loss = UniqueTermsLoss(made, forms, Stage.FREE)
     loss.sealed = 5
     choose(made, forms, loss, 1_200)
     assert made.fits(1_200)
@@ -170,7 +170,7 @@ def test_what_a_loss_remembers_is_what_it_would_find_anew(
         message["tool_calls"][0]["arguments"]["command"] = asked
     made = drafted(messages, 1, protected_tool_results=spared)
     forms = Forms(made, PROMISES)
-    loss = Least(made, forms, Stage.FREE)
+    loss = UniqueTermsLoss(made, forms, Stage.FREE)
     choose(made, forms, loss, made.total_tokens * percent // 100)
     shown = Counter(name for place in made.left() for name in set(made.shown_terms(place)))
     for name, number in loss.counts.items():
@@ -191,17 +191,17 @@ def test_what_a_loss_remembers_is_what_it_would_find_anew(
 )
 def test_at_last_the_largest_pieces_are_shortened(words: str, target: int, ids: str) -> None:
     """To one level, as high as the goal allows; the newest group is not spared."""
-    made = choice(draft(words, target, protected_recent=1.0), Stage.LAST, loss=Largest)
+    made = choice(draft(words, target, protected_recent=1.0), Stage.LAST, loss=LargestTextLoss)
     assert all(made.kept)
     assert cut(made) == ids
 
 
 def test_at_last_a_text_shows_a_little_or_nothing() -> None:
     """No text is cut below 240 characters, but for those that have to go altogether, the oldest first."""
-    made = choice(draft("u:1 t:900 t:900", 150), Stage.LAST, loss=Largest)
+    made = choice(draft("u:1 t:900 t:900", 150), Stage.LAST, loss=LargestTextLoss)
     assert all(240 <= one.head_chars + one.tail_chars <= 320 for one in made.cuts.values())
     assert len(made.cuts) == 2
-    made = choice(draft("u:1 t:900 t:900", 100), Stage.LAST, loss=Largest)
+    made = choice(draft("u:1 t:900 t:900", 100), Stage.LAST, loss=LargestTextLoss)
     assert made.cuts["m1"] == word_cut_for(0)
     assert made.cuts["m2"].head_chars == 120
 
@@ -217,7 +217,7 @@ def test_at_last_a_text_shows_a_little_or_nothing() -> None:
 )
 def test_long_messages_of_people_are_shortened(words: str, target: int, ids: str) -> None:
     """The largest first, the very first one last, the last one never."""
-    made = choice(draft(words, target), Stage.TEXTS, loss=Largest)
+    made = choice(draft(words, target), Stage.TEXTS, loss=LargestTextLoss)
     assert " ".join(one for one in cut(made).split()) == ids
 
 

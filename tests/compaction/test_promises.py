@@ -13,7 +13,7 @@ from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.compaction.promises import (
     ANSWER_CHARS,
     PROMISES,
-    Hold,
+    PinHold,
     Stage,
     interrupted_turns,
     last_words,
@@ -195,7 +195,7 @@ def test_interrupted_turns_take_no_more_than_their_share() -> None:
 def test_what_comes_first_in_the_turn_is_held_up_to_a_result() -> None:
     """A gap right after the newest person's message could be marked by nothing; it goes with what is held."""
     found = list(start_of_turn(draft("u:9 t:9 u:9 a:9 t:9 t:9", 1_000)))
-    assert found == [Hold(3, Stage.HELD), Hold(4, Stage.HELD)]
+    assert found == [PinHold(3, Stage.HELD), PinHold(4, Stage.HELD)]
 
 
 def test_a_gap_right_after_the_newest_persons_message_has_its_marker_in_a_small_view() -> None:

@@ -5,7 +5,7 @@ import pytest
 from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.compaction import losses
 from amplifier_module_context_persistent.compaction.forms import Forms
-from amplifier_module_context_persistent.compaction.losses import Importance
+from amplifier_module_context_persistent.compaction.losses import ImportanceLoss
 from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.compaction.promises import Stage
 from amplifier_module_context_persistent.compaction.strategies import STRATEGIES, before_the_window
@@ -54,7 +54,7 @@ def test_the_score_is_what_the_documentation_says() -> None:
         ["see a_name_used and b_name_used, c_name_used", "Error: no", "ok"], arguments="a_name_used b_name_used"
     )
     made = draft_of(messages, 10)
-    assert Importance(made, Forms(made, ()), Stage.FREE).scores == [
+    assert ImportanceLoss(made, Forms(made, ()), Stage.FREE).scores == [
         losses.HUMAN,
         2 * losses.REFERENCED + losses.RECENT // 4,
         losses.ERROR + losses.RECENT * 2 // 4,
@@ -68,9 +68,9 @@ def test_the_least_important_goes_first() -> None:
     text = "plain words only\n" * 100
     names = " ".join(f"{letter}_name_used" for letter in "abcde")
     messages = named([f"uses {names}\n{text}", text, text, "ok"], arguments=names)
-    made = choice(draft_of(messages, 1_000, protected_recent=0.0), loss=Importance)
+    made = choice(draft_of(messages, 1_000, protected_recent=0.0), loss=ImportanceLoss)
     assert (cut(made), kept(made)) == ("m4 m6", "0 1 2 3 4 5")
-    made = choice(draft_of(messages, 30, protected_recent=0.0), loss=Importance)
+    made = choice(draft_of(messages, 30, protected_recent=0.0), loss=ImportanceLoss)
     assert kept(made) == "0 1 4 5"
 
 

@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.messages.outcome import (
 )
 from amplifier_module_context_persistent.messages.tool_kinds import (
     KINDS,
-    Replaced,
+    ReplacedLines,
     ToolKinds,
     replaced_by,
     same_file,
@@ -57,23 +57,23 @@ def test_the_configuration_allows_every_kind() -> None:
     assert KINDS == TOOL_KINDS
 
 
-def lines(gone: str = "", put: str = "", around: str = "") -> Replaced:
-    return Replaced(frozenset(gone.split()), put=frozenset(put.split()), around=frozenset(around.split()))
+def lines(gone: str = "", put: str = "", around: str = "") -> ReplacedLines:
+    return ReplacedLines(frozenset(gone.split()), put=frozenset(put.split()), around=frozenset(around.split()))
 
 
-REPLACED: list[tuple[dict[str, Any], Replaced]] = [
+REPLACED: list[tuple[dict[str, Any], ReplacedLines]] = [
     ({"old_string": "a\n  b\nc", "new_string": "a\nd\nc"}, lines("b", "d", "a c")),
     ({"oldText": "a", "newText": "a\nb"}, lines("", "b", "a")),  # what is only put in takes nothing out
     ({"edits": [{"old": "a", "new": "b"}, {"old": "c", "new": "c"}]}, lines("a", "b", "c")),
     ({"patch": "*** Update File: a\n@@\n-old\n+new\n same"}, lines("old", "new", "same")),
-    ({"content": "one\ntwo"}, Replaced(new=frozenset({"one", "two"}))),
+    ({"content": "one\ntwo"}, ReplacedLines(new=frozenset({"one", "two"}))),
     ({"insert_text": "x", "insert_line": 3}, lines("", "x")),
-    ({"what": 1}, Replaced(unknown=True)),
+    ({"what": 1}, ReplacedLines(unknown=True)),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "replaced"), REPLACED)
-def test_what_a_change_takes_out_and_puts_in(arguments: dict[str, Any], replaced: Replaced) -> None:
+def test_what_a_change_takes_out_and_puts_in(arguments: dict[str, Any], replaced: ReplacedLines) -> None:
     """The lines that are gone after it, those that are new and those beside them; or all that it writes."""
     assert replaced_by(arguments) == replaced
 

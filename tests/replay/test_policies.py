@@ -11,7 +11,13 @@ from amplifier_module_context_persistent.config import STRATEGIES
 from amplifier_module_context_persistent.replay import PolicyError
 from amplifier_module_context_persistent.replay.evidence import PlayedSession
 from amplifier_module_context_persistent.replay.player import Player
-from amplifier_module_context_persistent.replay.policies import BASELINES, POLICIES, CachedCounter, Managed, policy_of
+from amplifier_module_context_persistent.replay.policies import (
+    BASELINES,
+    POLICIES,
+    CachedCounter,
+    ManagerPolicy,
+    policy_of,
+)
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from benchmarks.compaction import play
 from fixtures.generate import generate_session
@@ -58,7 +64,7 @@ def test_recalls_that_are_expected_show_what_others_show():
     terms = [*sorted(word for word in words if len(word) > 5)[::7], "No_such_name", 'a"quoted"name', "größe_x"]
 
     async def found(*, expected):
-        policy = Managed(8_000, EstimateCounter(), {})
+        policy = ManagerPolicy(8_000, EstimateCounter(), {})
         if expected:
             policy.expect_recalls(terms)
         answers = []

@@ -6,7 +6,7 @@ import pytest
 
 from amplifier_module_context_persistent.replay import Seen
 from amplifier_module_context_persistent.replay.api import Pace, Step, timeline
-from amplifier_module_context_persistent.transcript.transcript import Placed, Turn
+from amplifier_module_context_persistent.transcript.transcript import LiveMessage, Turn
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
@@ -17,7 +17,7 @@ class Told:
     def placed(self, start, stop):
         for place in range(start, stop):
             metadata = {"timestamp": f"2026-01-05T09:00:{place:02}Z"}
-            yield Placed(place + 1, {"role": "user", "content": str(place), "metadata": metadata}, tuple)
+            yield LiveMessage(place + 1, {"role": "user", "content": str(place), "metadata": metadata}, tuple)
 
 
 def seen(number, place):
@@ -43,7 +43,7 @@ def test_a_session_without_messages_has_its_requests():
 
 def message(second):
     at = None if second is None else START + timedelta(seconds=second)
-    return Step(1, 0, at, placed=Placed(1, {"role": "user"}, tuple))
+    return Step(1, 0, at, placed=LiveMessage(1, {"role": "user"}, tuple))
 
 
 @pytest.mark.parametrize(

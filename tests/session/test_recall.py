@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager, RecallError
 from amplifier_module_context_persistent.log.base import Log
-from amplifier_module_context_persistent.search.recall_page import RecallPage, Wanted
+from amplifier_module_context_persistent.search.recall_page import RecallPage, RecallQuery
 from amplifier_module_context_persistent.session import recall as lookup
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support import histories
@@ -255,7 +255,7 @@ async def stepwise(
     steps, done, seconds = 0, False, itertools.count(0.0, 2 * lookup.STEP_S)
 
     class Stepwise(lookup.RecallSearch):
-        def __init__(self, wanted: Wanted, **how: Any) -> None:
+        def __init__(self, wanted: RecallQuery, **how: Any) -> None:
             super().__init__(wanted, **{**how, "clock": lambda: next(seconds)})
 
         def step(self, log: Log) -> RecallPage | None:
@@ -309,7 +309,7 @@ async def test_a_search_stops_when_its_time_is_over(manager: Manager, monkeypatc
     seconds = itertools.count(0.0, lookup.SEARCH_S / 20)
 
     class Slow(lookup.RecallSearch):
-        def __init__(self, wanted: Wanted, **how: Any) -> None:
+        def __init__(self, wanted: RecallQuery, **how: Any) -> None:
             super().__init__(wanted, **{**how, "clock": lambda: next(seconds)})
 
     with monkeypatch.context() as patch:

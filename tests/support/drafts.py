@@ -10,7 +10,7 @@ from typing import Any
 from amplifier_module_context_persistent.compaction.choose import choose
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.forms import Forms
-from amplifier_module_context_persistent.compaction.losses import Least, Loss
+from amplifier_module_context_persistent.compaction.losses import Loss, UniqueTermsLoss
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
 from amplifier_module_context_persistent.compaction.promises import PROMISES, Promise, Stage
 from amplifier_module_context_persistent.config import Config
@@ -126,7 +126,7 @@ def choice(
     stage: Stage = Stage.FREE,
     *,
     goal: int | None = None,
-    loss: type[Loss] = Least,
+    loss: type[Loss] = UniqueTermsLoss,
     promises: Sequence[Promise] = PROMISES,
 ) -> Draft:
     """The draft after one stage of a choice, down to its target or to another goal."""

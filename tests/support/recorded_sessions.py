@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.transcript.view_rebuild import Rebuilder, Rebuilt, read_receipts
+from amplifier_module_context_persistent.transcript.view_rebuild import Rebuilder, RebuiltView, read_receipts
 from fixtures.generate import generate_session
 from tests.support.messages import Message, set_prompt
 
@@ -21,7 +21,7 @@ def controls(path: Path, kind: str) -> list[Message]:
     return [record for record in records if record.get("_record") == kind]
 
 
-def made(path: Path) -> list[Rebuilt]:
+def made(path: Path) -> list[RebuiltView]:
     """All views of a log, made again."""
     with closing(LogReader(path)) as reader:
         reader.follow()

@@ -25,7 +25,7 @@ import pytest
 from amplifier_module_context_persistent.catalogue.database import remove_catalogue
 from amplifier_module_context_persistent.catalogue.snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.log.filesystem import FileSystem
-from amplifier_module_context_persistent.log.open_log import OpenLog
+from amplifier_module_context_persistent.log.open_log import FileHandle
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.scanner import Scanner
 from tests.support.logs import body, content_of, sealed
@@ -59,7 +59,7 @@ class SnapshotFaults(CatalogueSnapshots):
         patch.setattr(FileSystem, "sync", lambda _self, _fd: None)
         patch.setattr(FileSystem, "sync_directory", lambda _self, _path: None)
 
-    def load(self, log: OpenLog, max_record_bytes: int) -> Scanner | None:
+    def load(self, log: FileHandle, max_record_bytes: int) -> Scanner | None:
         if not log.path.startswith(tempfile.gettempdir()):  # the golden logs stay as they are
             return None
         remove_catalogue(log.path)
@@ -69,11 +69,11 @@ class SnapshotFaults(CatalogueSnapshots):
             self._damage(log.path)
         return super().load(log, max_record_bytes)
 
-    def take(self, log: OpenLog, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
+    def take(self, log: FileHandle, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
         """Nothing: what is there is put there at each opening."""
         return None
 
-    def _made(self, log: OpenLog, max_record_bytes: int, kind: str) -> Callable[[], None] | None:
+    def _made(self, log: FileHandle, max_record_bytes: int, kind: str) -> Callable[[], None] | None:
         """What writes a snapshot of a kind; None where there is to be none."""
         if kind == "earlier":
             here = [write for path, write in self._earlier if path == log.path]

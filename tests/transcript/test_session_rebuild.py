@@ -13,9 +13,9 @@ import pytest
 
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.transcript.view_rebuild import (
-    Noted,
+    PlacedReceipt,
     Rebuilder,
-    Rebuilt,
+    RebuiltView,
     ReceiptLog,
     read_receipts,
 )
@@ -69,7 +69,7 @@ def reader(log: Path) -> Iterator[CountingReader]:
     reader.close()
 
 
-def made_from_nothing(reader: LogReader, book: ReceiptLog, requests: Iterable[Noted]) -> list[Rebuilt]:
+def made_from_nothing(reader: LogReader, book: ReceiptLog, requests: Iterable[PlacedReceipt]) -> list[RebuiltView]:
     """Each view by a rebuilder of its own."""
     return [Rebuilder(reader, book).view(noted) for noted in requests]
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.view.arrangement import Arrangement, Presentation, arrange
 from amplifier_module_context_persistent.view.bound import BoundViews, sent_hash, tools_hash
 from amplifier_module_context_persistent.view.entry import classify
-from amplifier_module_context_persistent.view.readers import Reader
+from amplifier_module_context_persistent.view.readers import Recipient
 from amplifier_module_context_persistent.view.render import render
 from tests.support.counters import count
 from tests.support.messages import Message, user
 from tests.support.reasoning_rules import bound_of
 
 SYSTEM = {"role": "system", "content": "Be brief."}
-NOBODY = Reader()
+NOBODY = Recipient()
 THOUGHTS = (
     {"type": "thinking", "thinking": "one", "signature": "s1"},
     {"type": "thinking", "thinking": "two", "signature": "s2"},
@@ -36,7 +36,7 @@ def thought(number: int, bound: str = "", **more: Any) -> Message:
     return {"role": "assistant", "content": content, "metadata": {"bound": bound} if bound else {}, **more}
 
 
-def bind(views: BoundViews, messages: list[Message], reader: Reader = NOBODY, **more: Any) -> list[Message]:
+def bind(views: BoundViews, messages: list[Message], reader: Recipient = NOBODY, **more: Any) -> list[Message]:
     """The view of a history; all that it is made of comes from the same log."""
     entries = [classify(at, message, count, asked=("", "")) for at, message in enumerate(messages)]
 
@@ -171,7 +171,7 @@ def test_reasoning_within_an_answer_that_is_altered_is_left_out() -> None:
 
 def test_a_model_that_checks_no_prefix_keeps_the_running_tool_loop() -> None:
     """Whatever changed before it, and only there."""
-    older, newer = Reader("anthropic", "claude-opus-4-5"), Reader("anthropic", "claude-opus-5-5")
+    older, newer = Recipient("anthropic", "claude-opus-4-5"), Recipient("anthropic", "claude-opus-5-5")
     messages = [user("a"), thought(0), user("b"), thought(1)]
     assert thinks(bind(BoundViews(), messages, older)) == [3]
     assert thinks(bind(BoundViews(), messages, newer)) == []
@@ -180,7 +180,7 @@ def test_a_model_that_checks_no_prefix_keeps_the_running_tool_loop() -> None:
 
 def test_a_view_before_another_does_not_change_it() -> None:
     """The running tool loop moves on; what was exempt is looked at again."""
-    views, reader = BoundViews(), Reader("anthropic", "claude-opus-4-5")
+    views, reader = BoundViews(), Recipient("anthropic", "claude-opus-4-5")
     messages = [user("a"), thought(0)]
     assert thinks(bind(views, messages, reader)) == [1]
     assert thinks(bind(views, [*messages, user("b")], reader)) == []
@@ -205,4 +205,4 @@ def test_a_view_does_not_depend_on_the_views_before(requests: list[tuple[int, st
     views = BoundViews()
     messages = [*talk(BoundViews(), 4), user("and?")]
     for length, name, tools in requests:
-        bind(views, messages[:length], Reader(name), tools=str(tools))
+        bind(views, messages[:length], Recipient(name), tools=str(tools))

@@ -11,7 +11,7 @@ from amplifier_module_context_persistent.view.readers import (
     CHAIN_NAMES,
     REPEATS,
     Bond,
-    Reader,
+    Recipient,
     bond_of,
     family_of,
     plain_model,
@@ -142,13 +142,13 @@ def test_what_nobody_is_known_to_have_made_is_given_to_whom_it_may_be_of() -> No
     """A signature cannot be of a provider that makes none."""
     bond = bond_of(says({"type": "thinking", "thinking": "a", "signature": "x"}), NOBODY)
     assert bond is not None
-    assert [Reader(name).refuses(bond) for name in ("anthropic", "gemini", "openai", "ollama")] == [
+    assert [Recipient(name).refuses(bond) for name in ("anthropic", "gemini", "openai", "ollama")] == [
         False,
         False,
         True,
         False,
     ]
-    assert not Reader.of("", "gpt-5").refuses(bond)
+    assert not Recipient.of("", "gpt-5").refuses(bond)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_what_is_no_message_as_hosts_write_it_is_read_all_the_same(strange: Any)
 )
 def test_who_checks_the_prefix(provider: str, model: str, checks: bool) -> None:
     """The newest models, and whoever is not known."""
-    assert Reader.of(provider, model).checks_prefix == checks
+    assert Recipient.of(provider, model).checks_prefix == checks
 
 
 @pytest.mark.parametrize(
@@ -213,21 +213,21 @@ def test_who_checks_the_prefix(provider: str, model: str, checks: bool) -> None:
 )
 def test_claude_models_read_a_fixed_set_of_others(reader: str, maker: str, reads: bool) -> None:
     """Where both are named."""
-    assert Reader("anthropic", reader).refuses(Bond("anthropic", "anthropic", maker)) != reads
+    assert Recipient("anthropic", reader).refuses(Bond("anthropic", "anthropic", maker)) != reads
 
 
 def test_blocks_bound_to_an_account_go_to_the_provider_that_made_them() -> None:
     """The name of a provider stands for its account."""
     for model, refused in (("claude-sonnet-5-5", True), ("claude-opus-5-5", False)):
-        assert Reader("anthropic", model).refuses(Bond("anthropic", "anthropic-work", model)) == refused
+        assert Recipient("anthropic", model).refuses(Bond("anthropic", "anthropic-work", model)) == refused
 
 
 def test_unsigned_thinking_is_not_sent_to_anthropic() -> None:
     """Whoever made it; a reader that is not named gets everything."""
     bond = Bond(unsigned=True)
-    assert Reader("anthropic", "claude-opus-4-5").refuses(bond)
-    assert not Reader("ollama").refuses(bond)
-    assert not Reader().refuses(bond)
+    assert Recipient("anthropic", "claude-opus-4-5").refuses(bond)
+    assert not Recipient("ollama").refuses(bond)
+    assert not Recipient().refuses(bond)
 
 
 def test_each_row_has_a_source_and_a_date() -> None:

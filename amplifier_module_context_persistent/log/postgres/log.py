@@ -45,7 +45,7 @@ _RETRIED = frozenset({"40001", "40P01", "55P03", "57014"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Sent:
+class _SentRows:
     """Lines that were sent, after which row of the log, and what their callers are told once they are stored."""
 
     after: Head
@@ -81,9 +81,9 @@ class PostgresLog(PostgresReader):
             parse_location(location), timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes, trusting=trusting
         )
         self._durable = durability == "fsync"
-        self._sent: _Sent | None = None
+        self._sent: _SentRows | None = None
         """What the append at hand has sent and may be stored."""
-        self._unresolved: _Sent | None = None
+        self._unresolved: _SentRows | None = None
         """What an earlier append sent that ended without a verdict."""
 
     @property
@@ -122,7 +122,9 @@ class PostgresLog(PostgresReader):
                 self._after_failure(error, end)
             deadline, lock = end, True
 
-    def _attempt(self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool) -> _Sent | None:
+    def _attempt(
+        self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool
+    ) -> _SentRows | None:
         """Send what the first callers prepare; None if the log is not as it was known to be, and nothing was stored."""
         connection.is_unreplicated = False  # type: ignore[attr-defined]
         if self.head is None:  # before the transaction, which may be rolled back: what is known of stays
@@ -140,7 +142,7 @@ class PostgresLog(PostgresReader):
             self._acknowledge(connection, sent)
         return sent
 
-    def _send(self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool) -> _Sent | None:
+    def _send(self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool) -> _SentRows | None:
         if lock:
             self.take_in(connection, lock=True)
         if self._sent is not None and self._is_stored(connection, self._sent):
@@ -155,7 +157,7 @@ class PostgresLog(PostgresReader):
         for body in part.bodies:
             line, _ = seal(body, scanner.seed)
             new.append(row_of(line[:-1], scanner))
-        sent = _Sent(known, new, part.outcomes(len(self.index)))
+        sent = _SentRows(known, new, part.outcomes(len(self.index)))
         if not new:
             return sent
         self._sent = sent
@@ -175,7 +177,7 @@ class PostgresLog(PostgresReader):
                 self._sent = None
             raise
 
-    def _is_stored(self, connection: psycopg.Connection[Any], sent: _Sent) -> bool:
+    def _is_stored(self, connection: psycopg.Connection[Any], sent: _SentRows) -> bool:
         """Whether what was sent stands in the log, which was just followed and whose row is held.
 
         Raises:
@@ -189,7 +191,7 @@ class PostgresLog(PostgresReader):
         found = rows.read_lines(connection, self.location.schema, sent.after.log_id, first, stop)
         return list(found) == [row.line for row in sent.rows]
 
-    def _acknowledge(self, connection: psycopg.Connection[Any], sent: _Sent) -> None:
+    def _acknowledge(self, connection: psycopg.Connection[Any], sent: _SentRows) -> None:
         """Take in what is stored by now, unless a verdict found it, and say what became of an earlier append.
 
         That one is settled once the log has moved on: before, the server may still be about to store it.

@@ -19,7 +19,7 @@ from ...messages.message import THINKING_BLOCKS, Message, is_block, result_id_of
 from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
 from ...messages.text import block_text, blocks_without_calls, calls_with_arguments, to_json
 from ...tokens.usage import CACHE_WRITES
-from ...transcript.view_rebuild import Noted, PackedRecord
+from ...transcript.view_rebuild import PackedRecord, PlacedReceipt
 from ...view.plan import Plan, kept_ordinals
 from ..importers.fields import total
 from .session_view import SessionView, json_lines, model_of, session_name, tool_definitions
@@ -74,7 +74,7 @@ class _StepWriter:
         plans: dict[str, list[PackedRecord]] = {}
         for packed, _ in book.made_for:
             plans.setdefault(packed.upto, []).append(packed)
-        requests: dict[str, Noted] = {noted.receipt.upto: noted for noted in book.requests}
+        requests: dict[str, PlacedReceipt] = {noted.receipt.upto: noted for noted in book.requests}
         before = ""
         for position, message in self._view.messages():
             self._take(message, requests.get(before))
@@ -86,7 +86,7 @@ class _StepWriter:
                 yield self._steps.popleft()
         yield from self._steps
 
-    def _take(self, message: Message, asked: Noted | None) -> None:
+    def _take(self, message: Message, asked: PlacedReceipt | None) -> None:
         role, metadata = str(message.get("role")), metadata_of(message)
         call_id = result_id_of(message)
         if self._open is not None and call_id in self._open:
@@ -117,7 +117,7 @@ class _StepWriter:
         self._open = None
         return step
 
-    def _agent(self, message: Message, asked: Noted | None) -> None:
+    def _agent(self, message: Message, asked: PlacedReceipt | None) -> None:
         if asked is not None and asked.receipt.head and asked.receipt.head != self._head:
             self._head = asked.receipt.head
             if (text := self._view.transcript.book.heads.get(self._head)) is not None:
@@ -168,7 +168,7 @@ class _StepWriter:
         own = {"plan": plan.id, "strategy": plan.strategy, "keep": record.get("keep"), "upto": plan.upto}
         step["extra"] = {"context_management": {"type": "compaction", "boundary": "replace"}, OWN: own}
 
-    def _request(self, asked: Noted) -> dict[str, Any]:
+    def _request(self, asked: PlacedReceipt) -> dict[str, Any]:
         """Which steps a model call saw, by its receipt."""
         receipt, book, index = asked.receipt, self._view.transcript.book, self._view.transcript.reader.index
         live: Sequence[int] = asked.live

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...tokens.usage import CACHE_WRITES
 from .account import Account
-from .events import CompactionEvent, Event, Kept, MessageRead, SessionStart
+from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import (
     Message,
     as_text,
@@ -77,12 +77,12 @@ def _trajectory(document: dict[str, Any], account: Account, start: SessionStart,
             account.lose(number, f"a step of the source {source[:20]!r}")
             continue
         events = list(reader.take(number, step, source))
-        if any(not isinstance(event, Kept) for event in events):
+        if any(not isinstance(event, KeptEntry) for event in events):
             account.map(f"{source} step")
             yield from events
         else:
             account.keep(f"{source} step without content")
-            yield Kept(step, number, source)
+            yield KeptEntry(step, number, source)
     for number, inner in enumerate(items(document.get("subagent_trajectories")), 1):
         if not is_trajectory(inner) or depth >= _MOST_DEPTH:
             account.next_line()
@@ -185,7 +185,7 @@ class _StepReader:
                 told = {**told, "source": "atif:observation"}
                 yield MessageRead({"role": "user", "content": content, "metadata": told}, number)
             elif refs:
-                yield Kept({"subagents": refs}, number, "sub-agents")
+                yield KeptEntry({"subagents": refs}, number, "sub-agents")
 
 
 def _content(content: Any) -> Any:

@@ -21,7 +21,7 @@ from typing import Any
 from .account import Account
 from .anthropic import assistant_parts, usage, user_messages
 from .branches import Branch, branches, split_tree
-from .events import Cleared, CompactionEvent, Event, Kept, MessageRead, SessionStart
+from .events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, blocks_of, items, mapping, metadata, named, session_name, text
 from .source import Source, SourceObject, TwoSessionsError, objects_of
 
@@ -393,9 +393,9 @@ def messages_of(file: ClaudeFile, entries: Sequence[ClaudeEntry]) -> Iterator[Ev
         elif entry.kind in ("kept", "clear"):
             if parsed.get("subtype") == "compact_boundary":
                 file.compaction = mapping(parsed.get("compactMetadata"))
-            yield Kept(parsed, entry.line, text(parsed.get("type")))
+            yield KeptEntry(parsed, entry.line, text(parsed.get("type")))
             if entry.kind == "clear" and entry.line < last:
-                yield Cleared(entry.line, parsed.get("timestamp"))
+                yield ClearMark(entry.line, parsed.get("timestamp"))
         elif entry.kind == "queued":
             yield from _queued_messages(parsed, entry)
         elif parsed.get("isCompactSummary") is True:

@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 
 from .account import Account
 from .branches import Branch, branches
-from .events import CompactionEvent, Event, Kept, MessageRead, SessionStart
+from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import (
     Message,
     assistant,
@@ -145,7 +145,7 @@ def take(rollout: Rollout, at: SourceObject) -> None:
         if context == rollout.last_context:
             return
         rollout.last_context = context
-    rollout.put(Kept(at.value, at.number, kind))
+    rollout.put(KeptEntry(at.value, at.number, kind))
 
 
 def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
@@ -187,7 +187,7 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any]) -> None:
         rollout.put(MessageRead({"role": shown, "content": said, "metadata": given}, number))
     else:
         rollout.account.keep(kind or "item without a type")
-        rollout.put(Kept(at.value, number, "response_item"))
+        rollout.put(KeptEntry(at.value, number, "response_item"))
 
 
 def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> None:

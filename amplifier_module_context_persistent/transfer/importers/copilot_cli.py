@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .account import Account
-from .events import Event, Kept, MessageRead, SessionStart
+from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import (
     as_text,
     assistant,
@@ -103,4 +103,4 @@ def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str)
         message = assistant(blocks, calls, told)
         if message is not None:
             return MessageRead(message, number)
-    return Kept(entry, number, kind)
+    return KeptEntry(entry, number, kind)

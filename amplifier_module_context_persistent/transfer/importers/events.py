@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from ..copy_log import Carried
+from ..copy_log import CopiedMessage
 
 Message = dict[str, Any]
 
@@ -62,14 +62,14 @@ class CompactionEvent:
     """As the source says it; what is no number is not believed."""
 
 
-class Cleared(NamedTuple):
+class ClearMark(NamedTuple):
     """A person cleared the history: what stands before it is hidden, and the model sees what follows."""
 
     line: int
     time: Any = None
 
 
-class Kept(NamedTuple):
+class KeptEntry(NamedTuple):
     """An entry that is no message and is kept as it is, in a `source` record."""
 
     entry: Any
@@ -77,4 +77,4 @@ class Kept(NamedTuple):
     kind: str = ""
 
 
-Event = SessionStart | MessageRead | CompactionEvent | Cleared | Kept | Carried
+Event = SessionStart | MessageRead | CompactionEvent | ClearMark | KeptEntry | CopiedMessage

@@ -13,7 +13,7 @@ from typing import Any
 
 from .account import Account
 from .branches import Branch, branches
-from .events import Event, Kept, MessageRead, SessionStart
+from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import (
     Message,
     as_text,
@@ -38,7 +38,7 @@ from .source import ImportRefusedError, Sample, Source, entries_of, objects_of, 
 
 _TALK = frozenset({"user", "gemini"})
 _NOTES = frozenset({"info", "error", "warning"})
-_Events = list[MessageRead | Kept]
+_Events = list[MessageRead | KeptEntry]
 
 
 @dataclass(slots=True)
@@ -148,7 +148,7 @@ def _events(entry: dict[str, Any], message_id: str, line: int) -> _Events:
         messages = list(_answer(entry, message_id))
     elif entry.get("type") == "user" and (said := plain_content(_blocks(entry.get("content")))):
         messages = [user(said, metadata(message_id, entry.get("timestamp")))]
-    return [MessageRead(message, line) for message in messages] or [Kept(entry, line, text(entry.get("type")))]
+    return [MessageRead(message, line) for message in messages] or [KeptEntry(entry, line, text(entry.get("type")))]
 
 
 def _answer(entry: dict[str, Any], message_id: str) -> Iterator[Message]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import fields
 from .account import Account
-from .events import Event, Kept, MessageRead, SessionStart
+from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import (
     Message,
     as_text,
@@ -281,7 +281,7 @@ def _event(at: SourceObject, account: Account, model: str, open_function: str) -
             yield MessageRead(read, number)
     elif kind:
         account.keep(kind)
-        yield Kept(message, number, kind)
+        yield KeptEntry(message, number, kind)
     else:
         account.lose(number, f"no message: its role is {str(message.get('role'))[:20]!r}")
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .account import Account
-from .events import Event, Kept, MessageRead, SessionStart
+from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import (
     Message,
     assistant,
@@ -59,7 +59,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
             account.map(str(told["role"]))
         else:
             account.keep(f"{told['role']} without content")
-            read = [Kept(message, number, str(told["role"]))]
+            read = [KeptEntry(message, number, str(told["role"]))]
         yield from read
 
 
@@ -78,7 +78,7 @@ def _user(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Ite
         elif part.get("type") == "file" and text(part.get("mime")).startswith("image/"):
             said[False].append(image_from(text(part.get("url"))))
         else:
-            yield Kept(part, number, text(part.get("type")))
+            yield KeptEntry(part, number, text(part.get("type")))
     for synthetic, blocks in said.items():
         if blocks:
             own = f"{message_id}-2" if synthetic and said[False] else message_id
@@ -122,7 +122,7 @@ def _answer(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> I
         )
         yield from _step(number, own, step, given)
     for part in kept:
-        yield Kept(part, number, text(part.get("type")))
+        yield KeptEntry(part, number, text(part.get("type")))
 
 
 def _step(number: int, own: str, step: list[dict[str, Any]], given: dict[str, Any]) -> Iterator[Event]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .account import Account
 from .branches import Branch, branches, split_tree
-from .events import CompactionEvent, Event, Kept, MessageRead, SessionStart
+from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import (
     Message,
     assistant,
@@ -105,7 +105,7 @@ def _index(source: Source, account: Account) -> _PiFile:
         if kind == "message" and text(mapping(entry.get("message")).get("role")) not in _ROLES:
             account.lose(line, "a message of an unknown role")
             kind = "lost"
-        elif isinstance(event := _event(file, line, entry), Kept):
+        elif isinstance(event := _event(file, line, entry), KeptEntry):
             account.keep("message without content" if kind == "message" else kind or "without a type")
             kind = "empty" if kind == "message" else kind
         else:
@@ -140,7 +140,7 @@ def _event(file: _PiFile, line: int, entry: dict[str, Any]) -> Event:
         said = _content(text(entry.get("summary")) if kind == "branch_summary" else entry.get("content"))
         source = f"pi:{kind.removesuffix('_message').replace('_', '-')}"
         message = user(said, metadata(message_id, entry.get("timestamp"), source=source)) if said else None
-    return MessageRead(message, line) if message is not None else Kept(entry, line, kind)
+    return MessageRead(message, line) if message is not None else KeptEntry(entry, line, kind)
 
 
 def _id_of(entry_id: str, line: int) -> str:
