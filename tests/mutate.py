@@ -78,7 +78,7 @@ _OF_VIEWS = [
     "view/test_render.py",
     "view/test_arrangement.py",
     "view/test_rules.py",
-    "view/test_bound.py",
+    "view/test_bound_reasoning.py",
     "view/test_provider_bonds.py",
     "session/test_store.py",
     "session/test_provider_bonds.py",

@@ -19,7 +19,7 @@ from zlib import crc32
 
 import orjson
 
-from ..log.open_log import FileHandle
+from ..log.file_handle import FileHandle
 from ..log.scanner import Scanner
 from .covered import SNAPSHOT, LogCoverage, Stamp, cover, covered_of, is_same_file, name_of, session_id
 from .database import COMMAND_WAIT_S, Catalogue, CatalogueError, catalogue_of, is_usable, old_files

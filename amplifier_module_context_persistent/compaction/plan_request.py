@@ -9,7 +9,7 @@ from ..config import NATIVE, SUMMARIZE, Config
 from ..view.arrangement import Arrangement, Count, Fetch
 from ..view.entry import Entry
 from ..view.plan import NO_PLAN, Plan
-from ..view.readers import NOBODY, Recipient
+from ..view.recipients import NOBODY, Recipient
 from ..view.wire import TAKES_ALL, WireRules
 
 FALLBACK = "truncate"  # where there is no summary

@@ -26,7 +26,7 @@ from rich.console import Console
 
 from ..log.location import STORAGE_VARIABLE, parse_location, split_location
 from ..transfer.request_body import in_order
-from ..view.readers import ANTHROPIC
+from ..view.recipients import ANTHROPIC
 from .session import INTERRUPTED_TOOL
 
 TIMEOUT_S = 20.0  # of one child process

@@ -44,8 +44,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeGuard, runtime_checkable
 
+from .file_handle import FileHandle
 from .index import Index
-from .open_log import FileHandle
 from .record import Message
 from .scanner import Scanner
 

@@ -26,10 +26,10 @@ from zlib import crc32
 
 from ..errors import LogUnreadableError
 from .base import LogDescription, Snapshots
+from .file_handle import CHUNK_BYTES, FileHandle
 from .filesystem import FileSystem, distrust
 from .format_version import check_readable
 from .index import Index, TornTail
-from .open_log import CHUNK_BYTES, FileHandle
 from .read_back import Line, NumberedLine, checked, fetch_lines, numbered_lines, parsed
 from .record import CRC_TAIL_BYTES, FORMAT_VERSION, MAX_RECORD_BYTES, Message, decode
 from .scanner import Scanner

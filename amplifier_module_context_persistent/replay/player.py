@@ -20,8 +20,8 @@ from ..messages.message import Message
 from ..tokens.counter import TokenCounter, count_message
 from ..view.arrangement import Arrangement, Arranger, Item, Presentation
 from ..view.entry import Entry, classify
-from ..view.readers import lacks_reasoning
 from ..view.receipts import canonical
+from ..view.recipients import lacks_reasoning
 from ..view.render import render
 from ..view.rules import newest_group, tool_groups
 from .evidence import MessageParts, PlayedSession, Progress, said

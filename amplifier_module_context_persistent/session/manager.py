@@ -27,10 +27,10 @@ from ..messages.normalize import why_refused
 from ..search.recall_page import RecallPage, check_wanted
 from ..tokens.meter import Meter, Recorder
 from ..window.message_source import collector_paused
-from ..window.retention import checked_bodies
-from .by_hand import hide_record, pin_record
+from ..window.retained_texts import checked_bodies
 from .choose_log import ChosenLog, choose_log, log_in_memory
 from .host import Host
+from .pin_and_hide import hide_record, pin_record
 from .recall import recall
 from .request_flow import PendingRequests, RequestFlow, SystemPromptFactory
 from .set_messages import reconcile_messages

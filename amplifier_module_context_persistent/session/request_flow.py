@@ -33,7 +33,7 @@ from ..messages.message import Message
 from ..messages.metadata import BOUND_KEY, hook_of, is_reference_only, metadata_of
 from ..messages.text import well_formed
 from ..tokens.meter import Meter, of_session
-from ..view.readers import bond_of
+from ..view.recipients import bond_of
 from ..window.request import ViewResult, sizes
 from .host import Host, NotRetainedError, error_text, provider_facts
 from .memory_files import is_memory_file

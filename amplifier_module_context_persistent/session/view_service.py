@@ -19,14 +19,14 @@ from ..messages.metadata import given_id
 from ..tokens.counter import TokenCounter, count_message
 from ..tokens.meter import Meter
 from ..view.arrangement import last_line
-from ..view.bound import tools_hash
+from ..view.bound_reasoning import tools_hash
 from ..view.plan import budget_in_use, is_plan_for
-from ..view.readers import family_of
 from ..view.receipts import LINE, Receipt, encode_head, extras_in, keeps_wire_rules, render_options, text_hash
+from ..view.recipients import family_of
 from ..view.wire import WIRE
 from ..window.message_source import Extras
 from ..window.request import ViewRequest, ViewResult, head_of
-from ..window.retention import RetainedTexts, shows_all
+from ..window.retained_texts import RetainedTexts, shows_all
 from ..window.thresholds import PromptCache, needs_plan
 from ..window.window import Window
 from .host import ProviderFacts

@@ -24,7 +24,7 @@ from ..log.open import open_log
 from ..log.record import Message, encode_object, name_of
 from ..messages.elide import WHOLE
 from ..messages.metadata import given_id
-from ..session.by_hand import hide_record
+from ..session.pin_and_hide import hide_record
 from ..tokens.counter import TokenCounter, count_message
 from ..transcript.transcript import Transcript
 from ..transcript.view_rebuild import PastLog, config_of, request_of

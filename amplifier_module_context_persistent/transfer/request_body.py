@@ -22,7 +22,7 @@ from ..messages.normalize import normalise
 from ..messages.text import block_text, blocks_without_calls, calls_with_arguments, to_json
 from ..view.arrangement import Presentation, arrange
 from ..view.entry import INSTRUCTING, Entry
-from ..view.readers import ANTHROPIC, OPENAI
+from ..view.recipients import ANTHROPIC, OPENAI
 from ..view.render import render
 from ..view.wire import oddities_of, rules_of
 

@@ -17,7 +17,7 @@ from ..messages.metadata import COMPACTION_SOURCE
 from ..messages.text import well_formed
 from .entry import INSTRUCTING, Entry
 from .plan import NO_PLAN, Plan
-from .readers import FAMILIES, NOBODY, Recipient
+from .recipients import FAMILIES, NOBODY, Recipient
 from .rules import Group, needs_user_before, tool_groups, unique_call_ids
 from .wire import TAKES_ALL, Oddities, WireRules
 

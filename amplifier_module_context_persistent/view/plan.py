@@ -20,7 +20,7 @@ from ..log.record import encode_control, name_of
 from ..messages.elide import Cut
 from ..messages.message import Message
 from .entry import Entry
-from .readers import NAME_CHARS
+from .recipients import NAME_CHARS
 from .wire import WIRE
 
 IMPORTED = "imported"
@@ -75,7 +75,7 @@ class NativeItem:
     It is the message that the provider's module made (`compact_context`), carried unchanged: only that provider, with
     that model, reads it. Everything that it stands for is in the log, so a plan without it can be made at any time.
     Where the provider's documentation says that reasoning in the turns which follow stays valid
-    (`readers.ACCEPT_OWN_ITEMS`), the chain of a view (`bound`) may also go on from what it stands for.
+    (`recipients.ACCEPT_OWN_ITEMS`), the chain of a view (`bound`) may also go on from what it stands for.
     """
 
     provider: str

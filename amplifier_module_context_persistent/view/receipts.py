@@ -22,7 +22,7 @@ from ..config import Config
 from ..log.record import encode_control
 from ..messages.message import Message
 from .arrangement import Item
-from .readers import NAME_CHARS
+from .recipients import NAME_CHARS
 from .render import common_length
 
 DIGEST_BYTES = 16
@@ -131,7 +131,7 @@ class Receipt:
     unbound: int = 0
     """How many answers are shown without their reasoning, as what stood before it changed."""
     bound: str = ""
-    """The hash of all that was sent (`bound.py`); receipts from before there was one have none."""
+    """The hash of all that was sent (`bound_reasoning.py`); receipts from before there was one have none."""
 
     def encode(self) -> bytes:
         """The body of its control record."""

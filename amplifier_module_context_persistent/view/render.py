@@ -17,7 +17,7 @@ from ..messages.metadata import as_reminder, for_model
 from ..messages.normalize import normalise
 from .arrangement import Arrangement, Fetch, Item
 from .entry import Entry
-from .readers import CHAIN_NAMES, REPEATS, without_bonds, without_names
+from .recipients import CHAIN_NAMES, REPEATS, without_bonds, without_names
 from .wire import sendable
 
 

@@ -36,7 +36,7 @@ import orjson
 from ..config.option_table import LateSystem
 from ..messages.message import CALL_BLOCKS, Message, call_name_of, calls_of, is_block
 from ..messages.text import well_formed
-from .readers import ANTHROPIC, GEMINI, OPENAI
+from .recipients import ANTHROPIC, GEMINI, OPENAI
 
 WIRE = "wire"
 """The name under which plans, headers and receipts say that views follow these rules."""

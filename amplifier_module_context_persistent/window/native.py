@@ -11,7 +11,7 @@ from ..log.base import Log
 from ..log.index import USER
 from ..messages.message import Message
 from ..view.arrangement import Arrangement
-from ..view.bound import BoundViews
+from ..view.bound_reasoning import BoundViews
 from ..view.plan import NO_PLAN, Plan
 from .plan_state import KeptEntries, PlanState, mark
 from .request import ViewRequest

@@ -14,7 +14,7 @@ from ..compaction.planner import Compaction
 from ..config import Config
 from ..errors import FloorError
 from ..messages.metadata import instant_of
-from ..view.readers import ANTHROPIC, GEMINI, OPENAI, family_of
+from ..view.recipients import ANTHROPIC, GEMINI, OPENAI, family_of
 from .request import ViewRequest
 
 COLD_TARGET = 0.86  # of `target_usage`, for a request that pays for every token: docs/experiments.md, "Pauses"

@@ -25,11 +25,11 @@ from ..log.base import Log
 from ..messages.message import Message
 from ..tokens.counter import TokenCounter
 from ..view.arrangement import Arrangement, Presentation, arrange
-from ..view.bound import BoundViews
+from ..view.bound_reasoning import BoundViews
 from ..view.entry import Entry, end_chains
 from ..view.plan import NO_PLAN, Plan, plan_record
-from ..view.readers import NOBODY, Recipient, family_of
 from ..view.receipts import ViewHashes
+from ..view.recipients import NOBODY, Recipient, family_of
 from ..view.render import render
 from ..view.rules import last_human, tool_groups
 from ..view.wire import TAKES_ALL, WireRules, begins_strict, rules_of

@@ -61,7 +61,7 @@ MORE_PROOFS = (
     "support/writer.py",
     "transfer/importers/test_any_values.py",
     "transfer/importers/test_hostile_files.py",
-    "view/test_bound.py",
+    "view/test_bound_reasoning.py",
 )
 """Suites of small cases, made-up cases, faults and kills that the page does not name, and what the proofs stand on."""
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.open_log import CHUNK_BYTES
+from amplifier_module_context_persistent.log.file_handle import CHUNK_BYTES
 from amplifier_module_context_persistent.maintenance.verify import verify_log
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import (

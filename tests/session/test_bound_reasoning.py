@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.view import bound
-from amplifier_module_context_persistent.view.bound import sent_hash
+from amplifier_module_context_persistent.view.bound_reasoning import sent_hash
 from tests.support.agent_loop import inject
 from tests.support.enforcing_provider import Service
 from tests.support.messages import Message
@@ -188,7 +187,7 @@ async def test_each_message_is_hashed_once(tmp_path: Path, monkeypatch: pytest.M
         hashed += 1
         return bytes(sent_hash(message))
 
-    monkeypatch.setattr(bound, "sent_hash", count)
+    monkeypatch.setattr(bound_reasoning, "sent_hash", count)
     await session.start(resumed=False)
     seen = 0
     for _ in range(24):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from amplifier_module_context_persistent.view.bound import sent_hash
+from amplifier_module_context_persistent.view.bound_reasoning import sent_hash
 from tests.support.sent_requests import Part, Sent
 
 

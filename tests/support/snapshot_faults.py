@@ -24,8 +24,8 @@ import pytest
 
 from amplifier_module_context_persistent.catalogue.database import remove_catalogue
 from amplifier_module_context_persistent.catalogue.snapshots import CatalogueSnapshots
+from amplifier_module_context_persistent.log.file_handle import FileHandle
 from amplifier_module_context_persistent.log.filesystem import FileSystem
-from amplifier_module_context_persistent.log.open_log import FileHandle
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.scanner import Scanner
 from tests.support.logs import body, content_of, sealed

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.messages.normalize import normalise
-from amplifier_module_context_persistent.view.readers import (
+from amplifier_module_context_persistent.view.recipients import (
     BINDINGS,
     CHAIN_NAMES,
     REPEATS,

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import amplifier_module_context_persistent as package
-from amplifier_module_context_persistent.window.retention import shows_all
+from amplifier_module_context_persistent.window.retained_texts import shows_all
 from tests.support.checker import assert_valid, check_view, same
 from tests.support.messages import Message, result, user
 from tests.support.played_sessions import Session

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.view.arrangement import Arrangement, Presentation, arrange
-from amplifier_module_context_persistent.view.bound import BoundViews, sent_hash, tools_hash
+from amplifier_module_context_persistent.view.bound_reasoning import BoundViews, sent_hash, tools_hash
 from amplifier_module_context_persistent.view.entry import classify
-from amplifier_module_context_persistent.view.readers import Recipient
+from amplifier_module_context_persistent.view.recipients import Recipient
 from amplifier_module_context_persistent.view.render import render
 from tests.support.counters import count
 from tests.support.messages import Message, user

@@ -27,8 +27,8 @@ from ..messages.metadata import metadata_of
 from .arrangement import Arrangement, Item, turn_start
 from .entry import INSTRUCTING
 from .plan import NativeItem
-from .readers import ACCEPT_OWN_ITEMS, REASONING_NAMES, Bond, Recipient, only_names, reasons_first, without_bonds
 from .receipts import DIGEST_BYTES, canonical, text_hash
+from .recipients import ACCEPT_OWN_ITEMS, REASONING_NAMES, Bond, Recipient, only_names, reasons_first, without_bonds
 from .render import common_length
 
 _CACHE_CONTROL = "cache_control"
