@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.view import bound_reasoning
 from amplifier_module_context_persistent.view.bound_reasoning import sent_hash
 from tests.support.agent_loop import inject
 from tests.support.enforcing_provider import Service
