@@ -8,8 +8,8 @@ import pytest
 from tests.support.places import ROOT
 
 PACKAGE = "amplifier_module_context_persistent"
-MOST_STATEMENTS = {PACKAGE: 22_557, "tests": 29_137}
-MOST_FILES = {PACKAGE: 262, "tests": 369}
+MOST_STATEMENTS = {PACKAGE: 21_101, "tests": 27_188}
+MOST_FILES = {PACKAGE: 250, "tests": 365}
 
 
 def statements_in(source: Path) -> int:

@@ -30,7 +30,17 @@ from .message_printer import MessagePrinter
 from .parameters import DEFAULT_BUDGET_TOKENS
 from .progress import progress, stages
 from .session_argument import session_argument
-from .terminal import UnusableError, columns_of, console, counted, duration, one_line, open_transcript, unreadable
+from .terminal import (
+    UnusableError,
+    columns_of,
+    console,
+    counted,
+    duration,
+    escaped,
+    one_line,
+    open_transcript,
+    unreadable,
+)
 
 _LONG_PAUSE_S = 3.0
 _MOST_PAUSE_S = 86_400.0  # longer ones overflow on some systems
@@ -305,7 +315,7 @@ def _proof(seen: Seen) -> str:
         return "made under a policy" if seen.view is not None else "REFUSED: under this policy nothing fits the budget"
     lacks = "; ".join(map(one_line, seen.lacks)) or "the log was altered since, or its hash was"
     verdict = "proved" if seen.proved else f"NOT proved: {lacks}"
-    return f"hash {one_line(seen.hash)} {verdict}"
+    return escaped(f"hash {one_line(seen.hash)} {verdict}")
 
 
 def _left_out(seen: Seen) -> str:
