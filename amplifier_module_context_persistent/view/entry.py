@@ -161,30 +161,46 @@ def classify(
         id=message_id if ordinal >= 0 and isinstance(message_id, str) else "",
         role=str(role),
         tokens=tokens,
-        human=is_human(sent),
-        pinned=metadata.get("pinned") is True or metadata.get("critical") is True,
         blank=accepted is None,
         plain=accepted is sent,
-        calls=(calls := calls_of(accepted) if accepted else ()),
-        result_of=result_id_of(sent),
         outcome=outcome_of(sent) if role in ("tool", "function") else "",
-        named=bool(sent.get("name")),
         source=source if isinstance(source, str) else None,
         late=reminds,
         hook=hook_of(metadata) if late and role in INSTRUCTING else "",
         thinking_tokens=thinking,
         offload=offload,
-        refers_to=recalled_from(sent),
-        asks=role == "assistant" and accepted is not None and _asks(accepted),
-        terms=terms_of(accepted) if accepted else NO_TERMS,
-        uses=kinds.uses_of(accepted) if accepted and calls else (),
         size_bytes=size_bytes if sent is message else len(as_json(sent).encode(errors="replace")),
         bond=bond_of(sent, asked) if asked is not None else None,
-        odd=oddities_of(accepted) if accepted is not None else None,
-        line_before=line_before(sent),
         for_readers=sent is not message,
-        media=media_of(accepted, count) if accepted is not None and isinstance(accepted.get("content"), list) else (),
+        **_marks_of(sent),
+        **(_content_of(accepted, kinds, count) if accepted is not None else {}),
     )
+
+
+def _marks_of(sent: Message) -> dict[str, Any]:
+    """What a message says of itself beside its content."""
+    metadata = metadata_of(sent)
+    return {
+        "human": is_human(sent),
+        "pinned": metadata.get("pinned") is True or metadata.get("critical") is True,
+        "result_of": result_id_of(sent),
+        "named": bool(sent.get("name")),
+        "refers_to": recalled_from(sent),
+        "line_before": line_before(sent),
+    }
+
+
+def _content_of(accepted: Message, kinds: ToolKinds, count: Callable[[Message], int]) -> dict[str, Any]:
+    """What the content of a message has, in its accepted form."""
+    calls = calls_of(accepted)
+    return {
+        "calls": calls,
+        "asks": accepted.get("role") == "assistant" and _asks(accepted),
+        "terms": terms_of(accepted),
+        "uses": kinds.uses_of(accepted) if calls else (),
+        "odd": oddities_of(accepted),
+        "media": media_of(accepted, count) if isinstance(accepted.get("content"), list) else (),
+    }
 
 
 def _asks(accepted: Message) -> bool:
