@@ -152,7 +152,8 @@ def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int)
         limits: what the request may have.
         fixed_bytes: system text, definitions of tools, and what is around them.
     """
-    shown = _media_in(items)
+    if not (shown := _media_in(items)):
+        return {}
     left = [one for one in shown if limits.takes(one.medium)]
     gone = [one for one in shown if not limits.takes(one.medium)]
     rest = view_bytes(items) + fixed_bytes - sum(one.medium.chars for one in shown)

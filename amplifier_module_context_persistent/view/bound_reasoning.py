@@ -82,8 +82,11 @@ class BoundViews:
         self._hashes: list[_Hashes] = []
         self.chain: list[Chains] = []
         """Before each item, and after the last one."""
+        self._shown: list[Item] = []
         self._turn = 0
         """Where the running tool loop began."""
+        self._basis: object = None
+        """What decides of a view's reasoning besides its items: where they are alike, what was decided holds."""
         self.unbound: list[int] = []
         """The positions of answers without their reasoning."""
 
@@ -144,9 +147,14 @@ class BoundViews:
         beside: Chains = ()
         if native is not None and native.seed == seed.hex() and reader.family in ACCEPT_OWN_ITEMS:
             beside = tuple(bytes.fromhex(chain) for chain in native.stands_for if chain)
-        self._turn, self.unbound, self.chain = turn_start(items), [], [(seed,)]
-        shown: list[Item] = []
-        for at, (item, known) in enumerate(zip(items, self._hashes, strict=True)):
+        basis = turn_start(items), seed, native
+        decided = same if basis == self._basis else 0
+        self._turn, self._basis = basis[0], basis
+        self.unbound = [at for at in self.unbound if at < decided]
+        self.chain = self.chain[: decided + 1] if decided else [(seed,)]
+        self._shown = shown = self._shown[:decided]
+        for at in range(decided, len(items)):
+            item, known = items[at], self._hashes[at]
             digest = known.shown
             if known.bond is not None and not self._stands(at, known.bond, item.bare, shown):
                 item = item._replace(bare="all", tokens=item.tokens - _reasoning_tokens(item), as_stored=False)

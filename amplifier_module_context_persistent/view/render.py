@@ -6,9 +6,9 @@ counts or decides.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ..messages.elide import Cut, elide_message
 from ..messages.media_blocks import without_media
@@ -39,15 +39,22 @@ def render(
         boundary: as `elide_text`.
     """
     messages = iter(fetch([item.entry for item in arrangement.items if item.entry is not None]))
-    view = copy.deepcopy(list(head))
+    view: list[Message] = _copied(list(head))
     for item in arrangement.items:
         if item.as_stored:
             view.append(next(messages))
         elif item.entry is None:
-            view.append(copy.deepcopy(item.inserted or {}))
+            view.append(_copied(item.inserted or {}))
         else:
             view.append(_render_item(item, item.entry, next(messages), boundary))
     return view
+
+
+def _copied(value: Any) -> Any:
+    """A copy of JSON, of which a view may have hundreds: `copy.deepcopy` takes ten times as long."""
+    if isinstance(value, dict):
+        return {key: _copied(inner) for key, inner in value.items()}
+    return [_copied(inner) for inner in value] if isinstance(value, list) else value
 
 
 def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "line") -> Message:
