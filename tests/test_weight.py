@@ -8,8 +8,8 @@ import pytest
 from tests.support.places import ROOT
 
 PACKAGE = "amplifier_module_context_persistent"
-MOST_STATEMENTS = {PACKAGE: 21_120, "tests": 27_189}
-MOST_FILES = {PACKAGE: 250, "tests": 365}
+MOST_STATEMENTS = {PACKAGE: 21_115, "tests": 27_189}
+MOST_FILES = {PACKAGE: 251, "tests": 365}
 
 
 def statements_in(source: Path) -> int:

@@ -16,8 +16,6 @@ Rules that hold here:
 
 from __future__ import annotations
 
-import dataclasses
-import enum
 import json
 import math
 import re
@@ -50,47 +48,7 @@ _MEMBER = re.compile(rb',"_reset":\[("(?:[^"\\]|\\.)*"),([0-9]{1,9})\]')
 
 Message = dict[str, Any]
 
-_PLAIN_TYPES = frozenset({str, int, bool, float, type(None)})
 _ORDERED = frozenset({"timestamp", "pinned", "critical", "message_id"})
-
-
-def encode_message(message: Mapping[str, Any], *, message_id: str, timestamp: str) -> bytes:
-    """Encode a message as the body of a record: its JSON without the closing brace and the checksum.
-
-    Args:
-        message: the message; `role` must be one of `ROLES`. It is not altered.
-        message_id: stamped as `metadata.message_id`; what the message carries there and is no id (a number, an empty
-            text) moves to `metadata.given_message_id`.
-        timestamp: ISO 8601; stamped as `metadata.timestamp` unless the message has one there, whatever it is but None,
-            or at its top level.
-
-    Raises:
-        RecordError: reserved keys, a wrong role, keys that are not strings, types that JSON lacks (with the path).
-    """
-    plain = to_plain(message)
-    return encode_plain(plain, message_id=message_id, timestamp=timestamp)
-
-
-def to_plain(message: Mapping[str, Any]) -> Message:
-    """Copy a message into plain JSON types: tuples become lists, models and dataclasses are dumped.
-
-    Raises:
-        RecordError: as `encode_message`.
-    """
-    plain = to_plain_json(message)
-    if not isinstance(plain, dict):
-        raise RecordError(f"a message must be a JSON object, not {type(message).__name__}")
-    if not RESERVED_KEYS.isdisjoint(plain):
-        reserved = RESERVED_KEYS & plain.keys()
-        raise RecordError(f"message.{min(reserved)}: this key is reserved for the log; rename it")
-    role = plain.get("role")
-    if role not in ROLES:
-        shown = repr(role[:20]) if isinstance(role, str) else type(role).__name__
-        raise RecordError(f"message.role is {shown}; it must be one of {', '.join(ROLES)}")
-    metadata = plain.get("metadata")
-    if metadata is not None and not isinstance(metadata, dict):
-        raise RecordError(f"message.metadata must be an object, not {type(metadata).__name__}")
-    return plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +59,25 @@ class Member:
     number: int
 
 
-def encode_plain(
+def encode_message(
     plain: Message,
     *,
     message_id: str,
     timestamp: str | None,
     member: Member | None = None,
 ) -> bytes:
-    """Encode a message of plain JSON types, as `encode_message` does; without a `timestamp`, none is stamped.
+    """Encode a message as the body of a record: its JSON without the closing brace and the checksum.
 
     Args:
-        plain: the message.
-        message_id: stamped as its id.
-        timestamp: likewise.
+        plain: the message in plain JSON types, as `messages.incoming` makes it. It is not altered.
+        message_id: stamped as `metadata.message_id`; what the message carries there and is no id (a number, an empty
+            text) moves to `metadata.given_message_id`.
+        timestamp: ISO 8601; stamped as `metadata.timestamp` unless the message has one there, whatever it is but None,
+            or at its top level. None stamps nothing.
         member: the reset that it belongs to.
+
+    Raises:
+        RecordError: a value has more digits than the interpreter writes.
     """
     stamped = {"role": plain["role"], **plain}
     metadata = stamped.pop("metadata", None)  # it comes last
@@ -292,69 +255,3 @@ def _finite(value: Any) -> bool:
     if isinstance(value, list):
         return all(map(_finite, value))
     return True
-
-
-def to_plain_json(message: Any) -> Any:
-    """Copy a message into plain JSON types: tuples become lists, models and dataclasses are dumped.
-
-    Raises:
-        RecordError: a key is no string, or a value has no JSON form; names the path to it.
-    """
-    try:
-        return _plain(message, 0)
-    except _RefusedError as refused:
-        raise RecordError(f"{refused.path()}: {refused.reason}") from None
-
-
-class _RefusedError(Exception):
-    """A value that JSON cannot carry; the way to it is put together while this passes upwards."""
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        self.steps: list[str] = []
-
-    def path(self) -> str:
-        steps = "".join(reversed(self.steps))
-        return "message" + (steps if len(steps) <= 200 else steps[:200] + "…")
-
-
-def _plain(value: Any, depth: int) -> Any:
-    kind = type(value)
-    if kind in _PLAIN_TYPES:
-        return value
-    if depth > MAX_DEPTH:
-        raise _RefusedError(f"nested deeper than {MAX_DEPTH} levels")
-    if kind is dict or isinstance(value, Mapping):
-        plain = {}
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise _RefusedError(f"the key {repr(key)[:40]} is {type(key).__name__}, not a string")
-            try:
-                plain[str.__str__(key)] = _plain(item, depth + 1)
-            except _RefusedError as refused:
-                refused.steps.append(f".{key}")
-                raise
-        return plain
-    if kind is list or isinstance(value, list | tuple):
-        items = []
-        for item in value:
-            try:
-                items.append(_plain(item, depth + 1))
-            except _RefusedError as refused:
-                refused.steps.append(f"[{len(items)}]")
-                raise
-        return items
-    for base in (str, int, float):  # an enum of strings is a string
-        if isinstance(value, base):
-            return base.__str__(value) if base is str else base(value)
-    return _plain(_dump(value), depth + 1)
-
-
-def _dump(value: Any) -> Any:
-    if isinstance(value, enum.Enum):
-        return value.value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if callable(dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
-        return dump()
-    raise _RefusedError(f"{type(value).__name__} has no JSON form; convert it before adding the message")

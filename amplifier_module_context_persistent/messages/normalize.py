@@ -6,7 +6,7 @@ Rules:
 - Content that a request may not carry (blank text blocks, blocks that `amplifier_core.message_models.Message` does not
   know) is left out or becomes text; what the block says in unknown keys stays.
 - Arguments stay what they were. `tool_calls` and their copies in `content` name the same calls, and share no object.
-- `why_refused` is for messages that come in. What is in a log already is read, whatever it is.
+- What is in a log already is read, whatever it is; what comes in is looked at by `incoming`.
 """
 
 from __future__ import annotations
@@ -22,28 +22,6 @@ NO_OUTPUT = "(no output)"
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _VISIBILITY = ("internal", "developer", "user", None)
 _UNKNOWN_BLOCK_CHARS = 2_000  # a longer block of an unknown type is named, not shown: it may be base64
-
-
-def why_refused(message: Message) -> str:
-    """Why a new message could be part of no view; an empty text where it can.
-
-    Looked at is only what no host means: a person's or a system's message without content, a result that names no call,
-    calls that are no list or have no id. Content that is there and blank (null, too) is taken, and so is an id that is
-    an empty text: some providers give none. OpenAI's older `function` messages have none either.
-    """
-    role, listed = message.get("role"), message.get("tool_calls")
-    if role in ("user", "system", "developer") and "content" not in message:
-        return f"message.content is missing: a message of the role {role} needs a text or a list of blocks"
-    if role == "tool" and message.get("tool_call_id") is None:
-        return "message.tool_call_id is missing: a result needs the id of the call that it answers"
-    if listed is not None and not isinstance(listed, list):
-        return f"message.tool_calls must be a list of calls, not {type(listed).__name__}"
-    for number, call in enumerate(listed or ()):
-        if not isinstance(call, dict):
-            return f"message.tool_calls[{number}] must be an object with id, tool and arguments, not {call!r:.40}"
-        if call.get("id") is None and call.get("tool_call_id") is None:
-            return f"message.tool_calls[{number}] has no id: a result names its call by it"
-    return ""
 
 
 def normalise(message: Message, keeps: Collection[str] = ()) -> Message | None:

@@ -19,11 +19,10 @@ from ..clock import new_id, utc_now
 from ..config import Config, Options
 from ..errors import LogFailedError, PinError, RecordError
 from ..log.base import Log
-from ..log.record import to_plain
 from ..messages.host_form import content_key
+from ..messages.incoming import to_plain, why_refused
 from ..messages.message import Message, text_of
 from ..messages.metadata import given_id, is_ephemeral, is_reference_only, metadata_of
-from ..messages.normalize import why_refused
 from ..search.recall_page import RecallPage, check_wanted
 from ..tokens.meter import Meter, Recorder
 from ..window.message_source import collector_paused

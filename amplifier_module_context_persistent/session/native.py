@@ -19,7 +19,7 @@ import orjson
 from ..compaction.native_offer import ArrivedItem, NativeOffer, NativeTurn
 from ..config import NATIVE, Config
 from ..errors import NativeError
-from ..log.record import to_plain
+from ..messages.incoming import to_plain
 from ..messages.message import Message
 from ..tokens.usage import token_count
 from ..window.request import ViewResult

@@ -19,7 +19,7 @@ from hashlib import blake2b
 
 from ..log.base import Log, Prepare
 from ..log.index import SYSTEM, Index
-from ..log.record import FORMAT_VERSION, REMOVALS, Member, Message, encode_control, encode_plain
+from ..log.record import FORMAT_VERSION, REMOVALS, Member, Message, encode_control, encode_message
 from ..log.reset_record import NewMessage, ids_in, reset_bodies
 from ..messages.host_form import content_key, same_content
 from ..messages.metadata import LINE_KEY, given_id, metadata_of, timestamp_of
@@ -140,7 +140,7 @@ class RecordBuilder:
             if message_id is None:
                 return []
             added = self._with_line(message, index)
-            body = encode_plain(added, message_id=message_id, timestamp=timestamp)
+            body = encode_message(added, message_id=message_id, timestamp=timestamp)
             is_begun = self._headed and len(index.offsets)
             return [body] if is_begun else [*self._preamble(index), body]
 
@@ -270,7 +270,7 @@ class RecordBuilder:
 
 def _member(message: Message, message_id: str, timestamp: str) -> Callable[[Member | None], bytes]:
     """Encode a message as the member of a reset, or of none; the time that it brings is kept."""
-    return lambda member: encode_plain(message, message_id=message_id, timestamp=timestamp, member=member)
+    return lambda member: encode_message(message, message_id=message_id, timestamp=timestamp, member=member)
 
 
 def has_removals(index: Index) -> bool:

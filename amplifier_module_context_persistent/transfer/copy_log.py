@@ -31,7 +31,8 @@ from ..log.location import location_of, split_location, stored_name
 from ..log.not_a_log import check_is_log
 from ..log.open import new_log, not_there, open_reader
 from ..log.reader import LogReader
-from ..log.record import MAX_RECORD_BYTES, ROLES, decode, encode_plain, message_id_of, seal, to_plain
+from ..log.record import MAX_RECORD_BYTES, ROLES, decode, encode_message, message_id_of, seal
+from ..messages.incoming import to_plain
 from ..messages.metadata import given_id, timestamp_of
 from ..paths import LOG_NAME, log_name, session_id_of
 from .importers.account import LostLine
@@ -82,7 +83,7 @@ def carry(
         own = rename(given) if hashed in taken else given
         taken.add(hashed)
         try:
-            body = encode_plain(to_plain(message), message_id=own, timestamp=None)
+            body = encode_message(to_plain(message), message_id=own, timestamp=None)
             check_size(body)
         except RecordError as reason_given:
             refused[ordinal] = str(reason_given)

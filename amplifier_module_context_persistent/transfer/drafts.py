@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import RecordError
-from ..log.record import MAX_DEPTH, encode_control, encode_plain, is_too_deep
+from ..log.record import MAX_DEPTH, encode_control, encode_message, is_too_deep
 from ..log.reset_record import Reset, frame
 from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ..tokens.counter import EstimateCounter, count_message
@@ -148,7 +148,7 @@ class Drafts:
         while message_id in draft.known:
             number += 1
             message_id = f"{given}.{number}"
-        body = self._body(event.line, lambda: encode_plain(message, message_id=message_id, timestamp=None), message)
+        body = self._body(event.line, lambda: encode_message(message, message_id=message_id, timestamp=None), message)
         if body is None:
             return
         if message_id != given:

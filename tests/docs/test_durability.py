@@ -42,7 +42,7 @@ MORE_PROOFS = (
     "compaction/test_view_promises.py",
     "log/postgres/test_attacks.py",
     "log/test_golden.py",
-    "log/test_plain_json.py",
+    "messages/test_incoming.py",
     "maintenance/test_purge_faults.py",
     "support/catalogue_faults.py",
     "support/checker.py",

@@ -18,7 +18,6 @@ from amplifier_module_context_persistent.log.record import (
     Member,
     encode_control,
     encode_message,
-    encode_plain,
     seal,
 )
 from amplifier_module_context_persistent.log.reset_record import KeptRun, Reset, frame
@@ -55,7 +54,7 @@ def golden_lines() -> bytes:
     runs = (KeptRun.of(0, ["id-0", "id-1", "id-2"]), KeptRun.of(2, ["id-5"]))
     reset = Reset("r", "set_messages", "T", "id-5", 2, 6, runs)
     members = [
-        encode_plain(message, message_id=f"id-{6 + n}", timestamp="T", member=Member("r", n))
+        encode_message(message, message_id=f"id-{6 + n}", timestamp="T", member=Member("r", n))
         for n, message in enumerate(MEMBERS)
     ]
     bodies += frame(reset, members)

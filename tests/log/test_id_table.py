@@ -13,7 +13,7 @@ from amplifier_module_context_persistent.log import id_table
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.id_table import FEW, MOST_AT_ONCE, IdTable
 from amplifier_module_context_persistent.log.index import LIVE, UNHELD, Index, id_hash_of
-from amplifier_module_context_persistent.log.record import encode_plain, seal
+from amplifier_module_context_persistent.log.record import encode_message, seal
 from tests.support.logs import row
 
 
@@ -42,7 +42,7 @@ def write_messages(path: Path, count: int) -> None:
     seed, lines = 0, list[bytes]()
     for number in range(count):
         message = {"role": "user", "content": f"text {number}"}
-        line, seed = seal(encode_plain(message, message_id=f"m{number}", timestamp=None), seed)
+        line, seed = seal(encode_message(message, message_id=f"m{number}", timestamp=None), seed)
         lines.append(line)
     path.write_bytes(b"".join(lines))
 

@@ -1,17 +1,13 @@
 """Records: what goes in comes out, or is refused with the way to it."""
 
-import dataclasses
-import enum
 import json
 import math
 import zlib
-from collections import OrderedDict
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
 
 from amplifier_module_context_persistent.errors import RecordError
 from amplifier_module_context_persistent.log.chain import Chain, Stray
@@ -24,13 +20,11 @@ from amplifier_module_context_persistent.log.record import (
     decode,
     encode_control,
     encode_message,
-    encode_plain,
     has_crc,
     has_misplaced_crc,
     member_of,
     seal,
     stored_crc,
-    to_plain,
 )
 from tests.support.logs import STAMP, body, sealed
 
@@ -127,106 +121,10 @@ def test_only_lines_that_need_it_are_marked(value: Any, marked: bool) -> None:
     assert (b',"_json":1,"_crc":"' in line) is marked
 
 
-def test_what_holds_itself_is_refused() -> None:
-    """A cycle, or a model that is dumped into itself, ends in an error, not in a hang."""
-    loop: list[Any] = []
-    loop.append(loop)
-    for endless in (loop, Itself()):
-        with pytest.raises(RecordError, match="nested deeper"):
-            to_plain({"role": "user", "content": endless})
-
-
-@dataclasses.dataclass
-class Point:
-    x: int
-    rest: tuple[int, ...]
-
-
-class Inner(BaseModel):
-    text: str
-    score: float | None = None
-
-
-class Outer(BaseModel):
-    role: str
-    content: list[Inner]
-    metadata: dict[str, Any] | None = None
-
-
-class Colour(enum.Enum):
-    RED = "red"
-
-
-class Level(enum.IntEnum):
-    HIGH = 3
-
-
-class Word(enum.StrEnum):
-    YES = "yes"
-
-
-class Text(str):
-    """A string of another class."""
-
-    __slots__ = ()
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ((1, (2,)), [1, [2]]),
-        (Point(1, (2, 3)), {"x": 1, "rest": [2, 3]}),
-        (Inner(text="a"), {"text": "a", "score": None}),
-        (Colour.RED, "red"),
-        (Level.HIGH, 3),
-        (Word.YES, "yes"),
-        (Text("plain"), "plain"),
-        (OrderedDict(a=1), {"a": 1}),
-        ({Word.YES: 1}, {"yes": 1}),
-    ],
-)
-def test_what_has_a_json_form_is_dumped(value: Any, expected: Any) -> None:
-    """Tuples become lists; dataclasses, models and enums become what they stand for."""
-    content = stored({"role": "user", "content": [value]})["content"]
-    assert same(content, [expected])
-
-
-def test_a_model_can_be_the_message() -> None:
-    """A message may be a pydantic model as a whole."""
-    assert stored(Outer(role="user", content=[Inner(text="a", score=0.5)])) == {
-        "role": "user",
-        "content": [{"text": "a", "score": 0.5}],
-        "metadata": {},
-    }
-
-
-@pytest.mark.parametrize(
-    ("message", "told"),
-    [
-        ({"role": "user", "content": [{"a": {1: 2}}]}, r"^message\.content\[0\]\.a: the key 1 is int"),
-        ({"role": "user", "content": [{"a": {"b": {1, 2}}}]}, r"^message\.content\[0\]\.a\.b: set has no JSON form"),
-        ({"role": "user", "content": b"bytes"}, r"^message\.content: bytes has no JSON form"),
-        ({"role": "user", "x": (0, object())}, r"^message\.x\[1\]: object has no JSON form"),
-        ({"role": "user", "x": Point(1, (b"",))}, r"^message\.x\.rest\[0\]: bytes"),
-        ({"role": "user", "x": Point}, r"^message\.x: type has no JSON form"),
-        ({"role": "user", "x": 1j}, r"^message\.x: complex"),
-        ({"role": "user", "_crc": "1"}, r"^message\._crc: this key is reserved"),
-        ({"role": "user", "_record": "1"}, r"^message\._record: this key is reserved"),
-        ({"role": "user", "_json": "1"}, r"^message\._json: this key is reserved"),
-        ({"role": "human"}, r"message\.role is 'human'; it must be one of system, "),
-        ({"content": "x"}, r"message\.role is NoneType"),
-        ({"role": ["user"]}, r"message\.role is list"),
-        ({"role": "user", "metadata": "x"}, r"message\.metadata must be an object, not str"),
-        ("a string", r"a message must be a JSON object, not str"),
-        ([{"role": "user"}], r"a message must be a JSON object, not list"),
-        ({"role": "user", "content": 10**5000}, r"cannot be written"),
-    ],
-)
-def test_what_json_lacks_is_refused_with_the_way_to_it(message: Any, told: str) -> None:
-    """A refusal names the place and the type, and is a ValueError."""
-    with pytest.raises(RecordError, match=told) as refused:
-        encode_message(message, message_id="x", timestamp=STAMP)
-    assert isinstance(refused.value, ValueError)
+def test_a_number_of_too_many_digits_is_refused() -> None:
+    """The interpreter converts no more than it is set to."""
+    with pytest.raises(RecordError, match=r"cannot be written"):
+        encode_message({"role": "user", "content": 10**5000}, message_id="x", timestamp=STAMP)
 
 
 def test_reserved_keys_are_free_below_the_top_level() -> None:
@@ -235,20 +133,10 @@ def test_reserved_keys_are_free_below_the_top_level() -> None:
     assert stored({"role": "user", "content": content})["content"] == content
 
 
-def test_refusals_hold_no_content() -> None:
-    """An error message never quotes a value."""
-    secret = "sk-secret"
-    for message in ({"role": secret * 9}, {"role": "user", "content": [secret.encode()]}):
-        with pytest.raises(RecordError) as refused:
-            to_plain(message)
-        assert secret * 3 not in str(refused.value)
-        assert "'" + secret + "'" not in str(refused.value)
-
-
 def test_the_message_is_not_altered() -> None:
     """Encoding leaves the caller's message as it was."""
-    message = {"role": "user", "metadata": {"pinned": True, "b": (1,)}, "content": "x"}
-    copy = {"role": "user", "metadata": {"pinned": True, "b": (1,)}, "content": "x"}
+    message = {"role": "user", "metadata": {"pinned": True, "b": [1]}, "content": "x"}
+    copy = {"role": "user", "metadata": {"pinned": True, "b": [1]}, "content": "x"}
     encode_message(message, message_id="x", timestamp=STAMP)
     assert message == copy
     assert list(message) == list(copy)
@@ -295,13 +183,6 @@ def test_keys_stand_in_the_order_that_readers_may_rely_on() -> None:
     )
     odd = encode_message({"role": "user", "metadata": {"pinned": 1, "z": 2}}, message_id="x", timestamp="t")
     assert odd == b'{"role":"user","metadata":{"pinned":1,"z":2,"timestamp":"t","message_id":"x"}'
-
-
-def test_plain_messages_are_encoded_alike() -> None:
-    """Encoding in two steps gives the bytes of encoding in one."""
-    message = {"role": "tool", "content": (1, 2), "metadata": {"a": Colour.RED}}
-    one = encode_message(message, message_id="x", timestamp=STAMP)
-    assert encode_plain(to_plain(message), message_id="x", timestamp=STAMP) == one
 
 
 def test_control_records_begin_with_their_kind() -> None:
@@ -360,7 +241,7 @@ MESSAGE: dict[str, Any] = {"role": "user", "content": "text"}
 
 def line_of(message: dict[str, Any], member: Member | None) -> bytes:
     """The line of a message, without LF."""
-    line, _ = seal(encode_plain(message, message_id="x", timestamp=STAMP, member=member), 0)
+    line, _ = seal(encode_message(message, message_id="x", timestamp=STAMP, member=member), 0)
     return line[:-1]
 
 
@@ -439,58 +320,6 @@ def test_a_line_that_was_moved_is_known_by_its_neighbours() -> None:
     assert chain.written_after(stored[1]) is None
 
 
-class Wrapped:
-    """A model that is dumped into what it holds."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def model_dump(self) -> Any:
-        """Give what it holds."""
-        return self.value
-
-
-class Itself:
-    """A model that is dumped into itself."""
-
-    def model_dump(self) -> Any:
-        """Give this model."""
-        return self
-
-
-def nested(levels: int, value: Any, shape: str) -> Any:
-    for _ in range(levels):
-        value = {"list": [value], "tuple": (value,), "object": {"a": value}, "model": Wrapped(value)}[shape]
-    return value
-
-
 def test_the_limits_are_those_of_the_format() -> None:
     """They are promised in docs/format.md; a log with more is not read by other versions."""
     assert (MAX_DEPTH, MAX_READ_DEPTH, MAX_RECORD_BYTES) == (200, 254, 64 * 1024 * 1024)
-
-
-@pytest.mark.parametrize(
-    ("shape", "bottom", "levels"),
-    [("list", 1, 200), ("tuple", 1, 200), ("object", 1, 200), ("object", (), 199), ("model", [], 199)],
-)
-def test_nesting_is_refused_beyond_200_levels(shape: str, bottom: Any, levels: int) -> None:
-    """Whatever is nested: each level counts once, and the message itself does not count."""
-    to_plain({"role": "user", "content": nested(levels, bottom, shape)})
-    with pytest.raises(RecordError, match="nested deeper than 200 levels"):
-        to_plain({"role": "user", "content": nested(levels + 1, bottom, shape)})
-
-
-@pytest.mark.parametrize(("length", "shown"), [(198, 198), (199, 199), (200, 199), (500, 199)])
-def test_the_way_to_a_refused_value_is_cut_after_200_characters(length: int, shown: int) -> None:
-    """A shorter one is shown whole."""
-    with pytest.raises(RecordError) as refused:
-        to_plain({"role": "user", "k" * length: object()})
-    cut = "…" if length > shown else ""
-    assert str(refused.value).startswith(f"message.{'k' * shown}{cut}: object has no JSON form")
-
-
-def test_a_key_that_is_no_text_is_shown_in_40_characters() -> None:
-    """Enough to find it; an error may be written to a log."""
-    with pytest.raises(RecordError) as refused:
-        to_plain({"role": "user", "content": {b"k" * 100: 1}})
-    assert str(refused.value) == f"message.content: the key {repr(b'k' * 100)[:40]} is bytes, not a string"

@@ -11,7 +11,8 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.location import location_of
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.row_bytes import RowBytes
-from amplifier_module_context_persistent.log.record import encode_message, encode_plain, to_plain
+from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.messages.incoming import to_plain
 from amplifier_module_context_persistent.messages.text import full_text
 from amplifier_module_context_persistent.search.pattern import regex_pattern, text_pattern
 from amplifier_module_context_persistent.session.recall import lines_that_may_match
@@ -51,7 +52,7 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Log]:
         for number, text in enumerate(TEXTS):
             message = {"role": "user", "content": text}
             if "\ud800" in text:
-                body = encode_plain(to_plain(message), message_id=f"m{number}", timestamp=STAMP)
+                body = encode_message(to_plain(message), message_id=f"m{number}", timestamp=STAMP)
             else:
                 body = encode_message(message, message_id=f"m{number}", timestamp=STAMP)
             append_bodies(log, body)

@@ -27,7 +27,7 @@ from amplifier_module_context_persistent.errors import (
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.log.record import encode_plain
+from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.log.reset_record import ids_in, reset_bodies
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
@@ -135,7 +135,7 @@ class World:
 
         def reset(index: Index) -> list[bytes]:
             kept = index.live[-1:]
-            new = [lambda m: encode_plain(message, message_id=f"id-{number}", timestamp=STAMP, member=m)]
+            new = [lambda m: encode_message(message, message_id=f"id-{number}", timestamp=STAMP, member=m)]
             return reset_bodies(
                 index.live, [*kept, *new], ids_in(log.read), reset_id=f"r{number}", reason="rewind", time=STAMP
             )
