@@ -234,6 +234,12 @@ def test_help_names_the_public_names() -> None:
         assert (getattr(amplifier_module_context_persistent, name).__doc__ or "").strip(), f"{name} has no docstring"
 
 
+def test_what_is_let_pass_by_lint_or_types_says_why() -> None:
+    """In the same line."""
+    silent = re.compile(r".*(?:# noqa|# type: ignore)(?!: [A-Z0-9]+ - |\[[\w-]+\]  # ).*")
+    assert not [found for path in PACKAGE.rglob("*.py") for found in silent.findall(path.read_text(encoding="utf-8"))]
+
+
 def test_no_test_file_imports_another() -> None:
     """What two of them need is in tests/support."""
     taken = re.compile(r"^ *(?:from|import) +([\w.]*\b(?:test_\w+|conftest)\b[\w.]*)", re.MULTILINE)

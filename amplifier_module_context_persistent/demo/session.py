@@ -140,7 +140,7 @@ class ScriptedLoop:
         self._tell("acknowledged", message=message)
 
 
-class ScriptedLoader(ModuleLoader):  # type: ignore[misc]
+class ScriptedLoader(ModuleLoader):  # type: ignore[misc]  # amplifier-core has no types
     """Loads the demo's own modules; all others, the context manager above all, through their entry points."""
 
     def __init__(self, coordinator: Any, tell: Tell, *, endless: bool) -> None:
@@ -160,7 +160,7 @@ class ScriptedLoader(ModuleLoader):  # type: ignore[misc]
             "tools-scripted": ("tools", tools),
         }
         if module_id not in own:
-            return await super().load(module_id, *args, **options)  # type: ignore[no-any-return]
+            return await super().load(module_id, *args, **options)  # type: ignore[no-any-return]  # likewise
         point, modules = own[module_id]
 
         async def mount(coordinator: Any) -> None:

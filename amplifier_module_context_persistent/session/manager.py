@@ -64,7 +64,7 @@ def _taking(arguments: Callable[P, object]) -> Callable[[Callable[..., None]], C
     def typed(init: Callable[..., None]) -> Callable[Concatenate[Any, P], None]:
         own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         listed = inspect.signature(arguments).parameters.values()
-        init.__signature__ = inspect.Signature([own, *listed])  # type: ignore[attr-defined]
+        init.__signature__ = inspect.Signature([own, *listed])  # type: ignore[attr-defined]  # functions have it
         return init
 
     return typed

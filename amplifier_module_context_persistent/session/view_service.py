@@ -271,7 +271,7 @@ class ViewService:
             (outcome,) = log.append([self._history.control([record])])
         except LogError as error:
             self._history.defer(*aside)
-            logger.error("the plan could not be stored and lives in memory only: %s", error)  # noqa: TRY400
+            logger.error("the plan could not be stored and lives in memory only: %s", error)  # noqa: TRY400 - it needs no traceback
             return str(error)
         if isinstance(outcome, Exception):
             raise outcome

@@ -186,7 +186,7 @@ def _as_of(known: Index, live: array[int], upto: str, record: Message | None) ->
         positions = live_positions(live, [index.find_all([upto])[upto]]) if upto else [-1]
         index.live = live[: positions[0] + 1]
         if record is not None:
-            Plan.from_record(record, kept_ordinals(index, record)[0])  # type: ignore[arg-type]
+            Plan.from_record(record, kept_ordinals(index, record)[0])  # type: ignore[arg-type]  # what is no object raises as well
     except (KeyError, ValueError, OverflowError):
         return None
     return index

@@ -99,7 +99,7 @@ def checked_bodies(given: Any) -> tuple[str, ...]:
         ValueError: it is no list of texts.
     """
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise ValueError(f"retain_contents must be a list of texts, not {type(given).__name__}")  # noqa: TRY004
+        raise ValueError(f"retain_contents must be a list of texts, not {type(given).__name__}")  # noqa: TRY004 - a ValueError is documented
     bodies = list(given)
     if not all(isinstance(body, str) for body in bodies):
         raise ValueError("retain_contents must hold texts only")

@@ -126,7 +126,7 @@ class PostgresLog(PostgresReader):
         self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool
     ) -> _SentRows | None:
         """Send what the first callers prepare; None if the log is not as it was known to be, and nothing was stored."""
-        connection.is_unreplicated = False  # type: ignore[attr-defined]
+        connection.is_unreplicated = False  # type: ignore[attr-defined]  # of DeadlineConnection
         if self.head is None:  # before the transaction, which may be rolled back: what is known of stays
             self.take_in(connection, create=True)
         if lock:
@@ -136,7 +136,7 @@ class PostgresLog(PostgresReader):
             # a refused end of a transaction that only found it stored says nothing of what is stored
             with nullcontext() if sent is before else self._forgetting_refused():
                 connection.execute(b"commit")
-        if self._durable and connection.is_unreplicated:  # type: ignore[attr-defined]
+        if self._durable and connection.is_unreplicated:  # type: ignore[attr-defined]  # likewise
             raise ServerError("the server gave up waiting for its replica")
         if sent is not None:
             self._acknowledge(connection, sent)

@@ -80,7 +80,7 @@ class NewStoredLog:
         """
         if self._connection.closed:
             raise AppendError(errno.EIO, "the connection broke; nothing is stored", self.location.shown)
-        self._connection.deadline = self._deadline()  # type: ignore[attr-defined]
+        self._connection.deadline = self._deadline()  # type: ignore[attr-defined]  # of DeadlineConnection
         return self._connection
 
     def write(self, line: bytes) -> None:

@@ -230,4 +230,4 @@ def compared(asked: str, *, ignores_case: bool) -> tuple[str, str]:
     """
     if not ignores_case:
         return asked, "line"
-    return tuple(f"""lower(encode({one}, 'escape') collate "C")""" for one in (asked, "line"))  # type: ignore[return-value]
+    return tuple(f"""lower(encode({one}, 'escape') collate "C")""" for one in (asked, "line"))  # type: ignore[return-value]  # two

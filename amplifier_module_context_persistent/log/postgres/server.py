@@ -210,7 +210,7 @@ class Server:
             connection = self._free.pop() if self._free else None
         if connection is not None and self._is_alive(connection, deadline):
             connection.deadline = deadline
-            return connection  # type: ignore[no-any-return]
+            return connection  # type: ignore[no-any-return]  # only such are kept
         return self._connect(deadline)
 
     def _is_alive(self, connection: Any, deadline: float) -> bool:
@@ -283,7 +283,7 @@ class Server:
         )
         connection.deadline = deadline
         connection.add_notice_handler(connection.heed)
-        return connection  # type: ignore[no-any-return]
+        return connection  # type: ignore[no-any-return]  # its class is made at run time
 
     def _check(self, psycopg: Any, connection: psycopg.Connection[Any]) -> None:
         schema, shown = self.location.schema, self.location.shown
@@ -312,7 +312,7 @@ class Server:
 
 
 def _connection_class(psycopg: Any) -> Any:
-    class DeadlineConnection(psycopg.Connection):  # type: ignore[misc]
+    class DeadlineConnection(psycopg.Connection):  # type: ignore[misc]  # imported only where it is used
         """A connection whose every wait for the server ends at `deadline`."""
 
         deadline = float("inf")
