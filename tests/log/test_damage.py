@@ -21,7 +21,6 @@ from tests.support.logs import (
     STAMP,
     append,
     append_bodies,
-    append_to,
     assert_sound,
     body,
     content_of,
@@ -34,7 +33,7 @@ from tests.support.logs import (
     stored_numbers,
     write_file,
 )
-from tests.support.sweeps import bits_of
+from tests.support.sweeps import WHOLE, bits_of, spread
 
 CALL = {"role": "assistant", "content": "message 5", "tool_calls": [{"id": "a", "arguments": {"n": 2**70, "t": "é\n"}}]}
 KEEP = encode_control("keep", **{"from": "id-1", "to": "id-2"})
@@ -61,12 +60,16 @@ def go_on(path: str, expected: list[int]) -> None:
     append(log, 91)
     assert numbers(log) == [*expected, 90, 91]
     log.close()
-    assert stored_numbers(path) == [*expected, 90, 91]
+    again = FileLog(path)
+    assert numbers(again) == [*expected, 90, 91]
+    assert again.index.damage == []
+    again.close()
 
 
 def test_a_log_cut_at_every_byte_goes_on(path: str) -> None:
     """Whatever whole lines are left are read, the rest is saved aside, and the chain stays sound."""
-    for cut in range(len(CONTENT) + 1):
+    cuts = {*spread(range(len(CONTENT) + 1), 4), *ENDS, *(end - 1 for end in ENDS)}
+    for cut in cuts:
         write_file(path, CONTENT[:cut])
         whole = sum(cut >= end - 1 for end in ENDS)  # a line that lacks only its newline is whole
         go_on(path, live_after(whole))
@@ -74,11 +77,10 @@ def test_a_log_cut_at_every_byte_goes_on(path: str) -> None:
         tails = saved_tails(path)
         assert b"".join(map(content_of, tails)) == CONTENT[max(kept, default=0) : cut]
         assert content_of(path).startswith(CONTENT[: min(max(kept, default=0), cut)])
-        assert findings(path) == []
         assert_sound(path)
         for tail in tails:
             os.remove(tail)
-    print(f"cuts: {len(CONTENT) + 1}")
+    print(f"cuts: {len(cuts)}")
 
 
 def test_an_open_log_appends_behind_a_cut_at_every_byte_of_a_record(path: str, log: FileLog) -> None:
@@ -139,7 +141,7 @@ def test_every_changed_byte_is_reported_with_its_place(at: int, value: int) -> N
 def test_a_log_with_a_changed_byte_goes_on(path: str) -> None:
     """Behind any damage the next append and the next opening work, and nothing else changes."""
     rng = random.Random(7)
-    for at in range(0, len(CONTENT), 3):
+    for at in spread(range(0, len(CONTENT), 3), 3):
         value = rng.choice([byte for byte in (0, 10, 32, 34, 92, 125, 255, rng.randrange(256)) if byte != CONTENT[at]])
         content = CONTENT[:at] + bytes([value]) + CONTENT[at + 1 :]
         write_file(path, content)
@@ -231,7 +233,7 @@ def check_image(path: str, acknowledged: list[int], begun: list[int]) -> None:
 
 
 def test_of_ten_unsynced_writes_whatever_the_disk_kept_is_read(tmp_path: Path, files: FakeFiles) -> None:
-    """In each of the 1,024 subsets: the records that are there, in order; the others leave a report or nothing."""
+    """Of the 1,024 subsets: the records that are there, in order; the others leave a report or nothing."""
     path = tmp_path / "root" / "log.jsonl"
     path.parent.mkdir()
     append(FileLog(str(path)), 0)
@@ -241,7 +243,7 @@ def test_of_ten_unsynced_writes_whatever_the_disk_kept_is_read(tmp_path: Path, f
         before = path.stat().st_size
         append(log, number)
         lengths.append(path.stat().st_size - before)
-    whole, images, seen = content_of(str(path)), 0, set()
+    whole, images, read, seen = content_of(str(path)), 0, 0, set()
     for chooser in choosers(50):
         target = tmp_path / f"{images}"
         target.mkdir()
@@ -251,17 +253,22 @@ def test_of_ten_unsynced_writes_whatever_the_disk_kept_is_read(tmp_path: Path, f
         for number, length in enumerate(lengths, 1):
             kept += [number] if left[offset : offset + length] == whole[offset : offset + length] else []
             offset += length
-        stored = stored_numbers(image)
+        seen.add(tuple(kept))
+        images += 1
+        if not WHOLE and images % 3:
+            continue
+        after = FileLog(image)
+        stored = numbers(after)
         assert set(stored) >= set(kept)
         assert stored == sorted(stored)
         if stored != list(range(len(stored))):
-            assert findings(image) != []
-        append_to(image, 90)
+            assert after.index.damage != []
+        append(after, 90)
+        after.close()
         assert stored_numbers(image) == [*stored, 90]
-        seen.add(tuple(kept))
-        images += 1
+        read += 1
     assert len(seen) == 1024
-    print(f"crash images of ten unsynced writes: {images}")
+    print(f"crash images of ten unsynced writes: {read}")
 
 
 def test_without_a_sync_the_image_of_a_power_cut_lacks_the_records(tmp_path: Path, files: FakeFiles) -> None:

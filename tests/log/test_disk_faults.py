@@ -29,6 +29,7 @@ from tests.support.logs import (
     write_file,
 )
 from tests.support.logs import reset_bodies as given_reset
+from tests.support.sweeps import spread
 
 pytestmark = pytest.mark.usefixtures("without_and_with_snapshots")
 
@@ -111,7 +112,7 @@ def test_an_edited_copy_of_a_line_takes_nobodys_place(path: str, of: int) -> Non
     (line,) = [line for line in lines if body(of) in line]
     count = 0
     for edited in (line.replace(b"message ", b"massage "), line[:-20] + b"}\n"):
-        for at in range(1, len(lines) + 1):
+        for at in spread(range(1, len(lines) + 1), 3, of % 3):
             changed = edited if edited.endswith(b'"}\n') else edited.replace(b"message ", b"massage ")
             write_file(path, b"".join([*lines[:at], changed, *lines[at:]]))
             log = FileLog(path)

@@ -87,7 +87,7 @@ def test_no_flipped_bit_changes_more_than_its_own_message(name: str) -> None:
         at = bisect(starts, place) - 1
         at_newline = place == starts[at + 1] - 1
         own = {starts[at], starts[at + 1]} if at_newline else {starts[at]}
-        for bit in bits_of(place):
+        for bit in bits_of(place, 3):
             flipped = bytearray(content)
             flipped[place] ^= 1 << bit
             scanner = scan([bytes(flipped)])

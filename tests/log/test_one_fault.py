@@ -5,7 +5,6 @@ history, none that was cleared comes back, the log is never sound, and appending
 change none of this. Of two lines that are exchanged this holds for all other messages.
 """
 
-import itertools
 import random
 import re
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from amplifier_module_context_persistent.maintenance.verify import verify_log
 from tests.support.logs import STAMP, append, body, keep, sealed, write_file
 from tests.support.logs import reset_bodies as new_reset_bodies
 from tests.support.snapshot_faults import SnapshotFaults
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import WHOLE, spread
 
 MEMBERS = [body(30), body(31)]
 
@@ -155,9 +154,8 @@ def test_one_fault_costs_no_other_message(
     write_file(path, b"".join(lines))
     assert live(FileLog(path)) == LIVE
     assert verify_log(path).is_sound
-    count, made = 0, faults(lines, rng, 12 if snapshots else 24)
-    tried = made if WHOLE else itertools.islice(made, int(snapshots), None, 2)
-    for number, (what, changed, damaged) in enumerate(tried):
+    count, flips_each = 0, 5 if not WHOLE else 12 if snapshots else 24  # bits of every byte are those of test_flips
+    for number, (what, changed, damaged) in enumerate(spread(faults(lines, rng, flips_each), 3, int(snapshots))):
         write_file(path, b"".join(changed))
         log = FileLog(path)
         check(log, LIVE, damaged, what)

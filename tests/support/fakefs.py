@@ -134,7 +134,7 @@ class FakeFiles(FileSystem):
 
     def _call(self, op: str, path: str) -> int | None:
         """Note a call; raises, or gives the bytes that a write may take."""
-        self.calls.append((op, os.path.basename(path)))
+        self.calls.append((op, path.rpartition(os.sep)[2]))
         for fault in self.faults:
             if fault.ops and op not in fault.ops:
                 continue

@@ -212,13 +212,14 @@ def histories(depth: int) -> Iterator[tuple[tuple[str, ...], str]]:
                 yield prefix, operation
 
 
-def explore(depth: int) -> Counts:
+def explore(depth: int, each: int = 1) -> Counts:
     """Try all of it; the first thing that is wrong is an AssertionError.
 
     Args:
         depth: how many operations there are, the interrupted one among them and the one that interrupts it not.
+        each: try every so many-th interleaving, and every so many-th crash.
     """
-    counts = Counts()
+    counts, interleavings, crashes = Counts(), itertools.count(), itertools.count()
     base = tempfile.mkdtemp(dir=_fast())
     try:
         for number, (prefix, operation) in enumerate(histories(depth)):
@@ -227,9 +228,10 @@ def explore(depth: int) -> Counts:
             calls = places(prefix, operation, counts)
             for at in range(1, calls + 1):
                 for other in OPERATIONS:
-                    if actor_of(other) != actor_of(operation):
+                    if actor_of(other) != actor_of(operation) and next(interleavings) % each == 0:
                         _interrupted(os.path.join(root, f"{at}-{other}"), prefix, operation, at, other, counts)
-                _crashed(os.path.join(root, f"{at}"), prefix, operation, at, counts)
+                if next(crashes) % each == 0:
+                    _crashed(os.path.join(root, f"{at}"), prefix, operation, at, counts)
             shutil.rmtree(root)
     finally:
         shutil.rmtree(base)

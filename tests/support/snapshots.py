@@ -17,6 +17,7 @@ from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import encode_control
 from tests.support.logs import append_bodies, body, content_of, keep, reset_bodies, write_file
+from tests.support.sweeps import spread
 
 Row = tuple[int, int, bytes]
 """The number of a part, its checksum, its content."""
@@ -129,5 +130,5 @@ def some_log(path: str, *, text: str = "") -> None:
 def flips(path: str) -> list[bytes]:
     """A log's content with one bit flipped, at many places."""
     sound = content_of(path)
-    places = range(0, len(sound), 11)
+    places = spread(range(0, len(sound), 11), 4)
     return [sound[:at] + bytes([sound[at] ^ (1 << at % 8)]) + sound[at + 1 :] for at in places]

@@ -1,15 +1,23 @@
-"""How much of a sweep a run of the tests tries: of every byte a bit, of every line some faults; or all of them.
+"""How much of a sweep a run of the tests tries: a sample spread evenly over it, or with `WHOLE_SWEEPS=1` all of it.
 
-With `WHOLE_SWEEPS=1` the tests that flip bits and break lines try every bit and more faults:
-
-    WHOLE_SWEEPS=1 python -m pytest tests/log/test_flips.py tests/log/test_damage.py tests/log/test_one_fault.py
+WHOLE_SWEEPS=1 python -m pytest tests/log tests/catalogue tests/maintenance
 """
 
 import os
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
 
 WHOLE = "WHOLE_SWEEPS" in os.environ
 
+Case = TypeVar("Case")
 
-def bits_of(place: int) -> range:
-    """Which bits of the byte at a place are flipped: one, not that of the seven bytes before; or all eight."""
-    return range(8) if WHOLE else range(place % 8, place % 8 + 1)
+
+def spread(cases: Iterable[Case], each: int, first: int = 0) -> Iterator[Case]:
+    """Every so many-th of the cases, from the first one on; or all of them."""
+    return iter(cases) if WHOLE else islice(cases, first, None, each)
+
+
+def bits_of(place: int, each: int = 1) -> range:
+    """Which bits of the byte at a place are flipped: all; or one in every so many-th byte, not always the same one."""
+    return range(8) if WHOLE else range(0) if place % each else range(place // each % 8, place // each % 8 + 1)
