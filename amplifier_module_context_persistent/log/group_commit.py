@@ -81,7 +81,6 @@ class GroupCommit:
         Raises:
             LogError: as `Log.append`; and whatever `prepare` raises.
         """
-        self._follow_fork()
         if self._inline and small and (outcome := self._append_here(prepare)) is not None:
             if isinstance(outcome, Exception):
                 unstored()
@@ -92,13 +91,11 @@ class GroupCommit:
 
     async def run(self, function: Callable[[Log], T]) -> T:
         """Call a function with the log on the log's own thread, after what was queued before."""
-        self._follow_fork()
         result: T = await self._answer(_Item(function, appends=False))
         return result
 
     def call(self, function: Callable[[Log], None]) -> None:
         """Call a function with the log, as `run` does; nobody waits for it."""
-        self._follow_fork()
         self._enter(_Item(function, appends=False))
 
     async def close(self) -> None:
@@ -106,12 +103,7 @@ class GroupCommit:
         try:
             await self.run(lambda log: log.close())
         finally:
-            executor, self._executor = self._executor, _new_executor()
-            executor.shutdown(wait=False)
-
-    def _follow_fork(self) -> None:
-        if self._pid != os.getpid():
-            self._begin()
+            self._executor = _new_executor()  # the thread goes with the one before
 
     def _append_here(self, prepare: Prepare) -> Outcome | None:
         """Append on the calling thread; None, and nothing done, if that would take long or overtake others."""
@@ -142,6 +134,8 @@ class GroupCommit:
             raise
 
     def _enter(self, item: _Item) -> None:
+        if self._pid != os.getpid():
+            self._begin()
         self._queue.append(item)
         self._wake()
 
@@ -152,7 +146,7 @@ class GroupCommit:
         self._is_woken = True
         try:
             self._executor.submit(self._work)
-        except RuntimeError:  # the interpreter ends and takes no more jobs, or the log was closed just now
+        except RuntimeError:  # the interpreter ends and takes no more jobs
             self._work()
 
     def _work(self) -> None:

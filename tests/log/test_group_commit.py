@@ -468,6 +468,7 @@ def test_a_process_that_is_forked_beside_a_busy_thread_appends_by_itself(path: s
 
     def child() -> bool:
         files.gate.set()
+        assert asyncio.run(asyncio.wait_for(commit.run(numbers), 30))[:1] == [0]
         asyncio.run(add(2))
         sys.stdout.flush()
         return True
