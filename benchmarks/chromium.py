@@ -115,7 +115,7 @@ class Chromium:
         page = Page(self, session)
         for domain in ("Page", "Runtime", "Network", "Log"):
             page.send(f"{domain}.enable")
-        page.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        page.resize(width, height)
         if address != "about:blank":
             page.go(address)
         return page
@@ -170,6 +170,11 @@ class Page:
     def go(self, address: str) -> None:
         """Go to an address; waits for nothing but the answer."""
         self.send("Page.navigate", url=address)
+
+    def resize(self, width: int, height: int, *, mobile: bool = False) -> None:
+        """Give the page another size, in pixels."""
+        sizes = {"width": width, "height": height, "deviceScaleFactor": 1}
+        self.send("Emulation.setDeviceMetricsOverride", **sizes, mobile=mobile)
 
     def run(self, script: str) -> Any:
         """Run a script in the page, waiting where it gives a promise; gives its value.

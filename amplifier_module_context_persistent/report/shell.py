@@ -15,7 +15,7 @@ from importlib.resources import files
 from itertools import chain
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 SCRIPTS = (
@@ -54,8 +54,7 @@ def shell(**fields: Any) -> bytes:
 
 def rendered(name: str, **fields: Any) -> bytes:
     """Fill in a template of `page/`; fields that are not `Markup` are escaped."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(page_text(name)).render(fields).encode("utf-8")
+    return _TEMPLATES.get_template(name).render(fields).encode("utf-8")
 
 
 def data_blocks(head: bytes, bodies: Iterable[bytes]) -> Iterator[bytes]:
@@ -91,3 +90,9 @@ def page_text(name: str) -> str:
 def policy_hash(text: str) -> str:
     """A script or a sheet as a policy names it."""
     return "sha256-" + base64.b64encode(sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+_TEMPLATES = Environment(
+    loader=FunctionLoader(page_text), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+)
+"""The templates of `page/`; each is compiled once."""

@@ -1,41 +1,63 @@
 """Reports opened in Chromium, from a file, as whoever gets one opens it."""
 
+import asyncio
 import json
+from pathlib import Path
 
 import pytest
 
 from amplifier_module_context_persistent.replay import open_transcript
 from amplifier_module_context_persistent.report import report
 from benchmarks.chromium import Chromium
+from fixtures.generate import generate_session
+from tests.support.opened_pages import show
+from tests.support.recorded_sessions import record
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
+@pytest.fixture(scope="package")
+def tab(tmp_path_factory):
+    """The page of a browser that goes from report to report: a new page takes longer than most tests do."""
     with Chromium.start(tmp_path_factory.mktemp("chromium")) as running:
-        yield running
+        yield running.open()
+
+
+@pytest.fixture(scope="package")
+def compacted(tmp_path_factory):
+    """The log of a session that was compacted many times; beside it its report, with all that the model saw."""
+    log = tmp_path_factory.mktemp("compacted") / "log.jsonl"
+    asyncio.run(record(log, generate_session(7, 90, mean_bytes=0), max_tokens=6_000))
+    with open_transcript(log) as transcript:
+        report(transcript, log.with_suffix(".html"), views="all")
+    return log
+
+
+@pytest.fixture(scope="package")
+def compacted_page(compacted):
+    return compacted.with_suffix(".html")
 
 
 @pytest.fixture
-def opened(browser, tmp_path):
-    """Make a report of messages or of a log and open it; nothing may go wrong in it."""
-    pages = []
+def opened(tab, tmp_path):
+    """Make a report of messages or of a log, or take one, and open it; nothing may go wrong in it."""
+    addresses = []
 
-    def opened(session, *, hash_="", width=1280, height=900, **options):
-        source = session
+    def opened(session, *, hash_="", **sizes):
+        source = place = Path("session.jsonl" if isinstance(session, list) else session)
         if isinstance(session, list):
-            source = tmp_path / "session.jsonl"
+            source = tmp_path / source
             source.write_text("".join(json.dumps(one) + "\n" for one in session), encoding="utf-8")
-        with open_transcript(source) as transcript:
-            report(transcript, tmp_path / "session.html", force=True, **options)
-        page = browser.open(f"file://{tmp_path}/session.html{hash_}", width=width, height=height)
-        pages.append(page)
-        page.wait("document.documentElement?.dataset.state === 'loaded'")
-        return page
+        if source.suffix != ".html":
+            place = tmp_path / "session.html"
+            with open_transcript(source) as transcript:
+                report(transcript, place, force=True)
+        addresses.append(f"file://{place}")
+        show(tab, addresses[-1] + hash_, **sizes)
+        tab.wait("document.documentElement?.dataset.state === 'loaded'")
+        return tab
 
     yield opened
-    for page in pages:
-        assert page.events("Runtime.exceptionThrown") == []
-        asked = {event["request"]["url"].partition("#")[0] for event in page.events("Network.requestWillBeSent")}
-        assert {address for address in asked if not address.startswith("data:")} == {f"file://{tmp_path}/session.html"}
-        assert page.events("Page.javascriptDialogOpening") == []
-        page.send("Page.close")
+    if addresses:
+        assert tab.events("Runtime.exceptionThrown") == []
+        asked = {event["request"]["url"].partition("#")[0] for event in tab.events("Network.requestWillBeSent")}
+        assert {address for address in asked if not address.startswith("data:")} == {addresses[-1]}
+        assert tab.events("Page.javascriptDialogOpening") == []

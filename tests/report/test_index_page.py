@@ -7,9 +7,10 @@ import pytest
 
 from amplifier_module_context_persistent.replay import open_transcript
 from amplifier_module_context_persistent.report import report, write_index
-from benchmarks.chromium import BROWSER, WHY_NOT, Chromium
+from benchmarks.chromium import BROWSER, WHY_NOT, Page
 from tests.support.commands import shows
 from tests.support.imports import write_jsonl
+from tests.support.opened_pages import show
 
 
 def make(directory: Path, name: str, text: str, day: int = 1) -> None:
@@ -69,16 +70,16 @@ def test_a_directory_without_reports_has_an_empty_list(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
-@pytest.mark.parametrize("width", [390, 1280])
-def test_a_link_opens_the_report(directory: Path, tmp_path: Path, width: int) -> None:
+def test_a_link_opens_the_report(directory: Path, tab: Page) -> None:
     """In the browser, on a phone too; titles are text, and the sheet applies under the page's policy."""
     write_index(directory)
-    with Chromium.start(tmp_path / "chromium") as browser:
-        page = browser.open(f"file://{directory}/index.html", width=width, height=844)
-        page.wait("document.readyState === 'complete'")
-        assert page.run("document.querySelector('a').textContent") == "<script>alert(1)</script> & the newer one"
-        assert page.run("document.documentElement.scrollWidth") <= width
-        assert page.run("getComputedStyle(document.querySelector('ol')).listStyleType") == "none"
-        page.run("document.querySelector('a').click()")
-        page.wait("document.documentElement?.dataset.state === 'loaded'")
-        assert page.events("Page.javascriptDialogOpening") == []
+    show(tab, f"file://{directory}/index.html")
+    tab.wait("document.readyState === 'complete'")
+    assert tab.run("document.querySelector('a').textContent") == "<script>alert(1)</script> & the newer one"
+    for width in (1280, 390):
+        tab.resize(width, 844)
+        assert tab.run("document.documentElement.scrollWidth") <= width
+    assert tab.run("getComputedStyle(document.querySelector('ol')).listStyleType") == "none"
+    tab.run("document.querySelector('a').click()")
+    tab.wait("document.documentElement?.dataset.state === 'loaded'")
+    assert tab.events("Page.javascriptDialogOpening") == []

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.chromium import BROWSER, WHY_NOT
-from tests.support.opened_pages import DRAWN, TEXT, press_button, record
+from tests.support.opened_pages import DRAWN, TEXT, press_button
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
 
@@ -19,15 +19,15 @@ CUT_FIGURES = """[...document.querySelectorAll('.figures tbody td:not(:first-chi
   }).map((cell) => cell.textContent)"""
 
 
-async def test_the_head_leaves_a_phone_to_the_messages(opened, tmp_path):
+def test_the_head_leaves_a_phone_to_the_messages(opened, compacted_page):
     """A fifth of the height at most, a third with what the model saw; nothing is wider than the screen."""
-    page = opened(await record(tmp_path / "log.jsonl", 120), views="all", **PHONE)
+    page = opened(compacted_page, **PHONE)
     assert page.run(HEAD) <= PHONE["height"] / 5
-    page.run("location.hash = '#request-40'")
+    page.run("location.hash = '#request-20'")
     page.wait("!document.getElementById('seen').hidden")
     assert page.run(HEAD) <= PHONE["height"] / 3 + 10
     assert page.run("document.documentElement.scrollWidth") <= PHONE["width"]
-    page.send("Emulation.setDeviceMetricsOverride", width=844, height=390, deviceScaleFactor=1, mobile=True)
+    page.resize(844, 390, mobile=True)
     page.run("location.hash = '#turn-1'")
     press_button(page, "Close")
     assert page.run(HEAD) <= 390 / 3
@@ -51,11 +51,10 @@ def test_a_phone_has_the_list_of_turns(opened):
     assert page.run(IS_IN_SIGHT)
 
 
-@pytest.mark.parametrize("width", [390, 700, 1000, 1280])
-def test_counts_stand_beside_the_search_box(opened, tmp_path, width):
+def test_counts_stand_beside_the_search_box(opened):
     """Neither the counts of the head, however long the names of relatives, nor those of a search lie under it."""
     session = [{"role": "user", "content": f"needle {number}"} for number in range(1200)]
-    page = opened(session, width=width)
+    page = opened(session, width=390)
     page.run(
         "document.getElementById('facts').append("
         "Object.assign(document.createElement('span'), {textContent: 'x'.repeat(120)}))"
@@ -66,16 +65,18 @@ def test_counts_stand_beside_the_search_box(opened, tmp_path, width):
     page.wait("/^1 of 1,200$/.test(document.getElementById('found').textContent)")
     box = "document.getElementById('find').getBoundingClientRect()"
     found = "document.getElementById('found').getBoundingClientRect()"
-    assert page.run(f"{found}.left >= {box}.right && {box}.width >= 45")
-    assert page.run("document.documentElement.scrollWidth") <= width
     tools = "document.querySelector('.tools').getBoundingClientRect()"
     facts = "[...document.querySelectorAll('#facts span')].map((one) => one.getBoundingClientRect())"
-    if width > 640:
-        assert page.run(f"{facts}.every((one) => one.right <= {tools}.left || one.bottom <= {tools}.top)")
+    for width in (390, 700, 1000, 1280):
+        page.resize(width, 900)
+        assert page.run("document.documentElement.clientWidth") == width
+        assert page.run(f"{found}.left >= {box}.right && {box}.width >= 45")
+        assert page.run("document.documentElement.scrollWidth") <= width
+        if width > 640:
+            assert page.run(f"{facts}.every((one) => one.right <= {tools}.left || one.bottom <= {tools}.top)")
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_figures_are_not_broken(opened, width):
+def test_figures_are_not_broken(opened):
     """A number and a word stand on one line each; a column without a figure is left out; wide tables can be moved."""
     session = [{"role": "user", "content": "A question about everything " * 4}]
     for number in range(30):
@@ -84,15 +85,19 @@ def test_figures_are_not_broken(opened, width):
         said = {"model": "claude-opus-4-5", "usage": usage, "timestamp": "2026-03-01T10:00:00Z"}
         session.append({"role": "assistant", "content": "", "tool_calls": [call], "metadata": said})
         session.append({"role": "tool", "tool_call_id": f"c{number}", "content": "word " * 4000})
-    page = opened(session, width=width)
+    page = opened(session)
     page.run("document.getElementById('figures-button').click()")
     page.run(DRAWN)
     assert "37,037,010" in page.run("document.getElementById('dialog').innerText")
-    assert page.run(CUT_FIGURES) == []
     heads = page.run("[...document.querySelectorAll('.figures th')].map((one) => one.textContent)")
     assert "went wrong" not in heads
     assert "cost" in heads
-    assert page.run("document.getElementById('dialog').scrollWidth <= document.getElementById('dialog').clientWidth")
+    for width in (1280, 390):
+        page.resize(width, 900)
+        assert page.run(CUT_FIGURES) == []
+        assert page.run(
+            "document.getElementById('dialog').scrollWidth <= document.getElementById('dialog').clientWidth"
+        )
 
 
 def test_paper_says_what_is_on_it(opened):

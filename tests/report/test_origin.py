@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 from amplifier_module_context_persistent.replay import open_transcript
 from amplifier_module_context_persistent.report import report
 from amplifier_module_context_persistent.transfer.import_ import import_session
-from benchmarks.chromium import BROWSER, WHY_NOT, Chromium
+from benchmarks.chromium import BROWSER, WHY_NOT, Page
 from tests.support.imports import imported, write_jsonl
+from tests.support.opened_pages import TEXT, press_button
 from tests.support.pages import ReadPage, read_page
 
 KEY = "gh" + "p_" + "a1B2" * 9
@@ -97,17 +99,11 @@ def test_ids_that_are_no_file_names_are_text(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
-def test_the_page_shows_the_compaction_and_its_summary(log: str, tmp_path: Path) -> None:
+def test_the_page_shows_the_compaction_and_its_summary(log: str, opened: Callable[[str], Page]) -> None:
     """Between the messages, with a summary that unfolds; the key for the next compaction goes there."""
-    page_of(log, tmp_path / "session.html")
-    with Chromium.start(tmp_path / "chromium") as browser:
-        page = browser.open(f"file://{tmp_path}/session.html", width=1280, height=900)
-        page.wait("document.documentElement?.dataset.state === 'loaded'")
-        text = page.run("document.getElementById('stream').innerText")
-        assert text.index("well") < text.index("4 messages left out, 0 kept") < text.index("go on")
-        assert "What was said" in text
-        page.run(
-            "[...document.querySelectorAll('button.fold')].find((one) => one.innerText.includes('summary')).click()"
-        )
-        page.wait("document.querySelectorAll('button.fold[aria-expanded=true]').length === 1")
-        assert page.events("Runtime.exceptionThrown") == []
+    page = opened(log)
+    text = page.run(TEXT)
+    assert text.index("well") < text.index("4 messages left out, 0 kept") < text.index("go on")
+    assert "What was said" in text
+    press_button(page, "summary")
+    page.wait("document.querySelectorAll('button.fold[aria-expanded=true]').length === 1")

@@ -1,17 +1,18 @@
 """The page in Chromium, opened from a file as whoever gets it opens it."""
 
 from importlib.resources import files
+from itertools import product
 
 import pytest
 
 from benchmarks.chromium import BROWSER, WHY_NOT
 from fixtures.generate import generate_session
-from tests.support.opened_pages import DRAWN, TEXT, press_button, record, way_down
+from tests.support.opened_pages import DRAWN, TEXT, press_button, show, way_down
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
 
 MOST_NODES = 600
-VIOLATIONS = """axe.run().then((found) => found.violations.map((one) => [
+VIOLATIONS = """axe.run({ resultTypes: ['violations'] }).then((found) => found.violations.map((one) => [
   one.id,
   one.nodes.slice(0, 3).map((node) => node.html.slice(0, 200) + node.failureSummary),
 ]))"""
@@ -57,14 +58,14 @@ def test_markdown_is_rendered_and_addresses_stay_text(opened):
     assert page.run("document.querySelector('#stream pre').textContent") == "print(1)"
 
 
-async def test_what_the_model_saw_is_marked_and_proved(opened, tmp_path):
+def test_what_the_model_saw_is_marked_and_proved(opened, compacted_page):
     """Counts as the replay tells them; 'as the model saw it' leaves out what was dropped and shows what was put in."""
-    page = opened(await record(tmp_path / "log.jsonl", 160), hash_="#request-60", views="all")
+    page = opened(compacted_page, hash_="#request-20")
     panel = "document.getElementById('seen').innerText"
-    assert "What the model saw at request 60" in page.run(panel)
+    assert "What the model saw at request 20" in page.run(panel)
     assert "Proved by its receipt" in page.run(panel)
     assert "dropped" in page.run(panel)
-    assert "Request 60 was made here" in page.run(TEXT)
+    assert "Request 20 was made here" in page.run(TEXT)
     press_button(page, "As the model saw it")
     assert "The end of what this request was handed" in page.run(TEXT)
     page.run("document.getElementById('stream').scrollTop = 0")
@@ -72,9 +73,9 @@ async def test_what_the_model_saw_is_marked_and_proved(opened, tmp_path):
     assert page.run("document.querySelectorAll('.row.fate-d').length") == 0
 
 
-async def test_the_timeline_is_gone_through_by_keys_and_clicks(opened, tmp_path):
+def test_the_timeline_is_gone_through_by_keys_and_clicks(opened, compacted_page):
     """Arrow keys go from request to request, a click goes to one; a screen reader is told which."""
-    page = opened(await record(tmp_path / "log.jsonl", 80))
+    page = opened(compacted_page)
     page.run("document.getElementById('timeline').focus()")
     page.press("End")
     last = page.run("document.getElementById('timeline').getAttribute('aria-valuenow')")
@@ -89,20 +90,21 @@ async def test_the_timeline_is_gone_through_by_keys_and_clicks(opened, tmp_path)
     assert page.run("location.hash") == "#request-1"
 
 
-@pytest.mark.parametrize(("unfolded", "height"), [(False, 900), (True, 900), (False, 1_500)])
-async def test_the_page_holds_what_is_in_sight(opened, tmp_path, unfolded, height):
+def test_the_page_holds_what_is_in_sight(opened):
     """At most 600 nodes wherever one is, folded or not; the way down shows every message."""
-    messages = list(generate_session(3, 250, mean_bytes=0))
-    page = opened([{key: value for key, value in one.items() if key != "metadata"} for one in messages], height=height)
-    if unfolded:
-        for turn in range(page.run("document.querySelectorAll('.entry').length")):
-            page.run(f"location.hash = '#turn-{turn + 1}'")
-            page.run(DRAWN)
-            page.press("O")
-    seen, most = way_down(page)
-    assert most <= MOST_NODES
+    messages = list(generate_session(3, 120, mean_bytes=0))
     answers = {number for number, one in enumerate(messages, 1) if one["role"] != "tool"}
-    assert answers <= seen
+    page = opened([{key: value for key, value in one.items() if key != "metadata"} for one in messages], height=1_500)
+    for height, unfolded in ((1_500, False), (900, False), (900, True)):
+        page.resize(1280, height)
+        if unfolded:
+            for turn in range(page.run("document.querySelectorAll('.entry').length")):
+                page.run(f"location.hash = '#turn-{turn + 1}'")
+                page.run(DRAWN)
+                page.press("O")
+        seen, most = way_down(page)
+        assert most <= MOST_NODES
+        assert answers <= seen
 
 
 def test_find_reaches_what_is_folded(opened):
@@ -237,28 +239,27 @@ def test_hostile_content_stays_text(opened):
     assert "\\u202e" in page.run(TEXT)
 
 
-def test_a_file_that_was_cut_short_says_so(opened, browser, tmp_path):
+def test_a_file_that_was_cut_short_says_so(tab, compacted_page, tmp_path):
     """What is missing is not taken for nothing."""
-    opened([{"role": "user", "content": "hi"}])
-    content = (tmp_path / "session.html").read_bytes()
+    content = compacted_page.read_bytes()
     (tmp_path / "cut.html").write_bytes(content[: content.rindex(b'class="block">') + 30])
-    page = browser.open(f"file://{tmp_path}/cut.html")
-    page.wait("document.documentElement?.dataset.state === 'failed'")
-    assert "cannot be read" in page.run("document.body.innerText")
+    show(tab, f"file://{tmp_path}/cut.html")
+    tab.wait("document.documentElement?.dataset.state === 'failed'")
+    assert "cannot be read" in tab.run("document.body.innerText")
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-async def test_axe_finds_nothing(opened, tmp_path, width):
-    """No violation of its rules, light and dark, with the panel, the list of turns and the dialogs."""
+def test_axe_finds_nothing(opened, compacted_page):
+    """No violation of its rules, wide and narrow, light and dark, with the panel, the list of turns and the dialogs."""
     axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not there")
     script = (files(axe) / "axe.min.js").read_text(encoding="utf-8")
-    page = opened(await record(tmp_path / "log.jsonl", 120), views="all", width=width)
+    page = opened(compacted_page)
     page.run(script + "; 1")
-    for scheme in ("light", "dark"):
+    for scheme, width in product(("light", "dark"), (1280, 390)):
+        page.resize(width, 900)
         page.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         for state in (
             "1",
-            "location.hash = '#request-40'",
+            "location.hash = '#request-20'",
             "document.querySelector('.fold').click()",
             "document.getElementById('turns-button').click()",
             "document.getElementById('turns-button').click(); document.getElementById('help-button').click()",
@@ -267,4 +268,4 @@ async def test_axe_finds_nothing(opened, tmp_path, width):
             page.run(f"document.getElementById('dialog').close(); {state}")
             page.run(DRAWN)
             found = page.run(VIOLATIONS)
-            assert found == [], (scheme, state)
+            assert found == [], (scheme, width, state)

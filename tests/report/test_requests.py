@@ -1,6 +1,6 @@
 """What the model saw, as the page holds it, against the views themselves."""
 
-import asyncio
+import shutil
 from itertools import pairwise
 
 import pytest
@@ -13,31 +13,27 @@ from amplifier_module_context_persistent.report import report
 from amplifier_module_context_persistent.report import requests as report_requests
 from fixtures.generate import generate_session
 from tests.support.pages import read_page
-from tests.support.recorded_sessions import Recorded, record
+from tests.support.recorded_sessions import Recorded
 
 LETTERS = {"k": "kept", "e": "elided", "d": "dropped", "s": "summarised"}
 
 
+@pytest.fixture
+def log(compacted, tmp_path):
+    """A log of its own for each test that makes a report."""
+    return shutil.copy(compacted, tmp_path / "log.jsonl")
+
+
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory):
-    """A session that is recorded once, and what its requests saw."""
-    path = tmp_path_factory.mktemp("recorded") / "log.jsonl"
-    asyncio.run(record(path, generate_session(7, 90, mean_bytes=0), max_tokens=6_000))
-    with open_transcript(path) as transcript:
-        return path.read_bytes(), list(requests(transcript))
+def seen(compacted):
+    """What the requests saw."""
+    with open_transcript(compacted) as transcript:
+        return list(requests(transcript))
 
 
-@pytest.fixture
-def log(recorded, tmp_path):
-    """A log of its own for each test."""
-    path = tmp_path / "log.jsonl"
-    path.write_bytes(recorded[0])
-    return path
-
-
-@pytest.fixture
-def seen(recorded):
-    return recorded[1]
+@pytest.fixture(scope="module")
+def page(compacted_page):
+    return read_page(compacted_page)
 
 
 def page_of(log, **options):
@@ -54,11 +50,12 @@ def fates(page, request):
     return told + ["k"] * (columns["place"][request] - len(told))
 
 
-@pytest.mark.parametrize("most", [3, 1_000])
-async def test_marks_are_those_of_the_views(log, seen, monkeypatch, most):
+@pytest.mark.parametrize("makes_all", [False, True])
+def test_marks_are_those_of_the_views(log, seen, page, monkeypatch, makes_all):
     """Of every request, also of those that were not made again for the page."""
-    monkeypatch.setattr(report_requests, "SOME_VIEWS", most)
-    _, page = page_of(log)
+    if not makes_all:
+        monkeypatch.setattr(report_requests, "SOME_VIEWS", 3)
+        _, page = page_of(log)
     columns = page.head["requests"]["columns"]
     assert len(seen) == len(columns["number"]) > 25
     assert len(page.head["requests"]["compactions"]) > 5
@@ -67,12 +64,11 @@ async def test_marks_are_those_of_the_views(log, seen, monkeypatch, most):
         told = [LETTERS[letter] for letter in fates(page, number)]
         assert told == [one.marks.of(place) for place in range(one.place)], number
     assert {"elided", "dropped"} <= {one.marks.of(place) for one in seen for place in range(one.place)}
-    assert (columns["proved"].count("-") > 0) == (most == 3)
+    assert (columns["proved"].count("-") == 0) == makes_all
 
 
-async def test_cut_texts_are_those_of_the_views(log, seen):
+def test_cut_texts_are_those_of_the_views(seen, page):
     """An original and its cut give, letter by letter, what the view said; what the view put in stands in its place."""
-    _, page = page_of(log, views="all")
     told = page.head["requests"]
     compared = 0
     for number, one in enumerate(seen):
@@ -106,9 +102,8 @@ async def test_cut_texts_are_those_of_the_views(log, seen):
     assert compared > 30
 
 
-async def test_compactions_have_their_numbers(log, seen):
+def test_compactions_have_their_numbers(seen, page):
     """Tokens as the plan has them, in the order of the requests, and what was newly taken of what was shown before."""
-    _, page = page_of(log)
     compactions = page.head["requests"]["compactions"]
     assert all(one["tokens_before"] > one["tokens_after"] > 0 for one in compactions)
     assert all(one["request"] < other["request"] for one, other in pairwise(compactions))
@@ -121,7 +116,7 @@ async def test_compactions_have_their_numbers(log, seen):
     assert 0 < sum(one["newly_lacking"] for one in compactions) < sum(one["newly_dropped"] for one in compactions)
 
 
-async def test_an_altered_log_is_not_proved(log):
+def test_an_altered_log_is_not_proved(log):
     """The view of a message that was altered afterwards is another one, and the page says so."""
     content = log.read_bytes()
     log.write_bytes(content.replace(b'"role":"user","content":"', b'"role":"user","content":"Not ', 1))
@@ -150,7 +145,7 @@ async def test_a_history_that_was_cleared_is_told_apart(tmp_path):
     assert [LETTERS[letter] for letter in fates(page, -1)] == [last.marks.of(place) for place in range(last.place)]
 
 
-async def test_only_requests_about_the_turns_that_are_shown(log, seen):
+def test_only_requests_about_the_turns_that_are_shown(log, seen):
     """Their places are those on the page; runs begin with its first message."""
     with open_transcript(log) as transcript:
         turn = transcript.turns()[1]
