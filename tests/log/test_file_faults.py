@@ -312,15 +312,12 @@ def lines_of(path: str, damage: list[Damage]) -> list[bytes]:
 @pytest.mark.parametrize("torn", [False, True])
 @pytest.mark.parametrize("forever", [False, True])
 @pytest.mark.parametrize("operation", list(OPERATIONS))
-def test_every_call_of_a_reset_or_a_plan_may_fail(tmp_path: Path, operation: str, forever: bool, torn: bool) -> None:
+def test_every_call_of_a_reset_or_a_plan_may_fail(path: str, operation: str, forever: bool, torn: bool) -> None:
     """Fail the n-th call for n = 1, 2, 3 …: it is in force as a whole or not at all, and the caller knows which."""
     bodies, new = OPERATIONS[operation]
     nth, reached, seen = 0, True, set()
     while reached:
         nth += 1
-        directory = tmp_path / str(nth)
-        directory.mkdir()
-        path = str(directory / "log.jsonl")
         write_before(path, torn=torn)
         files = FakeFiles()
         log = FileLog(path, files=files)
@@ -345,9 +342,8 @@ def test_every_call_of_a_reset_or_a_plan_may_fail(tmp_path: Path, operation: str
     print(f"I/O operations of {operation} failed: {nth - 1}")
 
 
-def sizes_of_writes(tmp_path: Path, bodies: list[bytes]) -> list[int]:
+def sizes_of_writes(path: str, bodies: list[bytes]) -> list[int]:
     """How many bytes each write of an append takes."""
-    path = str(tmp_path / "whole.jsonl")
     write_before(path, torn=False)
     before, files = os.path.getsize(path), FakeFiles()
     log, sizes = FileLog(path, files=files), []
@@ -362,16 +358,13 @@ def sizes_of_writes(tmp_path: Path, bodies: list[bytes]) -> list[int]:
 
 @pytest.mark.parametrize("stuck", [False, True])
 @pytest.mark.parametrize("operation", list(OPERATIONS))
-def test_a_short_write_of_a_reset_or_a_plan_leaves_what_was_before(tmp_path: Path, operation: str, stuck: bool) -> None:
+def test_a_short_write_of_a_reset_or_a_plan_leaves_what_was_before(path: str, operation: str, stuck: bool) -> None:
     """A write that stops at any place is cut back, or where that fails is a torn tail for the next opening."""
     bodies, _ = OPERATIONS[operation]
-    sizes = sizes_of_writes(tmp_path, bodies)
+    sizes = sizes_of_writes(path, bodies)
     step = 29 if sum(sizes) < 4_000 else 290
     shorts = [(nth, n) for nth, size in enumerate(sizes, 1) for n in {*range(0, size, step), 1, size - 2}]
     for nth, short in shorts:
-        directory = tmp_path / f"{nth}-{short}"
-        directory.mkdir()
-        path = str(directory / "log.jsonl")
         write_before(path, torn=False)
         before = content_of(path)
         files = FakeFiles()

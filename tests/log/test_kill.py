@@ -38,11 +38,6 @@ def read(path: Path) -> tuple[list[int], list[Damage]]:
     return stored, found
 
 
-def of_writer(numbers: list[int], begun: list[int]) -> list[int]:
-    own = set(begun)
-    return [number for number in numbers if number in own]
-
-
 def test_acknowledged_messages_survive_every_kill(tmp_path: Path) -> None:
     """After sixty kills all that was acknowledged is there once, in each writer's order, and the chain is sound."""
     runs = {}
@@ -55,7 +50,7 @@ def test_acknowledged_messages_survive_every_kill(tmp_path: Path) -> None:
         assert found == []
         assert len(set(stored)) == len(stored)
         for one in killed:
-            here = of_writer(stored, one["begun"])
+            here = [number for number in stored if number in one["begun"]]
             assert set(one["acknowledged"]) <= set(here)
             assert here == one["begun"][: len(here)]
         assert {number for one in killed for number in one["begun"]} >= set(stored)

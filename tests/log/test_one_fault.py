@@ -154,12 +154,11 @@ def test_one_fault_costs_no_other_message(
     write_file(path, b"".join(lines))
     assert live(FileLog(path)) == LIVE
     assert verify_log(path).is_sound
-    count, flips_each = 0, 5 if not WHOLE else 12 if snapshots else 24  # bits of every byte are those of test_flips
+    flips_each = 5 if not WHOLE else 12 if snapshots else 24  # bits of every byte are those of test_flips
     for number, (what, changed, damaged) in enumerate(spread(faults(lines, rng, flips_each), 3, int(snapshots))):
         write_file(path, b"".join(changed))
         log = FileLog(path)
         check(log, LIVE, damaged, what)
         log.close()
         use_further(path, damaged, what, ("append", "rewind", "purge")[number % 3])
-        count += 1
-    print(f"faults in one line: {count}")
+    print(f"faults in one line: {number + 1}")

@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,39 +35,48 @@ class TestServer:
     socket_path: str
     schemas: int = 0
 
-    def new_location(self) -> str:
-        """Make a schema, and give the location of its logs."""
+    @cached_property
+    def connection(self) -> Any:
+        """A connection of the owner of everything, until it is dropped: a new one costs more than what is asked."""
         import psycopg
 
+        return psycopg.connect(self.server.get_uri(), autocommit=True, prepare_threshold=None)
+
+    def new_location(self) -> str:
+        """Make a schema, and give the location of its logs."""
         self.schemas += 1
         name = f"test_{os.getpid()}_{self.schemas}"
-        with psycopg.connect(self.server.get_uri(), autocommit=True) as connection:
-            create_schema(connection, name)
+        create_schema(self.connection, name)
         uri = self.server.get_uri()
         return f"{uri}{'&' if '?' in uri else '?'}schema={name}"
 
     def execute(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Run a statement as the owner of everything."""
-        import psycopg
+        cursor = self.connection.execute(statement.encode(), values)
+        while cursor.nextset():
+            pass
+        return cursor.fetchall() if cursor.description else []
 
-        with psycopg.connect(self.server.get_uri(), autocommit=True) as connection:
-            cursor = connection.execute(statement.encode(), values)
-            while cursor.nextset():
-                pass
-            return cursor.fetchall() if cursor.description else []
+    def disconnect(self) -> None:
+        """Close the connection of the owner of everything."""
+        if connection := self.__dict__.pop("connection", None):
+            connection.close()
 
     def kill(self) -> None:
         """Kill the server's processes, all at once, as a crash of its machine would."""
         import psutil
 
-        (pid,) = (int(line) for line in (self.directory / "postmaster.pid").read_text().splitlines()[:1])
-        with contextlib.suppress(psutil.NoSuchProcess):
-            postmaster = psutil.Process(pid)
-            processes = [postmaster, *postmaster.children(recursive=True)]
-            for process in processes:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    process.kill()
-            psutil.wait_procs(processes, timeout=10)
+        self.disconnect()
+        note = self.directory / "postmaster.pid"
+        postmaster = psutil.Process(int(note.read_text().splitlines()[0]))
+        processes = [postmaster, *postmaster.children(recursive=True)]
+        for process in processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        while any(map(_is_alive, processes)):
+            time.sleep(0.002)
+        for one in (note, Path(f"{self.socket_path}.lock")):  # a dead process that nobody waited for looks alive
+            one.unlink(missing_ok=True)
 
     def keep_copy(self) -> None:
         """Copy the directory of the server, which was killed."""
@@ -94,6 +104,14 @@ class TestServer:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, user=self.server.system_user, timeout=60)
 
 
+def _is_alive(process: Any) -> bool:
+    import psutil
+
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    return False
+
+
 @contextlib.contextmanager
 def running_server() -> Iterator[TestServer]:
     """Start a server in a directory of its own; skips where no package for this system carries one.
@@ -109,7 +127,9 @@ def running_server() -> Iterator[TestServer]:
             info = server.get_postmaster_info()
             binaries = Path(embedded.__file__).parent / "pginstall" / "bin"
             socket_path = os.path.join(str(info.socket_dir), f".s.PGSQL.{info.port or 5432}")
-            yield TestServer(server, directory / "data", binaries, socket_path)
+            running = TestServer(server, directory / "data", binaries, socket_path)
+            yield running
+            running.disconnect()
 
 
 @dataclass

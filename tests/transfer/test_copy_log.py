@@ -20,6 +20,7 @@ from fixtures.generate import generate_session
 from tests.support.logs import STAMP, append, body, reset_bodies, sealed
 from tests.support.postgres import CuttingProxy, TestServer
 from tests.support.recorded_sessions import Recorded
+from tests.support.sweeps import spread
 
 ROOT = Path(__file__).parents[2]
 REAL = sorted((ROOT.parent / "shared" / "transcripts").rglob("*.jsonl"))
@@ -117,7 +118,7 @@ def test_made_logs_are_the_same_on_both_sides(name: str, storage: str, tmp_path:
     assert_same_there(str(source), storage, tmp_path)
 
 
-@pytest.mark.parametrize("path", [*LOGS, *REAL[:: max(1, len(REAL) // 8)]], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*LOGS, *spread(REAL[:: max(1, len(REAL) // 8)], 4)], ids=lambda path: path.name)
 def test_fixtures_are_the_same_on_both_sides(path: Path, storage: str, tmp_path: Path) -> None:
     """Those of this repository, and a sample of real transcripts where there are any."""
     assert_same_there(str(path), storage, tmp_path)

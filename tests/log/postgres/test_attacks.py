@@ -16,6 +16,7 @@ from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.server import MOST_CONNECTIONS
 from tests.support.logs import append, numbers
 from tests.support.postgres import CuttingProxy, TestServer
+from tests.support.sweeps import spread
 
 OURS = "context-persistent"
 
@@ -72,6 +73,7 @@ def setting(server: TestServer, name: str, value: str) -> Iterator[None]:
     server.execute(f"alter system set {name} = {value}")
     server.execute("select pg_reload_conf()")
     wait_until(lambda: server.execute(f"show {name}")[0][0] == value.strip("'"))
+    time.sleep(0.1)  # other processes of the server read it a little later
     try:
         yield
     finally:
@@ -94,7 +96,7 @@ def test_a_refused_question_is_no_verdict(server: TestServer, storage: str) -> N
                 proxy.cut_answers_after = 1
                 appended.start()
                 wait_until(lambda: proxy.cuts == 1)
-                time.sleep(0.5)  # some questions are refused meanwhile
+                time.sleep(0.25)  # some questions are refused meanwhile
             appended.join(30)
             assert numbers(log) == [1, 2, 3]
             log.close()
@@ -107,7 +109,7 @@ def test_a_session_whose_first_append_is_cut_begins_all_the_same(server: TestSer
     with contextlib.closing(CuttingProxy(server.socket_path)) as proxy:
         append(warm := PostgresLog(f"{proxy.location(storage)}#p/warm", lock_timeout_s=20), 1)
         warm.close()
-        for number, place in enumerate(range(100, 1_700, 100)):
+        for number, place in enumerate(spread(range(100, 1_700, 100), 2)):
             log = PostgresLog(f"{proxy.location(storage)}#p/s{number}", lock_timeout_s=20)
             log.follow()  # it is connected, and there is no such log
             proxy.on_cut = lambda place=place: cut_once_more(proxy, place)  # type: ignore[misc]
@@ -123,7 +125,7 @@ def test_a_vanished_holder_is_named_and_blocks_nobody_for_ever(
     server: TestServer, storage: str, log: PostgresLog
 ) -> None:
     """The append fails in time, says who holds the log, and leaves no process waiting on the server."""
-    log.timeout_s = 1
+    log.timeout_s = 0.4
     with holding(server, storage) as holder:
         for _ in range(3):
             with pytest.raises((AppendError, LogFailedError), match=rf"process {holder.info.backend_pid} \(vanished"):
@@ -138,6 +140,7 @@ def test_a_vanished_holder_is_named_and_blocks_nobody_for_ever(
 
 def test_a_connection_that_nobody_answers_is_given_up_early(server: TestServer, storage: str, log: PostgresLog) -> None:
     """As after a machine between dropped it: the append takes another connection, and is stored once."""
+    log.timeout_s = 1.5
     (pid,) = backends(server)
     stopped = psutil.Process(pid)
     stopped.suspend()
@@ -157,7 +160,7 @@ def test_a_connection_that_nobody_answers_is_given_up_early(server: TestServer, 
 def test_a_commit_that_no_replica_has_is_not_acknowledged(server: TestServer, log: PostgresLog, function: str) -> None:
     """Whether the wait for the replica is cancelled or its process ended; once there is one, the log goes on."""
     failures: list[Exception] = []
-    log.timeout_s = 1
+    log.timeout_s = 0.5
 
     def try_it() -> None:
         try:
@@ -275,6 +278,7 @@ def test_what_became_of_an_append_without_an_answer_is_told(
     server: TestServer, storage: str, log: PostgresLog, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The next append that stores something says whether it was stored: before, the server may still store it."""
+    log.timeout_s = 1
     with holding(server, storage), pytest.raises((AppendError, LogFailedError)) as failed:
         append(log, 2)
     log.append([lambda _index: []])

@@ -17,8 +17,9 @@ from tests.support.log_contract import LogContract, OpenLog
 from tests.support.logs import append, append_bodies, body, findings, numbers, reset_bodies, write_file
 from tests.support.postgres import TestServer
 from tests.support.postgres_proofs import prove_cuts, prove_kills
+from tests.support.sweeps import WHOLE
 
-CUTS = 40
+CUTS = 40 if WHOLE else 20
 KILLS = 2
 """A sample; `python -m tests.support.postgres_proofs` runs all of them."""
 
