@@ -35,11 +35,12 @@ from tests.support.snapshots import (
     some_log,
     stored,
 )
+from tests.support.sweeps import WHOLE, spread
 
 pytestmark = pytest.mark.usefixtures("snapshots_of_any_size")
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150 if WHOLE else 40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 30), count=st.integers(1, 25), damage=st.sampled_from([0.0, 0.0, 0.05, 0.3]))
 def test_with_a_snapshot_a_reader_knows_what_it_knows_without(
     tmp_path: Path, seed: int, count: int, damage: float
@@ -80,7 +81,7 @@ def test_with_a_snapshot_a_reader_knows_what_it_knows_without(
 def test_most_logs_can_have_one(path: str) -> None:
     """The comparison above is of snapshots that are used: of sound logs, wherever no reset is open."""
     used = sound = 0
-    for seed in range(120):
+    for seed in range(80):
         rng, chain, content = random.Random(seed), 0, b""
         for bodies in steps(12, rng):
             written, chain = lines(bodies, chain, rng, 0.0)
@@ -100,7 +101,7 @@ def test_a_flipped_bit_of_a_snapshot_changes_nothing(path: str) -> None:
     expected, sound = known(path, trusting=False), stored(path)
     for part, (number, check, content) in enumerate(sound):
         others = sound[:part] + sound[part + 1 :]
-        for at in range(0, len(content), 17):
+        for at in spread(range(0, len(content), 17), 3):
             put(
                 path,
                 [*others, (number, check, content[:at] + bytes([content[at] ^ (1 << at % 8)]) + content[at + 1 :])],
@@ -116,7 +117,7 @@ def test_a_cut_or_longer_snapshot_changes_nothing(path: str) -> None:
     some_log(path)
     expected, sound = known(path, trusting=False), stored(path)
     for part, (number, check, content) in enumerate(sound):
-        for other in (*(content[:end] for end in range(0, len(content), 37)), content * 2, b""):
+        for other in (*(content[:end] for end in spread(range(0, len(content), 37), 3)), content * 2, b""):
             for claimed in (check, crc32(other)):
                 put(path, [*sound[:part], (number, claimed, other), *sound[part + 1 :]])
                 assert not is_used(path)

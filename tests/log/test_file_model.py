@@ -40,6 +40,7 @@ from tests.support.logs import (
 from tests.support.logs import (
     kept as run_of,
 )
+from tests.support.sweeps import WHOLE
 
 WRITERS = st.integers(0, 1)
 JUNK = [b"no json\n", b"\0" * 40 + b"\n", b"\n", b"[1]\n", b"null\n", b"\xff\xfe\n"]
@@ -220,7 +221,7 @@ class LogModel(RuleBasedStateMachine):
         if not self.damaged and os.path.exists(self.path):
             assert findings(self.path) == []
             log = self.logs[0]
-            if log.describe().torn_bytes == 0 and os.path.getsize(self.path):
+            if log.describe().torn_bytes == 0 and content_of(self.path).endswith(b"\n"):  # a power cut may take it
                 assert_sound(self.path)
         elif self.damaged:
             assert findings(self.path)
@@ -275,6 +276,9 @@ def test_a_log_is_a_list() -> None:
     run_state_machine_as_test(
         LogModel,
         settings=settings(
-            max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=60 if WHOLE else 30,
+            stateful_step_count=30,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
         ),
     )

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import stat
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.support.exports import SESSION, exported, store
 from tests.support.histories import messages as any_histories
 from tests.support.messages import Message
 from tests.support.secret_forms import LETTERS, SAMPLES
+from tests.support.sweeps import spread
 
 
 def lines(path: Path, into: str, **options: Any) -> list[Message]:
@@ -160,8 +162,7 @@ def secretive(secret: str) -> list[Message]:
     ]
 
 
-@pytest.mark.parametrize("into", FORMATS)
-@pytest.mark.parametrize("name", sorted(SAMPLES))
+@pytest.mark.parametrize(("name", "into"), list(spread(product(sorted(SAMPLES), FORMATS), 3)))
 async def test_secrets_do_not_pass(tmp_path: Path, into: str, name: str) -> None:
     """From no place of a message, into no format, to no file; it is counted how many there were."""
     await store(tmp_path / "log", secretive(SAMPLES[name]))
@@ -225,7 +226,7 @@ async def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
         exported(tmp_path / "log", "html")
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(any_histories(), st.sampled_from(FORMATS))
 async def test_any_history_can_be_exported(
     tmp_path_factory: pytest.TempPathFactory, history: list[Message], into: str

@@ -46,7 +46,7 @@ def said(text: str, **more: Any) -> Message:
     return {"role": "user", "content": text, **more}
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(SESSION)
 @example([{"role": "user", "content": "for now", "metadata": {"ephemeral": True}}])
 @given(any_histories())

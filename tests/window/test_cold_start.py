@@ -187,7 +187,7 @@ def test_an_answer_that_calls_nothing_may_be_last_words(desk: Desk, calls: Any, 
     assert [entry.ordinal for entry in entries] == ([0, 1, 2] if may_be_last else [0, 2])
 
 
-@examples(60)
+@examples(30)
 @given(messages(max_messages=60), st.integers(0, 60), st.sampled_from([10, 300, 1_000_000]))
 def test_what_is_passed_over_is_what_would_be_left_out(history: list[Message], start: int, budget: int) -> None:
     """Most calls are not looked at in full; the entries are those that are found where everything is."""
