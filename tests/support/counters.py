@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 from functools import lru_cache
 from typing import Any
 
@@ -14,16 +14,17 @@ from amplifier_module_context_persistent.tokens.counter import (
     count_message,
     open_counter,
 )
+from tests.support.view_checker import PLAIN
 
 
 def count(message: dict[str, Any]) -> int:
     """What a message counts by the estimate; the messages of a view are those of the one before it."""
-    return _count(json.dumps(message))
+    return _count(marshal.dumps(message, PLAIN))
 
 
 @lru_cache(maxsize=10_000)
-def _count(text: str) -> int:
-    return count_message(json.loads(text), EstimateCounter())
+def _count(message: bytes) -> int:
+    return count_message(marshal.loads(message), EstimateCounter())
 
 
 def exact_counter() -> TokenCounter:

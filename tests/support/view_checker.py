@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import marshal
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from amplifier_core.message_models import Message
 
@@ -25,10 +25,10 @@ type_of_call = frozenset({"tool_call", "tool_use"})
 type_of_thinking = frozenset({"thinking", "redacted_thinking", "reasoning"})
 head_roles = frozenset({"system", "developer"})
 reserved_keys = ("_crc", "_record", "_json")
+PLAIN = 2  # the last form of `marshal` in which equal values have equal bytes, wherever else they are held
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A tool call, whatever form it was written in; JSON text of arguments is decoded."""
 
     id: str
@@ -47,7 +47,7 @@ def view_violations(view: Messages) -> list[str]:
 
 def same(a: Any, b: Any) -> bool:
     """Compare two JSON values; types count, NaN equals NaN, the order of keys does not matter."""
-    return repr(a) == repr(b) or _canonical(a) == _canonical(b)
+    return marshal.dumps(a, PLAIN) == marshal.dumps(b, PLAIN) or _canonical(a) == _canonical(b)
 
 
 def calls_of(message: dict[str, Any]) -> list[Call]:

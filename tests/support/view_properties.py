@@ -47,7 +47,7 @@ def examples(count: int) -> Callable[[Any], Any]:
     )
 
 
-def as_bytes(view: Sequence[Message] | None) -> bytes:
+def as_bytes(view: Any) -> bytes:
     return json.dumps(view).encode("ascii")
 
 

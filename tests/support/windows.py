@@ -50,11 +50,14 @@ class Desk:
         """What a view knows of these messages of the log."""
         return [classify(at, message, count) for at, message in zip(ordinals, self.log.read(ordinals), strict=True)]
 
-    def ask(self, budget: int, window: Window | None = None, **request: Any) -> ViewResult:
+    def build(self, budget: int, window: Window | None = None, **request: Any) -> ViewResult:
         """Build a view of the log as it is now."""
-        window = window or self.window
         self.log.follow()
-        built = window.build(self.log, ViewRequest(budget_tokens=budget, **request))
+        return (window or self.window).build(self.log, ViewRequest(budget_tokens=budget, **request))
+
+    def ask(self, budget: int, window: Window | None = None, **request: Any) -> ViewResult:
+        """Build a view of the log as it is now; a valid one."""
+        built = self.build(budget, window, **request)
         if built.view is not None:
             assert_valid(built.view, budget_tokens=budget, count=count)
         return built
