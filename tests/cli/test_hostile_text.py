@@ -67,23 +67,19 @@ def check(name: str, path: Path, codes: set[int], env: dict[str, str] = TERMINAL
     return done.output
 
 
-@pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("kind", ["device", *NAMES])
-def test_what_is_no_file_is_refused(path: Path, name: str, kind: str) -> None:
+def test_what_is_no_file_is_refused(path: Path, kind: str) -> None:
     """It says so at once and exits with 2; a list goes on."""
-    if (name, kind) == ("import", "NUL"):
-        pytest.skip("click looks at the file itself, and no argument of a process holds a NUL")
     if kind == "device":
         path.symlink_to("/dev/zero")
     path = path.with_name(NAMES.get(kind, path.name))
-    listing = name.startswith("list")
-    output = check(name, path, {0} if listing else {2}, PLAIN)
-    if not listing and name != "verify":
-        assert output.startswith("Error: ")
-        assert output.count("\n") == 1
+    # Of `import`, click looks at the file itself, and no argument of a process holds a NUL.
+    for name in (name for name in COMMANDS if (name, kind) != ("import", "NUL")):
+        listing = name.startswith("list")
+        output = check(name, path, {0} if listing else {2}, PLAIN)
+        assert listing or name == "verify" or (output[:7], output.count("\n")) == ("Error: ", 1), output
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if " " not in name])
 @pytest.mark.parametrize(
     "content",
     [
@@ -102,10 +98,11 @@ def test_what_is_no_file_is_refused(path: Path, name: str, kind: str) -> None:
     ],
     ids=lambda content: f"{len(content)} bytes {content[:12]!r}",
 )
-def test_any_file_can_be_looked_at(path: Path, name: str, content: bytes) -> None:
+def test_any_file_can_be_looked_at(path: Path, content: bytes) -> None:
     """Whatever is in it: an answer, and no traceback."""
-    path.write_bytes(content)
-    check(name, path, {0, 1, 2})
+    for name in (name for name in COMMANDS if " " not in name):
+        path.write_bytes(content)
+        check(name, path, {0, 1, 2})
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -100,7 +100,7 @@ def test_it_starts_at_a_turn(path: Path) -> None:
 @pytest.mark.parametrize("arguments", [["--views"], ["--policy", "sliding_window"], ["--budget", "15000"]])
 def test_a_session_without_receipts_is_played_under_a_policy(tmp_path: Path, arguments: list[str]) -> None:
     """It is said under which, with what budget; nothing is proved."""
-    path = plain(tmp_path / "plain.jsonl", MESSAGES)
+    path = plain(tmp_path / "plain.jsonl", MESSAGES[:24])
     done = run("replay", path, *arguments, "--tokenizer", "estimate")
     policy = "the policy sliding_window" if "--policy" in arguments else "the default policy"
     budget = "15,000" if "--budget" in arguments else "200,000"
@@ -108,7 +108,7 @@ def test_a_session_without_receipts_is_played_under_a_policy(tmp_path: Path, arg
     assert " ".join(said.split()) in " ".join(done.output.split())
     assert "proved" not in done.output
     seen = [e for e in events(path, *arguments, "--tokenizer", "estimate") if e["event"] == "request"]
-    assert len(seen) == sum(message["role"] == "assistant" for message in MESSAGES)
+    assert len(seen) == sum(message["role"] == "assistant" for message in MESSAGES[:24])
     assert {one["proved"] for one in seen} == {None}
 
 
@@ -172,6 +172,7 @@ def test_a_long_history_is_drawn_on_one_line(tmp_path: Path) -> None:
     assert abs(drawn.count("K") - 76 * kept / 1_000) <= 1
 
 
+ESTIMATE = ("--tokenizer", "estimate")
 TURNS = [
     {"role": role, "content": f"{role} {turn}", "metadata": {"timestamp": f"2026-01-05T{8 + turn:02}:00:00Z"}}
     for turn in range(1, 10)
@@ -183,7 +184,7 @@ TURNS = [
 def test_enter_shows_the_next_message(tmp_path: Path) -> None:
     """Ctrl-D ends it, and so does Ctrl-C. Hours between the messages are not waited for."""
     path = str(plain(tmp_path / "plain.jsonl", TURNS))
-    terminal = Terminal("replay", path, "--step", "--views")
+    terminal = Terminal("replay", path, "--step", "--views", *ESTIMATE)
     terminal.until("user 1")
     for shown in ("assistant 1", "user 2", "assistant 2"):
         assert shown not in terminal.shown
@@ -217,7 +218,7 @@ def test_the_real_timing_is_kept(tmp_path: Path) -> None:
 def test_no_pause_is_longer_than_wanted(tmp_path: Path, arguments: list[str]) -> None:
     """With a limit, and at a great speed, nine hours pass at once; what is kept is green unless colours are off."""
     path, off = str(plain(tmp_path / "plain.jsonl", TURNS)), "--speed" in arguments
-    terminal = Terminal("replay", path, "--views", *arguments, **({"NO_COLOR": "1"} if off else {}))
+    terminal = Terminal("replay", path, "--views", *ESTIMATE, *arguments, **({"NO_COLOR": "1"} if off else {}))
     assert terminal.end() == 0
     assert "assistant 9" in terminal.shown
     assert ("\x1b[32mK" not in terminal.shown) == off

@@ -1,7 +1,9 @@
 """`context-persistent report`: a session as one page."""
 
+import asyncio
 import json
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -15,14 +17,21 @@ from tests.support.recorded_sessions import record
 from tests.support.sessions_of_a_home import log_of
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """The log of a session with receipts and compactions."""
+    path = tmp_path_factory.mktemp("recorded") / "s.jsonl"
+    asyncio.run(record(path, generate_session(7, 60, mean_bytes=0), max_tokens=12_000))
+    return path
+
+
 @pytest.fixture
-async def session(tmp_path):
-    """A recorded session with receipts and compactions."""
-    await record(tmp_path / "s.jsonl", generate_session(7, 60, mean_bytes=0), max_tokens=12_000)
-    return tmp_path / "s.jsonl"
+def session(tmp_path, recorded):
+    """That log, to be done with what a test likes."""
+    return shutil.copy(recorded, tmp_path / "s.jsonl")
 
 
-async def test_a_report_is_made_and_said(session, tmp_path):
+def test_a_report_is_made_and_said(session, tmp_path):
     """Its path on the standard output, what it holds on the error stream."""
     done = run("report", session, "-o", tmp_path / "s.html")
     assert done.stdout.strip() == str(tmp_path / "s.html")
@@ -30,7 +39,7 @@ async def test_a_report_is_made_and_said(session, tmp_path):
     assert len(read_page(tmp_path / "s.html").bodies) == 60
 
 
-async def test_without_a_name_it_is_named_by_the_session(session, tmp_path, monkeypatch):
+def test_without_a_name_it_is_named_by_the_session(session, tmp_path, monkeypatch):
     """In the working directory; a second time it is refused, and --force replaces it."""
     monkeypatch.chdir(tmp_path)
     run("report", session)
@@ -39,7 +48,7 @@ async def test_without_a_name_it_is_named_by_the_session(session, tmp_path, monk
     run("report", session, "--force")
 
 
-async def test_json_says_what_was_made(session, tmp_path):
+def test_json_says_what_was_made(session, tmp_path):
     """One object: path, size, counts."""
     told = json.loads(run("report", session, "-o", tmp_path / "s.html", "--json", "--turns", "1").stdout)
     assert told["path"] == str(tmp_path / "s.html")
@@ -48,7 +57,7 @@ async def test_json_says_what_was_made(session, tmp_path):
     assert told["views_not_proved"] == 0
 
 
-async def test_views_can_be_left_out(session, tmp_path):
+def test_views_can_be_left_out(session, tmp_path):
     """Then no view is made again, and nothing is said to be proved."""
     told = json.loads(run("report", session, "-o", tmp_path / "s.html", "--json", "--views", "none").stdout)
     assert told["requests"] > 0
@@ -57,7 +66,7 @@ async def test_views_can_be_left_out(session, tmp_path):
 
 
 @pytest.mark.parametrize("wrong", [("--turns", "9"), ("--turns", "x"), ("--views", "most")])
-async def test_what_cannot_be_is_refused(session, tmp_path, wrong):
+def test_what_cannot_be_is_refused(session, tmp_path, wrong):
     """Exit code 2, and no file."""
     run("report", session, "-o", tmp_path / "s.html", *wrong, code=2)
     assert not (tmp_path / "s.html").exists()
@@ -82,7 +91,7 @@ def opened(monkeypatch):
     return asked
 
 
-async def test_open_shows_the_page_in_the_browser(session, tmp_path, opened):
+def test_open_shows_the_page_in_the_browser(session, tmp_path, opened):
     """By its whole path; where there is no browser, the command says where the page is."""
     run("report", session, "-o", tmp_path / "s é.html", "--open")
     assert opened == [(tmp_path / "s é.html").as_uri()]

@@ -259,7 +259,7 @@ def test_a_terminal_gets_a_pager(path: Path, tmp_path: Path) -> None:
     assert "It rounds too early." in terminal.shown
     assert copy.read_text(encoding="utf-8") == terminal.shown.replace("\r\n", "\n")
     assert "\x1b[" in terminal.shown
-    large = write(tmp_path / "large.jsonl", [{"role": "user", "content": f"{number}"} for number in range(20_000)])
+    large = write(tmp_path / "large.jsonl", [{"role": "user", "content": f"{number}"} for number in range(4_000)])
     assert Terminal("show", str(large), PAGER="head -n 1").end() == 0
     terminal = Terminal("show", str(path), PAGER="no-such-program-here")
     assert terminal.end() == 0

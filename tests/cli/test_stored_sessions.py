@@ -144,19 +144,15 @@ def with_password(storage: str) -> str:
     return storage.replace("postgres:@", f"postgres:{SECRET}@", 1)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["list"], ["show", "s1"], ["verify", "s1", "--json"], ["search", "the", "--json"], ["show", "nobody"],
-     ["list", "--json"], ["views", "s1", "--json"], ["purge", "s1", "--everything", "--yes"],
-     ["rewind", "s1", "--to", "1", "--yes"], ["report", "s1", "-o", "page.html"]],
-    ids=" ".join,
-)  # fmt: skip
-def test_a_password_is_not_shown(both: str, arguments: list[str]) -> None:
+def test_a_password_is_not_shown(both: str) -> None:
     """Neither in what is printed nor in an error."""
-    done = run(*arguments, "--storage", with_password(both), code=None)
-    assert done.output
-    assert SECRET not in done.output
-    assert done.exit_code in (0, 2)
+    asked = (
+        *("list", "show s1", "verify s1 --json", "search the --json", "show nobody", "list --json", "views s1 --json"),
+        *("report s1 -o page.html", "rewind s1 --to 1 --yes", "purge s1 --everything --yes"),
+    )
+    for command in asked:
+        done = run(*command.split(), "--storage", with_password(both), code=None)
+        assert (bool(done.output), SECRET in done.output, done.exit_code in (0, 2)) == (True, False, True), command
 
 
 @pytest.mark.parametrize("command", [["list"], ["show", "s1"], ["verify", "s1"], ["search", "x"], ["copy", "s1", "x"]])
