@@ -173,7 +173,7 @@ WORD_TAKEN_IN_AGAIN = [
 
 
 @examples(12)
-@given(st.lists(steps, min_size=30, max_size=90), st.sampled_from((8_000, 12_000, 20_000)), st.booleans())
+@given(st.lists(steps, min_size=30, max_size=60), st.sampled_from((8_000, 12_000, 20_000)), st.booleans())
 @example(WORD_TAKEN_IN_AGAIN, 12_000, False)
 def test_a_view_is_one_to_go_on_from(made: list[tuple[str, int, int, int]], budget: int, recall: bool) -> None:
     """Through several plans of any session: gaps marked, nothing stale, no cliff, prefixes kept."""
@@ -279,7 +279,7 @@ def cut_line(line: str, source: set[str]) -> bool:
 @example(120, 3, 90, "make x{}", 36_000)
 @example(120, 3, 90, "make x{}", 20_000)
 @given(
-    st.integers(20, 120), st.integers(0, 3), st.sampled_from((4, 30, 90)), st.sampled_from(("make x{}", "look")),
+    st.integers(20, 80), st.integers(0, 3), st.sampled_from((4, 30, 90)), st.sampled_from(("make x{}", "look")),
     st.sampled_from((20_000, 36_000, 44_000)),
 )  # fmt: skip
 def test_what_is_inserted_is_a_small_part(turns: int, calls: int, words: int, command: str, budget: int) -> None:
@@ -297,10 +297,11 @@ def test_what_is_inserted_is_a_small_part(turns: int, calls: int, words: int, co
             work.call("bash", {"command": f"{command} {turn}.{call}"}, result)
         work.say(f"Conclusion {turn}: " + " ".join(f"{word}_{turn}" for word in WORDS * 9)[: 9 * words])
         work.user("Go on.")
-        view = desk.ask(budget).view
-        assert view is not None
-        shares.append(inserted_share(work, view))
-        roles = [message["role"] for message in view if place_of(message) is not None]
-        assert max(len(list(run)) for role, run in groupby(roles) if role == "user") <= 2
+        view = (desk.ask if turn % 4 == 3 else desk.build)(budget).view
+        if turn % 4 == 3:
+            assert view is not None
+            shares.append(inserted_share(work, view))
+            runs = groupby(message["role"] for message in view if place_of(message) is not None)
+            assert max(len(list(run)) for role, run in runs if role == "user") <= 2
         work.say("Yes.")
     assert sum(shares) / len(shares) <= (0.06 if budget >= 36_000 else 0.08)
