@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.support.messages import Message
 from tests.support.played_sessions import Provider, Session
 
-LARGE, SMALL = Provider(61_001, 0), Provider(15_001, 0)
+LARGE, SMALL = Provider(31_001, 0), Provider(8_001, 0)
 
 
 def turn(number: int) -> list[Message]:
@@ -18,7 +18,7 @@ def turn(number: int) -> list[Message]:
         {
             "role": "tool",
             "tool_call_id": f"c{number}",
-            "content": "".join(f"p{number}/line_{n}: x\n" for n in range(200)),
+            "content": "".join(f"p{number}/line_{n}: x\n" for n in range(100)),
         },
         {"role": "assistant", "content": "fine"},
     ]
@@ -40,7 +40,7 @@ async def breaks(path: Path, restarts_each: int = 0, *, which_first: int = 0) ->
             assert session.plans == plans + 1
         before[which] = view
         if which:
-            assert sum(len(str(message["content"])) for message in view) < 4 * 15_001
+            assert sum(len(str(message["content"])) for message in view) < 4 * 8_001
         await session.add(*rest)
     await session.manager.close()
     assert len(before[0]) > 30
@@ -49,13 +49,9 @@ async def breaks(path: Path, restarts_each: int = 0, *, which_first: int = 0) ->
 
 async def test_neither_breaks_the_prefix_of_the_other(tmp_path: Path) -> None:
     """Each request begins with the one before to the same provider, but for those that it compacted itself."""
-    of_large, of_small = await breaks(tmp_path / "log.jsonl")
+    of_large, of_small = undisturbed = await breaks(tmp_path / "log.jsonl")
     assert of_large <= 3
     assert of_small <= 20
-
-
-async def test_each_goes_on_under_its_own_plan_after_a_restart(tmp_path: Path) -> None:
-    """Whichever of them asks first: a restart compacts nothing anew."""
-    undisturbed = await breaks(tmp_path / "log.jsonl")
+    # Whichever of them asks first after a restart: it compacts nothing anew.
     assert await breaks(tmp_path / "large.jsonl", 6, which_first=2) == undisturbed
     assert await breaks(tmp_path / "small.jsonl", 6, which_first=3) == undisturbed

@@ -56,13 +56,13 @@ def records(path: str) -> list[tuple[str, int]]:
 async def test_compactions_do_not_make_the_file_grow_without_bound(tmp_path: Path, start_session: StartSession) -> None:
     """A plan's record has a bounded size, whatever it leaves out: no compaction stores the history again (FIELD 8)."""
     path = str(tmp_path / "log.jsonl")
-    await filled(start_session, path, messages=160)
+    await filled(start_session, path, messages=100)
     stored = records(path)
     plans = [size for kind, size in stored if kind == "plan"]
     messages = sum(size for kind, size in stored if kind == "message")
     assert len(plans) >= 5
     assert max(plans) < 4_000
-    assert sum(size for _, size in stored) - messages < 160 * 1_000  # receipts of 160 requests, and the plans
+    assert sum(size for _, size in stored) - messages < 100 * 1_000  # receipts of 100 requests, and the plans
 
 
 async def test_nothing_that_a_session_does_removes_a_byte(tmp_path: Path, start_session: StartSession) -> None:

@@ -130,9 +130,9 @@ async def test_what_names_its_maker_needs_no_receipt(receipts: bool) -> None:
 
 async def test_no_chain_goes_on_over_a_plan(tmp_path: Path) -> None:
     """A provider that picks the last answer's id gets none from before a plan; the next answer begins a new chain."""
-    async with Recorded(tmp_path / "log.jsonl", max_tokens=4_000) as session:
+    async with Recorded(tmp_path / "log.jsonl", max_tokens=2_000) as session:
         server, plans, before = ChainingProvider(), 0, set[str]()
-        for number in range(40):
+        for number in range(20):
             await session.add(user(f"Question {number}. {FILLER}"))
             view = await session.view(None, server)
             made = len(controls(session.path, "plan"))
@@ -142,12 +142,12 @@ async def test_no_chain_goes_on_over_a_plan(tmp_path: Path) -> None:
             assert server.continued[-1] not in before
             assert not [m for m in view if (m.get("metadata") or {}).get("openai:response_id") in before]
             await session.add(reply)
-            if number % 10 == 9:
+            if number % 5 == 4:
                 await session.restart()
         assert plans >= 3
         assert server.continued.count(None) == plans + 1
         stored = [m["metadata"].get("openai:response_id") for m in await session.manager.get_messages()]
-        assert [found for found in stored if found] == [f"resp_{n}" for n in range(1, 41)]
+        assert [found for found in stored if found] == [f"resp_{n}" for n in range(1, 21)]
 
 
 async def test_what_another_provider_made_is_left_out_and_proved(tmp_path: Path) -> None:

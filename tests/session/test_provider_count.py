@@ -75,7 +75,7 @@ async def test_what_a_provider_counted_is_learned_from(tmp_path: Path) -> None:
     """The next views are planned before they grow too large again, though the provider never reports usage."""
     provider = Provider()
     manager = await opened(tmp_path / "log.jsonl")
-    for message in [message for _ in range(4) for message in list(generate_session(6, 40, mean_bytes=1_500))]:
+    for message in [message for _ in range(2) for message in list(generate_session(6, 40, mean_bytes=1_500))]:
         await manager.add_message({**message, "metadata": {}})
         if message["role"] == "assistant":
             assert provider.count(await manager.get_messages_for_request(provider=provider)) <= WINDOW

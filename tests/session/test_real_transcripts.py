@@ -14,6 +14,7 @@ from tests.support.checker import check_view, prefix_breaks
 from tests.support.counters import count
 from tests.support.messages import Message
 from tests.support.places import TRANSCRIPTS
+from tests.support.sweeps import spread
 
 BUDGET = 40_000
 MOST_BREAKS = 8
@@ -57,7 +58,7 @@ def in_memory(**config: Any) -> InMemoryContextManager:
     )
 
 
-@pytest.mark.parametrize("name", ["session-a", "session-b", "seed-1"])
+@pytest.mark.parametrize("name", list(spread(["session-a", "session-b", "seed-1"], 2)))
 def test_a_session_has_valid_views_and_few_breaks(name: str) -> None:
     """No invalid view, none over the budget, and at most eight breaks of the prefix."""
     messages = session(name)

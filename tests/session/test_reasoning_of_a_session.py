@@ -89,9 +89,9 @@ async def test_a_switch_of_model_and_back_keeps_what_each_one_thought(session: T
 
 async def test_a_plan_ends_it_and_what_is_thought_then_lasts(tmp_path: Path) -> None:
     """Of what was thought before a plan nothing is shown behind its first change; all that came since is."""
-    session = Thinking(tmp_path / "log.jsonl", max_tokens=4_000)
+    session = Thinking(tmp_path / "log.jsonl", max_tokens=2_000)
     plans, since = 0, 0
-    for number in range(40):
+    for number in range(20):
         await session.turn(number, text=FILLER)
         shown = thoughts(session.views[-1])
         if (made := len(controls(session.path, "plan"))) > plans:

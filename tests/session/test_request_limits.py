@@ -83,11 +83,11 @@ async def test_what_was_left_out_is_recalled_byte_for_byte(tmp_path: Path) -> No
 async def test_the_number_of_images_is_kept_too(tmp_path: Path) -> None:
     """Down to half of it at once."""
     async with Recorded(tmp_path / "log.jsonl", max_images=10, max_tokens=200_000) as session:
-        views = await play(session, 40)
+        views = await play(session, 24)
         counts = [len(images_in(view)) for view in views]
         assert max(counts) == 10
         assert counts[11] == 5
-        assert breaks(views) == 5
+        assert breaks(views) == 3
 
 
 async def test_images_of_finished_turns_go_before_those_of_the_turn_in_progress(tmp_path: Path) -> None:
