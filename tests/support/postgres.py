@@ -55,7 +55,9 @@ class TestServer:
         cursor = self.connection.execute(statement.encode(), values)
         while cursor.nextset():
             pass
-        return cursor.fetchall() if cursor.description else []
+        found = cursor.fetchall() if cursor.description else []
+        self.connection.execute("reset role")  # a statement may have taken another one
+        return found
 
     def disconnect(self) -> None:
         """Close the connection of the owner of everything."""
