@@ -11,6 +11,7 @@ import warnings
 import weakref
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from amplifier_module_context_persistent.log.memory import MemoryLog
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import append, assert_sound, body, giving, in_a_fork, number_of, numbers, stored_numbers
 from tests.support.places import ROOT
+from tests.support.sweeps import spread
 
 
 class GatedLog(FileLog):
@@ -359,8 +361,7 @@ threading.Thread(target=late).start()
 """
 
 
-@pytest.mark.parametrize("was_used", ["used", "new"])
-@pytest.mark.parametrize("durability", ["fsync", "write"])
+@pytest.mark.parametrize(("durability", "was_used"), list(spread(product(("fsync", "write"), ("used", "new")), 3)))
 def test_an_append_as_the_interpreter_ends_is_stored(path: str, durability: str, was_used: str) -> None:
     """By a thread that outlives the main one, and by a function of `atexit`: on the caller's thread, and none hangs."""
     ended = subprocess.run(

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.logs import body, kept, reset_bodies, sealed
 from tests.support.scans import ids, scan
+from tests.support.sweeps import spread
 
 COUNT = 5
 
@@ -46,7 +47,7 @@ def test_what_can_be_read_of_a_run_stays_live(damage: object) -> None:
             run = kept(range(first, last + 1))
             before = [body(number) for number in range(COUNT)]
             lines = sealed([*before, *reset_bodies("r", run, upto=f"id-{COUNT - 1}"), body(20)])
-            for lost in subsets():
+            for lost in spread(subsets(), 2, last % 2):
                 if damage is one_block and lost != list(range(lost[0], lost[-1] + 1)):
                     continue
                 is_found = not {first, first + 1, last - 1, last} <= {*lost}  # else nothing that it names is left
@@ -55,7 +56,7 @@ def test_what_can_be_read_of_a_run_stays_live(damage: object) -> None:
                 assert ids(scanner) == expected, (first, last, lost)
                 assert scanner.index.damage
                 count += 1
-    assert count > 150
+    assert count > 75
     print(f"damaged runs: {count}")
 
 

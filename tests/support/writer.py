@@ -147,7 +147,7 @@ def main() -> None:
             print("null", flush=True)
             sys.stdin.readline()
         rounds += 1
-        time.sleep(rng.uniform(0.0, 0.03))
+        time.sleep(rng.uniform(0.0, 0.02))
         for pid, _ in writers:
             os.kill(pid, signal.SIGKILL)
         for pid, notes in writers:

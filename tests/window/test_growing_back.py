@@ -1,11 +1,13 @@
 """A view that something made small takes in again what the log has, where there is room for it."""
 
 import sys
+from itertools import product
 
 import pytest
 
 from amplifier_module_context_persistent.window.request import ViewResult
 from tests.support.checker import same
+from tests.support.sweeps import spread
 from tests.support.view_properties import goes_on
 from tests.support.windows import TEXT, Desk, count
 
@@ -98,8 +100,7 @@ def test_what_is_kept_small_on_purpose_stays_small(policy: dict[str, object]) ->
     assert desk.ask(LARGE).compaction is None
 
 
-@pytest.mark.parametrize("turns", [20, 45])
-@pytest.mark.parametrize("lines", [3_500, 4_000])
+@pytest.mark.parametrize(("turns", "lines"), list(spread(product((20, 45), (3_500, 4_000)), 3)))
 def test_a_large_write_leaves_no_trace_once_a_plan_leaves_it_out(turns: int, lines: int) -> None:
     """Against the same session without it: no view is smaller than there, or than a plan makes it, write or not."""
     desk, twin = begun(turns), begun(turns)
