@@ -517,6 +517,21 @@ def test_what_is_not_parsed_is_indexed_as_if_it_were() -> None:
 
 
 @pytest.mark.parametrize(
+    "fields",
+    [
+        {"metadata": {"source": "hook"}},
+        {"metadata": {"ephemeral": True}},
+        {"content": "<system-reminder>"},
+        {"metadata": {"\u0001ource": 1}},
+    ],
+)
+def test_who_wrote_a_users_message_is_left_open_where_its_line_may_name_another(fields: dict[str, Any]) -> None:
+    """Such a message is parsed before it is taken for the beginning of a turn."""
+    lines = sealed([message(content="text"), message(name="id-1", **fields)])
+    assert list(scan(lines).index.plain_users) == [True, False]
+
+
+@pytest.mark.parametrize(
     "first", [body(0), encode_control("view", id="v"), encode_control("view", id="v", provider="p")]
 )
 def test_any_sound_record_begins_the_chain(first: bytes) -> None:
