@@ -1,6 +1,6 @@
 """The pictures of the documentation: a replay in a terminal, comparisons, a session's tokens, a report.
 
-    python -m benchmarks.pictures [DIRECTORY]
+    python -m benchmarks.pictures [DIRECTORY] [--only NAME ...]
 
 Writes `look.svg`, `replay.svg`, `compare.svg` and `session.svg`, by default to `docs/`. The sessions are generated;
 they, their ids and their clock are the same each time, and tokens are counted by the estimate, so the pictures change
@@ -44,6 +44,7 @@ from benchmarks.peer_stores.found import from_json
 from benchmarks.peer_stores.picture import picture
 from fixtures.generate import generate_session
 
+PICTURES = ("look", "replay", "compare", "session", "peers", "report")
 SEED, MESSAGES, BUDGET_TOKENS = 7, 220, 20_000
 POLICIES = ("none", "stateless", "sliding", "default")
 LONG_SEED, LONG_MESSAGES, LONG_BUDGET_TOKENS = 3, 400, 40_000
@@ -197,24 +198,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m benchmarks.pictures", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("directory", nargs="?", default=docs)
-    directory = parser.parse_args(arguments).directory
+    parser.add_argument("--only", nargs="+", choices=PICTURES, default=PICTURES, help="which ones are drawn")
+    given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "session.jsonl")
         asyncio.run(record(path))
-        drawn = {
-            "look": look_picture(path),
-            "replay": replay_picture(path),
-            "compare": compare_picture(path),
-            "session": session_picture(),
-            "peers": peers_picture(os.path.join(docs, "peers.json")),
+        draws = {
+            "look": lambda: look_picture(path),
+            "replay": lambda: replay_picture(path),
+            "compare": lambda: compare_picture(path),
+            "session": session_picture,
+            "peers": lambda: peers_picture(os.path.join(docs, "peers.json")),
         }
-        for name, picture in drawn.items():
-            with open(os.path.join(directory, f"{name}.svg"), "w", encoding="utf-8") as file:
-                file.write(picture)
-        if BROWSER is None:
+        for name in draws.keys() & given.only:
+            with open(os.path.join(given.directory, f"{name}.svg"), "w", encoding="utf-8") as file:
+                file.write(draws[name]())
+        if "report" in given.only and BROWSER is None:
             print(f"no pictures of a report: {WHY_NOT}")
-        else:
-            report_pictures(path, directory, scratch)
+        elif "report" in given.only:
+            report_pictures(path, given.directory, scratch)
     return 0
 
 

@@ -75,6 +75,7 @@ def pytest_collection_finish() -> None:
     """Let the garbage collector pass over what was collected: thousands of tests, which stay until the end."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000)  # tests keep much and leave little garbage
     gc.enable()
 
 

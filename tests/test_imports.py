@@ -4,6 +4,7 @@ import ast
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,8 @@ class Module:
 
     name: str
     path: Path
-    tree: ast.Module
+    nodes: list[ast.AST]
+    """All of its syntax tree."""
     own: frozenset[str]
     """Modules of the package, dotted, below the package."""
     others: frozenset[str]
@@ -72,6 +74,7 @@ def _absolute(path: Path, node: ast.ImportFrom) -> str:
     return ".".join([*above, *([node.module] if node.module else [])])
 
 
+@cache
 def _is_module(dotted: str) -> bool:
     place = PACKAGE.parent.joinpath(*dotted.split("."))
     return place.with_suffix(".py").exists() or (place / "__init__.py").exists()
@@ -81,8 +84,8 @@ def read(path: Path) -> Module:
     own: set[str] = set()
     others: set[str] = set()
     private: set[str] = set()
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    for node in nodes:
         targets: list[tuple[str, str]] = []
         if isinstance(node, ast.Import):
             targets = [(alias.name, "") for alias in node.names]
@@ -98,7 +101,7 @@ def read(path: Path) -> Module:
             own.add(below or "__init__")
             if name.startswith("_") and not name.startswith("__"):
                 private.add(f"{below}.{name}")
-    return Module(_names_of(path), path, tree, frozenset(own), frozenset(others), frozenset(private))
+    return Module(_names_of(path), path, nodes, frozenset(own), frozenset(others), frozenset(private))
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +167,7 @@ ABILITIES = {"FindsBytes", "KeepsCheckpoint"}
 def test_nothing_outside_asks_of_which_kind_a_log_is(modules: dict[str, Module]) -> None:
     """`log/open.py` knows them all, and has functions for what only some logs can do."""
     for module in (module for module in modules.values() if module.room != "log"):
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
                 asked = {inner.id for inner in ast.walk(node.args[1]) if isinstance(inner, ast.Name)}
                 assert not asked & (LOGS | ABILITIES), module.name
@@ -200,7 +203,7 @@ def test_functions_can_be_seen_at_once(modules: dict[str, Module]) -> None:
     long = {
         f"{name}.{node.name}": node.end_lineno - node.lineno + 1
         for name, module in modules.items()
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if node.end_lineno and node.end_lineno - node.lineno >= MOST_FUNCTION_LINES
     }
@@ -209,7 +212,7 @@ def test_functions_can_be_seen_at_once(modules: dict[str, Module]) -> None:
 
 def test_classes_are_about_one_thing(modules: dict[str, Module]) -> None:
     """At most twelve public methods, or their number and a reason in the docstring: "N public methods: why"."""
-    classes = (node for module in modules.values() for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef))
+    classes = (node for module in modules.values() for node in module.nodes if isinstance(node, ast.ClassDef))
     for node in classes:
         methods = [
             item.name
@@ -223,7 +226,7 @@ def test_classes_are_about_one_thing(modules: dict[str, Module]) -> None:
 
 def test_a_class_name_stands_for_one_thing(modules: dict[str, Module]) -> None:
     """In the whole package."""
-    nodes = (node for module in modules.values() for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef))
+    nodes = (node for module in modules.values() for node in module.nodes if isinstance(node, ast.ClassDef))
     counts = Counter(node.name for node in nodes)
     assert not sorted(name for name, count in counts.items() if count > 1)
 

@@ -20,6 +20,7 @@ from fixtures.kinds import KINDS, generate_kind
 from tests.support.checker import check_view
 from tests.support.histories import numbered
 from tests.support.places import ROOT
+from tests.support.sweeps import WHOLE
 
 # The sha256 of the lines of seed 7: of 60 messages, and of 6,000 with the sizes that were recorded in real sessions.
 SMALL_SESSION = "ec81870570ba4db9ab643c6ae0925ffd1710eb05ccdcc6df1ecab5e4c4c6942a"
@@ -62,7 +63,7 @@ def test_length(n: int) -> None:
 @pytest.mark.parametrize("mean_bytes", [0, 500])
 def test_valid(mean_bytes: int) -> None:
     """Every session is a valid view of itself."""
-    history = numbered(list(generate_session(11, 3_000, mean_bytes=mean_bytes)))
+    history = numbered(list(generate_session(11, 1_000, mean_bytes=mean_bytes)))
     assert check_view(history, history=history) == []
 
 
@@ -74,13 +75,13 @@ def test_lazy() -> None:
 @pytest.mark.parametrize("mean_bytes", [600, 4_000])
 def test_mean_bytes(mean_bytes: int) -> None:
     """The mean line comes to the bytes that were asked for, within a tenth."""
-    sizes = [len(line) for line in lines(13, 5_000, mean_bytes)]
+    sizes = [len(line) for line in lines(13, 2_000, mean_bytes)]
     assert sum(sizes) / len(sizes) == pytest.approx(mean_bytes, rel=0.1)
 
 
 MESSAGES = 300
-SEEDS = {"service": 4}
-"""How many sessions of a kind are played, if not one: few of their actions need what is far back."""
+SEEDS = {"service": range(1, 5) if WHOLE else (3,)}
+"""The sessions of a kind that are played, if not the first: few of their actions need what is far back."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -99,8 +100,8 @@ def test_a_view_knows_more_of_far_back_than_a_sliding_window(kind: str) -> None:
     counter = CachedCounter(open_counter("estimate"))
     far: dict[str, list[float]] = {"sliding": [], "truncate": []}
     billed: dict[str, list[float]] = {"sliding": [], "truncate": []}
-    for seed in range(1, 1 + SEEDS.get(kind, 1)):
-        messages = generate_kind(kind, seed, MESSAGES)
+    for seed in SEEDS.get(kind, (1,)):
+        messages = generate_kind(kind, seed, MESSAGES if kind in SEEDS else 200)
         session = PlayedSession.of(kind, messages, lambda message: count_message(message, counter))
         budgets = [session.tokens // 8, session.tokens // 4]
         for row in play_all([session], counter, list(far), budgets, {"tokenizer": "estimate"}):

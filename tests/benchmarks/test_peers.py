@@ -45,7 +45,7 @@ def test_what_is_missing_is_named_with_what_to_do(tmp_path: Path, capsys: pytest
 
 def test_a_run_measures_and_damages(capsys: pytest.CaptureFixture[str]) -> None:
     """All figures are there. A file that checks nothing takes a flipped bit for a letter and fails at a torn line."""
-    asked = ["--only", "bare file", "--messages", "60", "--rounds", "2", "--kills", "2", "--json"]
+    asked = ["--only", "bare file", "--messages", "60", "--rounds", "2", "--kills", "1", "--json"]
     assert peers.main(asked) == 0
     found, run = from_json(capsys.readouterr().out)
     assert run["messages"] == 60
@@ -56,7 +56,7 @@ def test_a_run_measures_and_damages(capsys: pytest.CaptureFixture[str]) -> None:
     torn = one.survived.error  # a kill in the middle of a write leaves a torn line, now and then
     assert torn is None or torn.startswith("JSONDecodeError")
     assert (one.survived.lost, one.survived.doubled) == (one.survived.acknowledged if torn else 0, 0)
-    assert one.survived.acknowledged >= 10
+    assert one.survived.acknowledged >= 5
     assert str(one.damaged["torn_write"]) == "error, none read (JSONDecodeError)"
     assert str(one.damaged["flipped_bit"]) == "all read, 1 altered, not said"
     assert str(one.damaged["cut_file"]) == "error, none read (JSONDecodeError)"

@@ -3,11 +3,13 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,19 +74,29 @@ def test_a_pipe_gets_plain_text_of_80_columns(done: subprocess.CompletedProcess[
     assert [line for line in done.stdout.splitlines() if len(line) > 80 and ".jsonl" not in line] == []
 
 
-def test_two_runs_differ_in_paths_alone(done: subprocess.CompletedProcess[str], directory: Path) -> None:
+def test_two_runs_differ_in_paths_alone(
+    done: subprocess.CompletedProcess[str], played: PlayedDemo, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The output is deterministic; NO_COLOR, an unwritable HOME and a dumb terminal change nothing. Nothing is left."""
-    again = run(directory, NO_COLOR="1", TERM="dumb", HOME="/proc/no-home", USERPROFILE="/proc/no-home")
-    masked = [re.sub(r"demo-\w+", "demo-X", run.stdout) for run in (done, again)]
+    monkeypatch.setattr(demo_module, "play", lambda *_: played)
+    bare = {"NO_COLOR": "1", "TERM": "dumb", "HOME": "/proc/no-home", "USERPROFILE": "/proc/no-home"}
+    again = CliRunner().invoke(main, ["demo"], env=bare)
+    masked = [re.sub(r"/\S+/sessions/", "", run.stdout) for run in (done, again)]
     assert masked[0] == masked[1]
     assert not list(directory.iterdir())
 
 
-def test_json_is_one_object_with_everything_in_it(tmp_path: Path) -> None:
+def test_json_is_one_object_with_everything_in_it(
+    played: PlayedDemo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`--json` prints what was acknowledged, recovered, handed out and finished, and where it was kept."""
-    done = run(tmp_path, "--keep", "--json")
+    monkeypatch.setattr(
+        demo_module, "play", lambda directory, _: replace(played, log_path=shutil.copy(played.log_path, directory))
+    )
+    monkeypatch.setattr(demo_module.tempfile, "tempdir", str(tmp_path))
+    done = CliRunner().invoke(main, ["demo", "--keep", "--json"])
     told = json.loads(done.stdout)
-    assert (done.returncode, done.stderr, told["ok"], told["faults"]) == (0, "", True, [])
+    assert (done.exit_code, done.stderr, told["ok"], told["faults"]) == (0, "", True, [])
     assert Path(told["log_path"]).is_relative_to(told["kept"])
     assert [m["role"] for m in read_messages(told["log_path"])][-3:] == ["assistant", "tool", "assistant"]
     assert told["ended_by"] == "SIGKILL"

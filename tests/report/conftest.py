@@ -31,25 +31,19 @@ def compacted(tmp_path_factory):
     return log
 
 
-@pytest.fixture(scope="package")
-def compacted_page(compacted):
-    return compacted.with_suffix(".html")
-
-
 @pytest.fixture
 def opened(tab, tmp_path):
-    """Make a report of messages or of a log, or take one, and open it; nothing may go wrong in it."""
+    """Open the report of messages or of a log, and make it where it is not there; nothing may go wrong in it."""
     addresses = []
 
     def opened(session, *, hash_="", **sizes):
-        source = place = Path("session.jsonl" if isinstance(session, list) else session)
+        source = tmp_path / "session.jsonl" if isinstance(session, list) else Path(session)
         if isinstance(session, list):
-            source = tmp_path / source
             source.write_text("".join(json.dumps(one) + "\n" for one in session), encoding="utf-8")
-        if source.suffix != ".html":
-            place = tmp_path / "session.html"
+        place = source.with_suffix(".html")
+        if not place.exists():
             with open_transcript(source) as transcript:
-                report(transcript, place, force=True)
+                report(transcript, place)
         addresses.append(f"file://{place}")
         show(tab, addresses[-1] + hash_, **sizes)
         tab.wait("document.documentElement?.dataset.state === 'loaded'")

@@ -19,9 +19,9 @@ CUT_FIGURES = """[...document.querySelectorAll('.figures tbody td:not(:first-chi
   }).map((cell) => cell.textContent)"""
 
 
-def test_the_head_leaves_a_phone_to_the_messages(opened, compacted_page):
+def test_the_head_leaves_a_phone_to_the_messages(opened, compacted):
     """A fifth of the height at most, a third with what the model saw; nothing is wider than the screen."""
-    page = opened(compacted_page, **PHONE)
+    page = opened(compacted, **PHONE)
     assert page.run(HEAD) <= PHONE["height"] / 5
     page.run("location.hash = '#request-20'")
     page.wait("!document.getElementById('seen').hidden")

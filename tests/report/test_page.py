@@ -58,9 +58,9 @@ def test_markdown_is_rendered_and_addresses_stay_text(opened):
     assert page.run("document.querySelector('#stream pre').textContent") == "print(1)"
 
 
-def test_what_the_model_saw_is_marked_and_proved(opened, compacted_page):
+def test_what_the_model_saw_is_marked_and_proved(opened, compacted):
     """Counts as the replay tells them; 'as the model saw it' leaves out what was dropped and shows what was put in."""
-    page = opened(compacted_page, hash_="#request-20")
+    page = opened(compacted, hash_="#request-20")
     panel = "document.getElementById('seen').innerText"
     assert "What the model saw at request 20" in page.run(panel)
     assert "Proved by its receipt" in page.run(panel)
@@ -73,9 +73,9 @@ def test_what_the_model_saw_is_marked_and_proved(opened, compacted_page):
     assert page.run("document.querySelectorAll('.row.fate-d').length") == 0
 
 
-def test_the_timeline_is_gone_through_by_keys_and_clicks(opened, compacted_page):
+def test_the_timeline_is_gone_through_by_keys_and_clicks(opened, compacted):
     """Arrow keys go from request to request, a click goes to one; a screen reader is told which."""
-    page = opened(compacted_page)
+    page = opened(compacted)
     page.run("document.getElementById('timeline').focus()")
     page.press("End")
     last = page.run("document.getElementById('timeline').getAttribute('aria-valuenow')")
@@ -239,20 +239,20 @@ def test_hostile_content_stays_text(opened):
     assert "\\u202e" in page.run(TEXT)
 
 
-def test_a_file_that_was_cut_short_says_so(tab, compacted_page, tmp_path):
+def test_a_file_that_was_cut_short_says_so(tab, compacted, tmp_path):
     """What is missing is not taken for nothing."""
-    content = compacted_page.read_bytes()
+    content = compacted.with_suffix(".html").read_bytes()
     (tmp_path / "cut.html").write_bytes(content[: content.rindex(b'class="block">') + 30])
     show(tab, f"file://{tmp_path}/cut.html")
     tab.wait("document.documentElement?.dataset.state === 'failed'")
     assert "cannot be read" in tab.run("document.body.innerText")
 
 
-def test_axe_finds_nothing(opened, compacted_page):
+def test_axe_finds_nothing(opened, compacted):
     """No violation of its rules, wide and narrow, light and dark, with the panel, the list of turns and the dialogs."""
     axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not there")
     script = (files(axe) / "axe.min.js").read_text(encoding="utf-8")
-    page = opened(compacted_page)
+    page = opened(compacted)
     page.run(script + "; 1")
     for scheme, width in product(("light", "dark"), (1280, 390)):
         page.resize(width, 900)

@@ -32,8 +32,8 @@ def seen(compacted):
 
 
 @pytest.fixture(scope="module")
-def page(compacted_page):
-    return read_page(compacted_page)
+def page(compacted):
+    return read_page(compacted.with_suffix(".html"))
 
 
 def page_of(log, **options):

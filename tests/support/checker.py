@@ -343,7 +343,7 @@ def _arguments(view: Messages, history: Messages, known: Places) -> Iterator[str
     forms: dict[str, list[tuple[Call, ...]]] = {}
     for message in history:
         top_level, blocks = top_level_calls(message), block_calls(message)
-        for call_id in _call_ids(message):
+        for call_id in {c.id for c in (*top_level, *blocks)}:
             twice = max(sum(c.id == call_id for c in form) for form in (top_level, blocks)) > 1
             written = tuple(c for c in (*top_level, *blocks) if c.id == call_id)
             forms.setdefault(call_id, []).extend([written] * (1 + twice))
@@ -360,13 +360,14 @@ def _arguments(view: Messages, history: Messages, known: Places) -> Iterator[str
 
 def _inserted(view: Messages, history: Messages, known: Places, nameless: Messages) -> Iterator[str]:
     head = True
-    unanswered = _unanswered(history)
+    unanswered: dict[str, bool] = {}  # looked at only where a view stands in for a result
     for i, (message, place) in enumerate(zip(view, known, strict=True)):
         role = message.get("role")
         head = head and role in head_roles
         if place is not None or any(same(message, other) for other in nameless):
             continue
         if role == "tool":
+            unanswered = unanswered or _unanswered(history)
             if unanswered.get(str(message.get("tool_call_id"))) is False:
                 yield f"inserted: message {i} stands in for a result that history holds"
         elif role == "user":
