@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..messages.secrets import OwnForms, OwnFormsError, own_forms
 from ..transcript.transcript import Turn
 from .terminal import UnusableError, one_line, reason
 
@@ -26,6 +25,8 @@ Span = tuple[int | None, int | None]
 """The first and the last number, from 1; negative ones count from the end; None is the beginning or the end."""
 
 if TYPE_CHECKING:
+    from ..messages.secrets import OwnForms
+
     _SpanBase = click.ParamType[Span]
 else:
     _SpanBase = click.ParamType  # older versions of click have no generic one
@@ -139,6 +140,8 @@ def _own(file: str | None, values: str | None) -> OwnForms | None:
     names = [name.strip() for name in (values or "").split(",") if name.strip()]
     if file is None and not names:
         return None
+    from ..messages.secrets import OwnForms, OwnFormsError, own_forms  # compiles the forms of all known secrets
+
     try:
         lines = Path(file).read_text(encoding="utf-8").splitlines() if file is not None else []
     except (OSError, UnicodeDecodeError) as error:
