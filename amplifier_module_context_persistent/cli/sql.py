@@ -26,7 +26,7 @@ from .session_argument import all_sessions, no_catalogue_option, storage_option
 from .tables import table
 from .terminal import console, escaped, unusable
 
-_LATE_S = 2.0
+_LATE_S = 0.5
 
 
 @click.command("sql")
