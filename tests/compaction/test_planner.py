@@ -263,7 +263,7 @@ async def test_a_huge_message_of_blocks_does_not_make_every_request_compact() ->
     session = Session(max_tokens=160_000)
     parts = [{"type": "text", "text": words_of(129_046)} for _ in range(4)]
     await session.add({"role": "user", "content": parts})
-    for turn in range(160):
+    for turn in range(100):
         call = {"id": f"c{turn}", "tool": "bash", "arguments": {"command": f"ls {turn}"}}
         await session.add(
             {"role": "assistant", "content": "", "tool_calls": [call]},

@@ -77,9 +77,9 @@ def test_the_least_important_goes_first() -> None:
 @pytest.mark.parametrize("name", NAMES)
 async def test_every_strategy_keeps_the_rules_and_the_budget(name: str) -> None:
     """Views are valid and within the budget, the prefix breaks with plans only, and the plan says whose it is."""
-    manager = InMemoryContextManager(max_tokens=9_000, tokenizer="estimate", compaction_strategy=name, keep_recent=300)
+    manager = InMemoryContextManager(max_tokens=6_000, tokenizer="estimate", compaction_strategy=name, keep_recent=300)
     views = []
-    for message in generate_session(3, 120, mean_bytes=0):
+    for message in generate_session(3, 70, mean_bytes=0):
         if message["role"] == "assistant":
             views.append(await manager.get_messages_for_request())
             assert_valid(views[-1], history=await manager.get_messages())

@@ -79,7 +79,7 @@ def test_few_are_held(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three times the messages of a session do not make more of them be held at once than a view has."""
     monkeypatch.setattr(player, "_AT_ONCE", 32)
     most = []
-    for count in (80, 240):
+    for count in (50, 150):
         messages = Counted(count)
         Held.now = Held.most = 0
         session = PlayedSession("session", messages, 0, far_evidence(messages))

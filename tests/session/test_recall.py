@@ -338,7 +338,7 @@ async def test_an_expression_that_runs_away_holds_up_neither_appends_nor_its_ans
     manager: Manager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An append that begins during the search is stored before it ends; the page says what was given up."""
-    monkeypatch.setattr(lookup, "SEARCH_S", 0.3)
+    monkeypatch.setattr(lookup, "SEARCH_S", 0.15)
     ids = await add(manager, "needle", *("needle" + "a" * 40_000 + "b" for _ in range(9)), "needle")
     searching = asyncio.ensure_future(manager.recall(query=r"needle$|(?:a+)+$", regex=True))
     await asyncio.sleep(0.03)
