@@ -50,8 +50,9 @@ def test_the_commands_work_on_what_the_example_writes(tmp_path: Path, monkeypatc
 
 def test_the_demonstration_is_the_first_command() -> None:
     """The first command of the README ends with it; `tests/demo` runs it as it stands there."""
-    (line,) = re.findall(r"^python3 -m venv .venv .* \.venv/bin/context-persistent (\w+)$", README, re.MULTILINE)
-    assert line == "demo"
+    assert re.findall(r"^python3 -m venv .venv .* \.venv/bin/context-persistent (.*)$", README, re.MULTILINE) == [
+        "demo"
+    ]
 
 
 def test_ci_runs_the_readmes_test_command() -> None:

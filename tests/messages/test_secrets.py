@@ -14,6 +14,7 @@ from amplifier_module_context_persistent.messages.secret_names import Likelihood
 from amplifier_module_context_persistent.messages.secrets import REDACTED, redact_text, redact_value
 from tests.support.growth import assert_grows_with_the_text
 from tests.support.secret_forms import LETTERS, LINES, SAMPLES, line_with_secrets
+from tests.support.sweeps import WHOLE
 
 PACKAGE = Path(amplifier_module_context_persistent.__file__).parent
 
@@ -171,9 +172,9 @@ def test_a_text_under_a_sensitive_key_goes_whatever_its_length(key: str, value: 
 
 
 def test_the_sources_of_this_package_hold_no_secrets() -> None:
-    """At most one line in a thousand of source code is taken for one."""
+    """At most one line in a thousand of source code is taken for one; of each third file, or of all."""
     lines = changed = 0
-    for path in PACKAGE.rglob("*.py"):
+    for path in sorted(PACKAGE.rglob("*.py"))[:: 1 if WHOLE else 3]:
         text = path.read_text("utf-8")
         lines += text.count("\n")
         changed += sum(old != new for old, new in zip(text.split("\n"), redact_text(text).split("\n"), strict=True))
