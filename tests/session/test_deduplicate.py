@@ -56,7 +56,8 @@ async def test_after_a_replay_new_messages_are_stored_as_ever(path: Path) -> Non
     assert without_stamps(await manager.get_messages()) == [*session_history(), user("ok"), user("ok")]
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.parametrize("each_log", ["file"], indirect=True)
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(any_histories(max_messages=14))
 @example(session_history())
 async def test_any_history_survives_resume_and_replay(tmp_path_factory: Any, drawn: list[Message]) -> None:

@@ -20,8 +20,7 @@ def without_colours(output: str) -> str:
 
 def is_harmless(output: str) -> bool:
     """Whether nothing but printable text, line breaks and colours would reach a terminal."""
-    left = without_colours(output)
-    return all(character.isprintable() or character == "\n" for character in left)
+    return without_colours(output).replace("\n", "").isprintable()
 
 
 def run(

@@ -26,7 +26,7 @@ def plain(path: Path, messages: list[dict[str, Any]]) -> Path:
     return path
 
 
-MESSAGES = list(generate_session(1, 60, mean_bytes=0))
+MESSAGES = list(generate_session(1, 44, mean_bytes=0))
 
 
 def call(call_id: str, **arguments: Any) -> dict[str, Any]:
