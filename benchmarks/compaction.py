@@ -105,8 +105,10 @@ class Checked(Measures):
         return {**super(Checked, self).as_json(), **owed}
 
 
-async def play(player: Player, name: str, budget_tokens: int, options: Mapping[str, Any]) -> Checked:
-    """Play a session through a policy, and check its views."""
+async def play(
+    player: Player, name: str, budget_tokens: int, options: Mapping[str, Any], *, check_each: int = 1
+) -> Checked:
+    """Play a session through a policy, and check each of its views, or each of so many."""
     session, config = player.session, Config.load(options)
     measures = Checked(session.name, budget_tokens, name, session.tokens)
     measures.band = config.compact_threshold - config.target_usage
@@ -115,7 +117,7 @@ async def play(player: Player, name: str, budget_tokens: int, options: Mapping[s
     place, view = 0, None
     async for played in player.requests(POLICIES[name], budget_tokens, options, measures):
         place, view = played.place, played.view
-        if name != "none" and view is not None:
+        if name != "none" and view is not None and measures.requests % check_each == 0:
             measures.check(view, session.messages[:place])
     if name == "none" and view is not None:
         measures.check(view, session.messages[:place])
@@ -128,8 +130,10 @@ def play_all(
     names: Sequence[str],
     budgets: Sequence[int],
     options: Mapping[str, Any],
+    *,
+    check_each: int = 1,
 ) -> Iterator[Checked]:
-    """Play every session with every budget through every policy."""
+    """Play every session with every budget through every policy; of so many views, one is checked."""
     for session in played:
         player = Player(session, counter)
         whole = asyncio.run(play(player, "none", max(budgets), options))
@@ -138,7 +142,7 @@ def play_all(
                 if name == "none":  # is the same with every budget
                     measures = replace(whole, budget_tokens=budget)
                 else:
-                    measures = asyncio.run(play(player, name, budget, options))
+                    measures = asyncio.run(play(player, name, budget, options, check_each=check_each))
                 measures.billed_ratio = round(measures.billed / max(1.0, whole.billed), 4)
                 yield measures
 

@@ -96,7 +96,7 @@ def test_the_same_seed_gives_the_same_session(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_view_knows_more_of_far_back_than_a_sliding_window(kind: str) -> None:
-    """In the mean of some sessions and of two budgets, for about the same bill; every view is valid."""
+    """In the mean of some sessions and of two budgets, for about the same bill; each third view is checked, or each."""
     counter = CachedCounter(open_counter("estimate"))
     far: dict[str, list[float]] = {"sliding": [], "truncate": []}
     billed: dict[str, list[float]] = {"sliding": [], "truncate": []}
@@ -104,7 +104,9 @@ def test_a_view_knows_more_of_far_back_than_a_sliding_window(kind: str) -> None:
         messages = generate_kind(kind, seed, MESSAGES if kind in SEEDS else 200)
         session = PlayedSession.of(kind, messages, lambda message: count_message(message, counter))
         budgets = [session.tokens // 8, session.tokens // 4]
-        for row in play_all([session], counter, list(far), budgets, {"tokenizer": "estimate"}):
+        for row in play_all(
+            [session], counter, list(far), budgets, {"tokenizer": "estimate"}, check_each=1 if WHOLE else 3
+        ):
             assert row.invalid == 0, row.violations
             far[row.policy].append(row.far)
             billed[row.policy].append(row.billed_ratio or 0.0)
