@@ -310,11 +310,12 @@ def lines_of(path: str, damage: list[Damage]) -> list[bytes]:
 @pytest.mark.parametrize("torn", [False, True])
 @pytest.mark.parametrize("forever", [False, True])
 @pytest.mark.parametrize("operation", list(OPERATIONS))
-def test_every_call_of_a_reset_or_a_plan_may_fail(path: str, operation: str, forever: bool, torn: bool) -> None:
+def test_every_call_of_a_reset_or_a_plan_may_fail(tmp_path: Path, operation: str, forever: bool, torn: bool) -> None:
     """Fail the n-th call for n = 1, 2, 3 …: it is in force as a whole or not at all, and the caller knows which."""
     bodies, new = OPERATIONS[operation]
     seen = set()
     for nth in spread(count(1), 2, forever ^ torn):
+        path = str(tmp_path / f"{nth}.jsonl")  # each has a torn tail of its own to save
         write_before(path, torn=torn)
         files = FakeFiles()
         log = FileLog(path, files=files)
