@@ -118,7 +118,7 @@ def test_compactions_have_their_numbers(seen, page):
 
 def test_an_altered_log_is_not_proved(log):
     """The view of a message that was altered afterwards is another one, and the page says so."""
-    content = log.read_bytes()
+    content = b"".join(log.read_bytes().splitlines(keepends=True)[:60])
     log.write_bytes(content.replace(b'"role":"user","content":"', b'"role":"user","content":"Not ', 1))
     made, page = page_of(log, views="all")
     assert made.views_not_proved > 0
