@@ -43,6 +43,17 @@ def test_old_groups_that_say_nothing_special_go_oldest_first(words: str, target:
     assert kept(choice(draft(words, target))) == places
 
 
+def test_a_choice_says_whether_it_took_anything() -> None:
+    """A plan's number is that of the last stage that did."""
+    made = draft("u:10 a:100 a:100 u:10 a:100", 240)
+    forms = Forms(made, PROMISES)
+    assert [choose(made, forms, UniqueTermsLoss(made, forms, Stage.FREE), goal) for goal in (240, 240, 1)] == [
+        True,
+        False,
+        False,
+    ]
+
+
 def drafted(messages: list[Message], target: int, **config: Any) -> Draft:
     """A draft in which nothing is protected for being recent."""
     return draft_of(messages, target, protected_recent=0.0, **config)

@@ -79,6 +79,10 @@ def test_in_the_turn_in_progress_a_gap_begins_after_a_result() -> None:
     made.drop(4)
     close_turn(made, Forms(made, PROMISES))
     assert kept(made) == "0 1 5 6"  # of two words the gap would begin after the first one
+    made = draft("u:9 t:9 t:9 a:9 t:9", 1_000, protected_recent=0.0)
+    made.drop(2)
+    close_turn(made, Forms(made, PROMISES))
+    assert kept(made) == "0 1 3 4"  # it begins after a result; the word after it stays
     made = draft("u:9 t:9 a:9 t:9 u:9 t:9", 1_000)
     made.drop(3)
     close_turn(made, Forms(made, PROMISES))
