@@ -73,6 +73,10 @@ _OF_PLANS = [
     "compaction/test_strategies.py",
     "compaction/test_protected_ends.py",
     "compaction/test_view_promises.py",
+    "view/test_old_plans.py",
+    "window/test_trigger.py",
+    "window/test_growing_back.py",
+    "session/test_view_service.py",
 ]
 _OF_VIEWS = [
     "view/test_render.py",
@@ -82,6 +86,11 @@ _OF_VIEWS = [
     "view/test_provider_bonds.py",
     "session/test_store.py",
     "session/test_provider_bonds.py",
+    "session/test_late_system.py",
+    "session/test_reference_only.py",
+    "session/test_request_limits.py",
+    "session/test_wire.py",
+    "window/test_media_plan.py",
 ]
 TESTS = {
     "log.record": ["log/test_record.py", *_OF_LINES],
