@@ -28,7 +28,7 @@ async def breaks(path: Path, restarts_each: int = 0, *, which_first: int = 0) ->
     """How often a request of each provider did not begin with its last one, each time as it was compacted."""
     session, found = Session(path), [0, 0]
     before = [list[Message](), list[Message]()]
-    for number in range(30):
+    for number in range(40):
         asked, *rest = turn(number)
         await session.add(asked)
         if restarts_each and number > 12 and number % restarts_each == which_first:
