@@ -373,7 +373,7 @@ async def live_through(host: Host, steps: Sequence[str]) -> tuple[list[Message],
         return await manager.get_messages(), list(ever.values())
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(STEPS, st.data())
 async def test_no_list_of_old_messages_changes_a_history(tmp_path_factory: Any, steps: list[str], data: Any) -> None:
     """Whatever was cleared, rewound or purged: nothing of it comes back, nothing live goes, no byte is written."""
@@ -414,7 +414,7 @@ BROKEN = st.lists(
 )
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, suppress_health_check=list(HealthCheck))
 @given(BROKEN)
 async def test_any_repair_is_taken_and_keeps_all(tmp_path_factory: Any, kinds: list[str]) -> None:
     """For any order of calls and results the host finds nothing more after one repair, and nothing live is lost."""
