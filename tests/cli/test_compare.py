@@ -30,12 +30,6 @@ def path(tmp_path: Path) -> Path:
     return plain(tmp_path / "plain.jsonl", MESSAGES)
 
 
-@pytest.fixture
-def short(tmp_path: Path) -> Path:
-    """The beginning of it."""
-    return plain(tmp_path / "plain.jsonl", MESSAGES[:24])
-
-
 def test_policies_are_measured(path: Path) -> None:
     """The JSON has the measures of each, in the order that was asked for, and the sums they rest on."""
     policies = ["truncate:target_usage=0.3,compact_threshold=0.8", "none", "stateless", "sliding"]
@@ -91,33 +85,33 @@ def test_the_default_policies_are_compared(path: Path) -> None:
         (["--model", "claude-sonnet-4-6"], 0.3, 3.75),
     ],
 )
-def test_prices_make_it_money(short: Path, prices: list[str], cached: float, write: float) -> None:
+def test_prices_make_it_money(path: Path, prices: list[str], cached: float, write: float) -> None:
     """What was read from the cache and all else have their prices, a million tokens each."""
     asked = ["--policy", "default", "--budget", str(BUDGET), *prices]
-    found = json.loads(compare(short, *asked, "--json").output)
+    found = json.loads(compare(path, *asked, "--json").output)
     (row,) = found["policies"]
     assert found["prices"] == pytest.approx({"cached": cached, "write": write})
     uncached = row["sent_tokens"] - row["cached_tokens"]
     assert row["cost"] == pytest.approx((uncached * write + row["cached_tokens"] * cached) / 1e6, abs=1e-6)
-    assert f"{row['cost']:.2f}" in compare(short, *asked).output
+    assert f"{row['cost']:.2f}" in compare(path, *asked).output
 
 
-def test_an_svg_is_written(short: Path, tmp_path: Path) -> None:
+def test_an_svg_is_written(path: Path, tmp_path: Path) -> None:
     """It holds a line for each policy; where it cannot be written, that is said."""
     drawn = tmp_path / "chart.svg"
     asked = ["--policy", "none", "--policy", "default", "--budget", str(BUDGET), "--svg"]
-    compare(short, *asked, str(drawn))
+    compare(path, *asked, str(drawn))
     root = ElementTree.fromstring(drawn.read_text(encoding="utf-8"))
     assert sum(element.tag.endswith("}polyline") for element in root.iter()) == 2
     assert "plain.jsonl" in "".join(root.itertext())
     before = drawn.read_bytes()
     drawn.write_text("mine")
-    done = compare(short, *asked, str(drawn), code=2)
+    done = compare(path, *asked, str(drawn), code=2)
     assert drawn.read_text() == "mine"
     assert "chart.svg exists. Replace it?" in " ".join(done.output.split())
-    compare(short, *asked, str(drawn), "--yes")
+    compare(path, *asked, str(drawn), "--yes")
     assert drawn.read_bytes() == before
-    done = compare(short, *asked, str(tmp_path / "nowhere" / "chart.svg"), code=2)
+    done = compare(path, *asked, str(tmp_path / "nowhere" / "chart.svg"), code=2)
     assert "chart.svg: No such file" in done.output
 
 

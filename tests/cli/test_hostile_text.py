@@ -75,9 +75,8 @@ def test_what_is_no_file_is_refused(path: Path, kind: str) -> None:
     path = path.with_name(NAMES.get(kind, path.name))
     # Of `import`, click looks at the file itself, and no argument of a process holds a NUL.
     for name in (name for name in COMMANDS if (name, kind) != ("import", "NUL")):
-        listing = name.startswith("list")
-        output = check(name, path, {0} if listing else {2}, PLAIN)
-        assert listing or name == "verify" or (output[:7], output.count("\n")) == ("Error: ", 1), output
+        output = check(name, path, {0} if name.startswith("list") else {2}, PLAIN)
+        assert name.startswith(("list", "verify")) or (output[:7], output.count("\n")) == ("Error: ", 1), output
 
 
 @pytest.mark.parametrize(

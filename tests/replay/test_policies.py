@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from functools import cache
 
 import pytest
 
@@ -24,6 +23,8 @@ from benchmarks.compaction import play
 from fixtures.generate import generate_session
 from tests.support.counters import count
 
+GENERATED = list(generate_session(5, 48, mean_bytes=0))
+
 
 def test_a_cached_counter_counts_as_the_one_below_it():
     """The cache gives the same numbers under the same name, asking once for each text."""
@@ -42,15 +43,10 @@ def test_a_cached_counter_counts_as_the_one_below_it():
     assert counter.name == "estimate"
 
 
-@cache
-def generated():
-    return list(generate_session(5, 48, mean_bytes=0))
-
-
 @pytest.mark.parametrize("name", sorted(POLICIES))
 def test_every_policy_makes_valid_views_of_a_generated_session(name):
     """On a session of several budgets every view is valid; those of the package are within the budget."""
-    session = PlayedSession.of("g", generated(), count)
+    session = PlayedSession.of("g", GENERATED, count)
     budget = 4_000
     measures = asyncio.run(play(Player(session, CachedCounter(EstimateCounter())), name, budget, {}))
     assert (measures.invalid, measures.violations) == (0, [])

@@ -10,7 +10,7 @@ import pytest
 
 from amplifier_module_context_persistent import InMemoryContextManager
 from fixtures.generate import generate_session
-from tests.support.checker import check_view, prefix_breaks
+from tests.support.checker import assert_valid, prefix_breaks
 from tests.support.counters import count
 from tests.support.messages import Message
 from tests.support.places import TRANSCRIPTS
@@ -65,12 +65,10 @@ def test_a_session_has_valid_views_and_few_breaks(name: str) -> None:
     manager = in_memory(max_tokens=BUDGET)
     views = []
     for view in requests(messages, manager):
-        violations = check_view(view, budget_tokens=BUDGET, count=count)
-        assert not violations, "\n".join(violations)
+        assert_valid(view, budget_tokens=BUDGET, count=count)
         views.append(view)
     history = asyncio.run(manager.get_messages())
     assert len(history) == len(messages)
-    violations = check_view(views[-1], history=history)
-    assert not violations, "\n".join(violations)
+    assert_valid(views[-1], history=history)
     breaks = prefix_breaks(views)
     assert 1 <= breaks <= MOST_BREAKS, f"{breaks} breaks in {len(views)} requests"
