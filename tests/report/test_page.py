@@ -258,9 +258,8 @@ def test_axe_finds_nothing(opened, compacted):
         page.resize(width, 900)
         page.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         for state in (
-            "1",
-            "location.hash = '#request-20'",
             "document.querySelector('.fold').click()",
+            "location.hash = '#request-20'",
             "document.getElementById('turns-button').click()",
             "document.getElementById('turns-button').click(); document.getElementById('help-button').click()",
             "document.getElementById('figures-button').click()",
