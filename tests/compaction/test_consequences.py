@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.compaction.promises import PROMISES
 from amplifier_module_context_persistent.compaction.reasons import why
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.view.render import render
-from tests.support.drafts import check_total, draft, kept, named, request_of
+from tests.support.drafts import check_total, draft, history, kept, named, request_of
 
 
 def merged(made: Draft) -> Draft:
@@ -67,6 +67,12 @@ def test_what_is_held_is_never_left_out_for_a_marker() -> None:
     for position in range(1, 120, 2):
         made.drop(position)
     assert merged(made).left() == [0, *range(2, 121, 2), 121]
+
+
+def test_a_plan_has_no_more_markers_than_there_is_room_for() -> None:
+    """Small groups that would stay between gaps go, and larger ones come back for them."""
+    made = compact(request_of(history("u:9 " + "t:400 a:12 " * 200 + "u:9"), 9_000, protected_recent=0.0))
+    assert 0 < len(made.plan.gaps or ()) * GAP_TOKENS <= LEAST_MARKERS
 
 
 def test_in_the_turn_in_progress_a_gap_begins_after_a_result() -> None:
