@@ -20,7 +20,7 @@ from contextlib import closing
 from itertools import repeat
 from pathlib import Path
 
-from amplifier_module_context_persistent.catalogue.snapshots import CatalogueSnapshots
+from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.paths import project_slug

@@ -69,7 +69,7 @@ _OF_PLANS = [
     "compaction/test_choose.py",
     "compaction/test_promises.py",
     "compaction/test_consequences.py",
-    "compaction/test_inserted_text.py",
+    "compaction/test_markers.py",
     "compaction/test_strategies.py",
     "compaction/test_protected_ends.py",
     "compaction/test_view_promises.py",

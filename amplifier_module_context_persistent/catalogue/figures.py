@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..log.base import ReadableLog
-from ..log.open import file_reader
+from ..log.open_log import file_reader
 from ..log.reader import LogReader
 from ..tokens.counter import TokenCounter, open_counter
 from .covered import FIGURES, LogCoverage, Stamp, cover, covered_of, is_same_file, name_of, session_id

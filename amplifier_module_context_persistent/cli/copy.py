@@ -9,7 +9,7 @@ import json
 
 import click
 
-from ..log.open import shown
+from ..log.open_log import shown
 from ..transfer.copy_log import copy_log, copy_target
 from .progress import progress
 from .session_argument import complete, path_of, storage_option

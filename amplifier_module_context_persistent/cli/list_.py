@@ -21,9 +21,9 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ..catalogue.list_entries import Glances
+from ..catalogue.session_list import Glances
 from ..errors import LogError, RecallError
-from ..log.open import file_reader
+from ..log.open_log import file_reader
 from ..maintenance.open_files import held_for_writing
 from ..tokens.counter import open_counter
 from ..transcript.find_session import SessionFile, files_in, sessions_above, where_else

@@ -16,9 +16,9 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ..catalogue.list_entries import Glances
+from ..catalogue.session_list import Glances
 from ..errors import RecallError
-from ..log.open import file_reader
+from ..log.open_log import file_reader
 from ..log.reader import LogReader
 from ..log.record import ROLES
 from ..messages.metadata import metadata_of, timestamp_of

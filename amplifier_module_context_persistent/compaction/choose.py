@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from ..messages.elide import word_cut_for
 from .draft import MARKER_TOKENS, Draft
 from .forms import Forms
-from .inserted_text import SHARE
 from .losses import Loss
+from .markers import SHARE
 from .promises import Stage, newest_groups
 
 LEAST_MARKERS = 600  # tokens that the markers of gaps may come to; in small views a quarter of the target at most

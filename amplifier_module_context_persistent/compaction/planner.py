@@ -19,8 +19,8 @@ from ..view.rules import closed_calls
 from .choose import choose, close_turn, leave_nobody_unanswered, merge_gaps, use_room
 from .draft import Draft, floor, pinned
 from .forms import SHORTENING, Forms
-from .inserted_text import cost_of, what_is_gone, write_inserted
 from .losses import LargestTextLoss, Loss
+from .markers import cost_of, what_is_gone, write_inserted
 from .plan_request import PlanRequest
 from .promises import STEPS, Stage, newest_groups
 from .stale_reads import replace_stale_reads

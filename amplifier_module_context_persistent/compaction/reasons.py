@@ -13,7 +13,7 @@ from ..messages.message import Message
 from ..messages.terms import terms_of
 from ..view.entry import Entry, classify
 from .draft import Draft
-from .inserted_text import MOST_NAMES
+from .markers import MOST_NAMES
 from .plan_request import PlanRequest
 from .strategies import STRATEGIES
 

@@ -24,7 +24,7 @@ from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.location import stored_name
 from ..log.lock import LogLock
-from ..log.open import file_reader, open_reader
+from ..log.open_log import file_reader, open_reader
 from ..log.reader import LogReader
 from ..log.record import encode_control
 from ..log.torn_tail import saved_tails

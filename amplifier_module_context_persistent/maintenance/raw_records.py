@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..log.base import ReadableLog
 from ..log.not_a_log import check_is_log
-from ..log.open import not_there
+from ..log.open_log import not_there
 from ..log.reader import LogReader
 from ..log.record import CRC_TAIL_BYTES, Message, decode, encode_object, has_crc
 from ..log.salvage import has_role, whole_records

@@ -19,7 +19,7 @@ from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.index import ASSISTANT, TOOL
 from ..log.lock import LogLock
-from ..log.open import file_reader, open_reader
+from ..log.open_log import file_reader, open_reader
 from ..log.reader import LogReader
 from ..log.record import ROLES
 from ..log.torn_tail import saved_tails

@@ -8,13 +8,13 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..catalogue.snapshots import CatalogueSnapshots
+from ..catalogue.index_snapshots import CatalogueSnapshots
 from ..config import Config
 from ..config.option_table import MEMORY
 from ..errors import ConfigError
 from ..log.base import Log
 from ..log.location import location_of
-from ..log.open import IN_MEMORY, open_log
+from ..log.open_log import IN_MEMORY, open_log
 from ..paths import LOG_NAME, check_session_id, log_name, log_path, noted_remote, remote_of
 
 logger = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ from ..messages.incoming import to_plain, why_refused
 from ..messages.message import Message, text_of
 from ..messages.metadata import given_id, is_ephemeral, is_reference_only, metadata_of
 from ..search.recall_page import RecallPage, check_wanted
-from ..tokens.meter import Meter, Recorder
+from ..tokens.calibration import Meter, Recorder
 from ..window.message_source import collector_paused
 from ..window.retained_texts import checked_bodies
 from .choose_log import ChosenLog, choose_log, log_in_memory

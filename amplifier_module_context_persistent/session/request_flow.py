@@ -32,7 +32,7 @@ from ..log.record import encode_control, name_of
 from ..messages.message import Message
 from ..messages.metadata import BOUND_KEY, hook_of, is_reference_only, metadata_of
 from ..messages.text import well_formed
-from ..tokens.meter import Meter, of_session
+from ..tokens.calibration import Meter, of_session
 from ..view.recipients import bond_of
 from ..window.request import ViewResult, sizes
 from .host import Host, NotRetainedError, error_text, provider_facts

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from ..catalogue.list_entries import keep_in_database
+from ..catalogue.session_list import keep_in_database
 from ..config import Config
 from ..errors import LogCreateError, LogError, LogUnreadableError
 from ..log.base import Log, Prepare
@@ -22,8 +22,8 @@ from ..log.group_commit import GroupCommit
 from ..log.not_a_log import check_may_be_written
 from ..messages.message import Message
 from ..messages.offload import may_offload, offload
+from ..tokens.calibration import Meter
 from ..tokens.counter import TokenCounter, count_message, open_counter
-from ..tokens.meter import Meter
 from ..view.wire import late_system_of
 from ..window.message_source import Extras
 from .choose_log import ChosenLog, log_in_memory

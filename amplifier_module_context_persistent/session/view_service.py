@@ -16,8 +16,8 @@ from ..errors import FloorError, LogError, RetentionError
 from ..log.base import Log
 from ..messages.message import Message
 from ..messages.metadata import given_id
+from ..tokens.calibration import Meter
 from ..tokens.counter import TokenCounter, count_message
-from ..tokens.meter import Meter
 from ..view.arrangement import last_line
 from ..view.bound_reasoning import tools_hash
 from ..view.plan import budget_in_use, is_plan_for

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from ..catalogue.covered import WORDS, LogCoverage, Stamp, covered_by_path, is_same_file, name_of
 from ..catalogue.database import Catalogue, CatalogueError, catalogue_of
-from ..catalogue.snapshots import CatalogueSnapshots
+from ..catalogue.index_snapshots import CatalogueSnapshots
 from ..catalogue.words import BLOCK_BYTES, Block, asked_of, find_blocks, forget_session, take_in
 from ..errors import LogError
 from ..log.location import stored_name

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import cast
 
 from ..log.filesystem import unreadable
-from ..log.open import file_reader
+from ..log.open_log import file_reader
 from ..log.record import name_of
 from ..log.torn_tail import saved_tails
 from ..maintenance.raw_records import StoredLog, pieces_of, strings_of

@@ -13,12 +13,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..catalogue.snapshots import CatalogueSnapshots
+from ..catalogue.index_snapshots import CatalogueSnapshots
 from ..errors import LogUnreadableError
 from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED
-from ..log.open import open_reader, shown
+from ..log.open_log import open_reader, shown
 from ..log.record import Message
 from ..maintenance.raw_records import follow_log
 from ..paths import session_id_of

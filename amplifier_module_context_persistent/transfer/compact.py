@@ -20,7 +20,7 @@ from ..config import Config
 from ..errors import ContextPersistentError
 from ..log.base import Log
 from ..log.index import Index
-from ..log.open import open_log
+from ..log.open_log import open_log
 from ..log.record import Message, encode_object, name_of
 from ..messages.elide import WHOLE
 from ..messages.metadata import given_id

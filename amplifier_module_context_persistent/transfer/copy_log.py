@@ -29,7 +29,7 @@ from ..log.filesystem import FileSystem
 from ..log.index import Index
 from ..log.location import location_of, split_location, stored_name
 from ..log.not_a_log import check_is_log
-from ..log.open import new_log, not_there, open_reader
+from ..log.open_log import new_log, not_there, open_reader
 from ..log.reader import LogReader
 from ..log.record import MAX_RECORD_BYTES, ROLES, decode, encode_message, message_id_of, seal
 from ..messages.incoming import to_plain

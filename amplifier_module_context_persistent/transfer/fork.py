@@ -34,7 +34,7 @@ from ..log.base import Log
 from ..log.filesystem import FileSystem
 from ..log.index import USER, Index
 from ..log.location import location_of, split_location, stored_name
-from ..log.open import check_is_free, open_log, shown
+from ..log.open_log import check_is_free, open_log, shown
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_object
 from ..log.reset_record import ids_in, reset_bodies
 from ..messages.metadata import given_id, is_human

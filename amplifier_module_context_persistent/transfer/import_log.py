@@ -19,7 +19,7 @@ from uuid import NAMESPACE_URL, uuid5
 from ..errors import ConfigError
 from ..log.base import ReadableLog
 from ..log.index import UNCHAINED, Index
-from ..log.open import open_log, shown, taken_error
+from ..log.open_log import open_log, shown, taken_error
 from ..log.reader import LogReader
 from ..log.record import CRC_TAIL_BYTES, ROLES, has_crc
 from ..paths import check_session_id, session_id_of

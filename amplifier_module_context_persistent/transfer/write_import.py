@@ -22,7 +22,7 @@ from ..log.base import ReadableLog
 from ..log.index import Index
 from ..log.location import location_of, stored_name
 from ..log.not_a_log import check_is_log
-from ..log.open import open_existing, open_log, taken_error
+from ..log.open_log import open_existing, open_log, taken_error
 from ..log.record import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
 from ..log.reset_record import ids_in, reset_bodies
 from ..paths import check_session_id, log_name, log_path

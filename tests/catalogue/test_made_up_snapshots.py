@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.catalogue.snapshot_data import COLUMNS
-from amplifier_module_context_persistent.catalogue.snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.reader import LogReader
 from tests.support.counted_sessions import CountedReads

@@ -10,7 +10,7 @@ from amplifier_module_context_persistent.compaction.choose import (
 )
 from amplifier_module_context_persistent.compaction.draft import GAP_TOKENS, Draft
 from amplifier_module_context_persistent.compaction.forms import Forms
-from amplifier_module_context_persistent.compaction.inserted_text import SHARE
+from amplifier_module_context_persistent.compaction.markers import SHARE
 from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.compaction.promises import PROMISES
 from amplifier_module_context_persistent.compaction.reasons import why

@@ -35,8 +35,8 @@ from unittest import mock
 
 from click.testing import CliRunner
 
-from amplifier_module_context_persistent.catalogue import database, figures, list_entries, snapshots
-from amplifier_module_context_persistent.catalogue.snapshots import CatalogueSnapshots
+from amplifier_module_context_persistent.catalogue import database, figures, index_snapshots, session_list
+from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.cli.main import main as command
 from amplifier_module_context_persistent.log import file
 from amplifier_module_context_persistent.log.file import FileLog
@@ -134,9 +134,9 @@ def any_size() -> Iterator[None]:
     """Small logs are kept too."""
     with contextlib.ExitStack() as patches:
         for module, name, value in (
-            (snapshots, "LEAST_LOG_BYTES", 0),
+            (index_snapshots, "LEAST_LOG_BYTES", 0),
             (figures, "LEAST_LOG_BYTES", 0),
-            (list_entries, "LEAST_LOG_BYTES", 0),
+            (session_list, "LEAST_LOG_BYTES", 0),
             (figures, "ROWS_AT_ONCE", 40),
             (file, "CLOSE_BYTES", 1),
             (project_search, "LEAST_BYTES", 0),

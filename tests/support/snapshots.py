@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.catalogue import snapshots
+from amplifier_module_context_persistent.catalogue import index_snapshots
 from amplifier_module_context_persistent.catalogue.covered import Stamp
 from amplifier_module_context_persistent.catalogue.database import SUFFIX, Catalogue, catalogue_of
-from amplifier_module_context_persistent.catalogue.snapshots import CatalogueSnapshots
+from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.log import file
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Index
@@ -25,7 +25,7 @@ Row = tuple[int, int, bytes]
 
 def always(patch: pytest.MonkeyPatch) -> None:
     """Write a snapshot of whatever was appended, and read it, however small the log."""
-    patch.setattr(snapshots, "LEAST_LOG_BYTES", 0)
+    patch.setattr(index_snapshots, "LEAST_LOG_BYTES", 0)
     patch.setattr(file, "CLOSE_BYTES", 1)
 
 

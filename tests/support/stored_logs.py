@@ -10,7 +10,7 @@ import pytest
 
 from amplifier_module_context_persistent.log.base import Log
 from amplifier_module_context_persistent.log.location import is_postgres, location_of
-from amplifier_module_context_persistent.log.open import IN_MEMORY, open_log
+from amplifier_module_context_persistent.log.open_log import IN_MEMORY, open_log
 from amplifier_module_context_persistent.session import choose_log
 
 _DATABASES: list[str] = []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.tokens.meter import Calibration
+from amplifier_module_context_persistent.tokens.calibration import Calibration
 from amplifier_module_context_persistent.tokens.usage import read_usage
 
 

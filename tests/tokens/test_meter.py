@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amplifier_module_context_persistent.tokens.meter import DOUBTS, Meter
+from amplifier_module_context_persistent.tokens.calibration import DOUBTS, Meter
 
 
 @pytest.fixture

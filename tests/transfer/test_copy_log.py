@@ -10,7 +10,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import AppendError, LogUnreadableError
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.location import location_of
-from amplifier_module_context_persistent.log.open import open_log, open_reader
+from amplifier_module_context_persistent.log.open_log import open_log, open_reader
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from amplifier_module_context_persistent.maintenance.verify import verify_log
 from amplifier_module_context_persistent.paths import LOG_NAME

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.catalogue import snapshots
+from amplifier_module_context_persistent.catalogue import index_snapshots
 from amplifier_module_context_persistent.catalogue.database import SUFFIX, Catalogue, catalogue_of
-from amplifier_module_context_persistent.catalogue.snapshots import CatalogueSnapshots
+from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.log import file, reader
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader
@@ -129,7 +129,7 @@ def test_the_files_of_earlier_versions_go(path: str) -> None:
 
 def test_a_small_log_gets_none(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is scanned as quickly as a snapshot is read."""
-    monkeypatch.setattr(snapshots, "LEAST_LOG_BYTES", 1 << 20)
+    monkeypatch.setattr(index_snapshots, "LEAST_LOG_BYTES", 1 << 20)
     with closing(opened(path)) as some:
         append(some, *range(100))
     assert os.listdir(os.path.dirname(path)) == ["log.jsonl"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.compaction.draft import Draft
-from amplifier_module_context_persistent.compaction.inserted_text import (
+from amplifier_module_context_persistent.compaction.markers import (
     MOST_FILES,
     files_text,
     find_gaps,
