@@ -140,10 +140,7 @@ class BoundViews:
             _hashes(item, message) for item, message in zip(items[same:], messages(same), strict=True)
         ]
         self._given, self._of, self._reader = items, of, reader
-        heading = [sent_hash(message) for message in head]
-        seed = blake2b(bytes(DIGEST_BYTES) + tools.encode(), digest_size=DIGEST_BYTES).digest()
-        for digest in (*heading, *(known.shown for known in self._hashes if known.instructs), *heading):
-            seed = _next(seed, digest)
+        seed = self._seed_of(tools, head)
         beside: Chains = ()
         if native is not None and native.seed == seed.hex() and reader.family in ACCEPT_OWN_ITEMS:
             beside = tuple(bytes.fromhex(chain) for chain in native.stands_for if chain)
@@ -164,6 +161,14 @@ class BoundViews:
             chains = tuple([_next(chain, digest) for chain in self.chain[at]])
             self.chain.append(chains + beside if native is not None and item.inserted is native.message else chains)
         return Arrangement(shown, sum([item.tokens for item in shown])) if self.unbound else arrangement
+
+    def _seed_of(self, tools: str, head: Sequence[Message]) -> bytes:
+        """The chain before the first item: the tools, all system text in its order, and what heads the view."""
+        heading = [sent_hash(message) for message in head]
+        seed = blake2b(bytes(DIGEST_BYTES) + tools.encode(), digest_size=DIGEST_BYTES).digest()
+        for digest in (*heading, *(known.shown for known in self._hashes if known.instructs), *heading):
+            seed = _next(seed, digest)
+        return seed
 
     def _stands(self, at: int, bond: Bond, bare: str, before: Sequence[Item]) -> bool:
         """Whether an answer's reasoning is shown: its reader takes it where it stands, after these items."""
