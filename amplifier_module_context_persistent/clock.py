@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
+import time
+from functools import lru_cache
 
 
 def utc_now() -> str:
     """The time in UTC, to the millisecond, as ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+    return f"{_to_the_second(seconds)}.{nanoseconds // 1_000_000:03d}Z"
+
+
+@lru_cache(maxsize=2)
+def _to_the_second(seconds: int) -> str:
+    """The same to the second: each append asks, and writing it anew takes a fiftieth of what an append may take."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
 def new_id() -> str:
