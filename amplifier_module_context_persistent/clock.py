@@ -15,7 +15,7 @@ def utc_now() -> str:
 
 @lru_cache(maxsize=2)
 def _to_the_second(seconds: int) -> str:
-    """The same to the second: each append asks, and writing it anew takes a fiftieth of what an append may take."""
+    """The same without the milliseconds; kept, since each append asks, and writing it takes a fiftieth of an append."""
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 

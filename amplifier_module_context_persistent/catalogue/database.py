@@ -26,7 +26,7 @@ from types import MappingProxyType
 try:
     import sqlite3
 except ImportError:  # Python may be built without it
-    sqlite3 = None  # type: ignore[assignment]  # a Python that was built without it
+    sqlite3 = None  # type: ignore[assignment]  # who uses it asks first
 
 NAME = "context-catalogue.sqlite3"
 SUFFIX = ".catalogue"

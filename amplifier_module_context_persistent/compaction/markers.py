@@ -138,8 +138,7 @@ def _gap(draft: Draft, last: int, position: int, messages: int, known: Mapping[s
     parts = [known[head.id] for head in heads if head.id in known]
     dropped = [head for head, kept in zip(heads, draft.kept[last + 1 :], strict=False) if not kept]
     before, after = heads[-1].id, _result_before(draft, last, position)
-    alike = ((part.before, part.after, part.messages) == (before, after, messages) for part in parts)
-    if len(parts) == 1 and not dropped and all(alike):
+    if not dropped and [(part.before, part.after, part.messages) for part in parts] == [(before, after, messages)]:
         return parts[0]
     did: Counter[str] = Counter()
     for part in parts:

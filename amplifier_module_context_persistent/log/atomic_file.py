@@ -96,7 +96,7 @@ class NewFile:
         self._fd = None
         try:
             self._give_name()
-        except BaseException:
+        except BaseException:  # also where a person interrupts it: nothing is left beside the file's place
             with contextlib.suppress(OSError):
                 files.remove(self._aside)
             raise

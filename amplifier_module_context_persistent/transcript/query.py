@@ -25,7 +25,7 @@ from .totals import GatheredFigures
 try:
     import sqlite3
 except ImportError:  # nothing can be gathered then
-    sqlite3 = None  # type: ignore[assignment]  # a Python that was built without it
+    sqlite3 = None  # type: ignore[assignment]  # who uses it asks first
 
 _OPERATIONS = 1_000
 _MOST_MEMORY_BYTES = 1 << 30
