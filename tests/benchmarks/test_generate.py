@@ -101,7 +101,7 @@ def test_a_view_knows_more_of_far_back_than_a_sliding_window(kind: str) -> None:
     far: dict[str, list[float]] = {"sliding": [], "truncate": []}
     billed: dict[str, list[float]] = {"sliding": [], "truncate": []}
     for seed in SEEDS.get(kind, (1,)):
-        messages = generate_kind(kind, seed, MESSAGES if kind in SEEDS else 200)
+        messages = generate_kind(kind, seed, MESSAGES if kind in SEEDS else 140)
         session = PlayedSession.of(kind, messages, lambda message: count_message(message, counter))
         budgets = [session.tokens // 8, session.tokens // 4]
         for row in play_all(

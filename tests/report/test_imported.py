@@ -64,9 +64,9 @@ def test_a_compaction_before_a_turn_does_not_stop_the_page(opened, tmp_path):
     assert go_through(page, 14) == set(range(1, 15))
 
 
-@pytest.mark.parametrize("name", REAL if WHOLE else REAL[3::4])
+@pytest.mark.parametrize("name", REAL if WHOLE else REAL[3::8])
 def test_real_sessions_of_other_agents_can_be_gone_through(opened, tmp_path, name):
-    """One in four of those that lie beside the project, to its end; or each of them."""
+    """One in eight of those that lie beside the project, to its end; or each of them."""
     done = imported(FORMATS / name, tmp_path / "log.jsonl")
     page = opened(done.path)
     go_through(page, done.messages)

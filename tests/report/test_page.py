@@ -8,6 +8,7 @@ import pytest
 from benchmarks.chromium import BROWSER, WHY_NOT
 from fixtures.generate import generate_session
 from tests.support.opened_pages import DRAWN, TEXT, press_button, show, way_down
+from tests.support.sweeps import spread
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
 
@@ -95,7 +96,7 @@ def test_the_page_holds_what_is_in_sight(opened):
     messages = list(generate_session(3, 120, mean_bytes=0))
     answers = {number for number, one in enumerate(messages, 1) if one["role"] != "tool"}
     page = opened([{key: value for key, value in one.items() if key != "metadata"} for one in messages], height=1_500)
-    for height, unfolded in ((1_500, False), (900, False), (900, True)):
+    for height, unfolded in spread([(1_500, False), (900, False), (900, True)], 2):
         page.resize(1280, height)
         if unfolded:
             for turn in range(page.run("document.querySelectorAll('.entry').length")):
@@ -249,12 +250,12 @@ def test_a_file_that_was_cut_short_says_so(tab, compacted, tmp_path):
 
 
 def test_axe_finds_nothing(opened, compacted):
-    """No violation of its rules, wide and narrow, light and dark, with the panel, the list of turns and the dialogs."""
+    """No violation of its rules, wide and light, narrow and dark, with the panel, the list of turns and the dialogs."""
     axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not there")
     script = (files(axe) / "axe.min.js").read_text(encoding="utf-8")
     page = opened(compacted)
     page.run(script + "; 1")
-    for scheme, width in product(("light", "dark"), (1280, 390)):
+    for scheme, width in spread(product(("light", "dark"), (1280, 390)), 3):
         page.resize(width, 900)
         page.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         for state in (

@@ -58,7 +58,7 @@ def in_memory(**config: Any) -> InMemoryContextManager:
     )
 
 
-@pytest.mark.parametrize("name", list(spread(["session-a", "session-b", "seed-1"], 2)))
+@pytest.mark.parametrize("name", list(spread(["seed-1", "session-a", "session-b"], 3)))
 def test_a_session_has_valid_views_and_few_breaks(name: str) -> None:
     """No invalid view, none over the budget, and at most eight breaks of the prefix."""
     messages = session(name)
