@@ -38,8 +38,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background
 
 # A busy machine is no fault, and a run is the same for everybody; HYPOTHESIS_EXPLORE=1 looks for new and more examples.
 EXPLORES = "HYPOTHESIS_EXPLORE" in os.environ
-EXAMPLES = 200 if EXPLORES else 40 if WHOLE else 25
-settings.register_profile("project", deadline=None, derandomize=not EXPLORES, max_examples=EXAMPLES)
+settings.register_profile(
+    "project", deadline=None, derandomize=not EXPLORES, max_examples=200 if EXPLORES else 40 if WHOLE else 25
+)
 settings.load_profile("project")
 
 
