@@ -62,7 +62,7 @@ def test_a_session_begins_without_what_only_commands_need(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", sorted(NEEDED)[:: 1 if WHOLE else 3])
+@pytest.mark.parametrize("name", sorted(NEEDED)[:: 1 if WHOLE else 4])
 def test_a_missing_package_is_named_with_the_command(name: str, tmp_path: Path) -> None:
     """A session that needs it says what to do."""
     done = mount(sys.executable, tmp_path, name)

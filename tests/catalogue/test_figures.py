@@ -35,7 +35,7 @@ from tests.support.sweeps import WHOLE
 
 COUNTER = EstimateCounter()
 ANY_LOG = settings(
-    max_examples=40 if WHOLE else 25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40 if WHOLE else 16, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -1,7 +1,8 @@
 """What every view must keep, whatever the history and the budget, and the strategies that make both.
 
 The environment's `HYPOTHESIS_VIEWS_EXAMPLES` sets how many random examples each property runs; without it they are few
-and always the same. What fails is not shrunk: an example takes too long for that.
+and always the same, three times as many with `WHOLE_SWEEPS=1`. What fails is not shrunk: an example takes too long for
+that.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from tests.support.checker import check_view, same
 from tests.support.counters import count
 from tests.support.messages import Message
 from tests.support.played_sessions import Provider, Session
+from tests.support.sweeps import WHOLE
 
 EXAMPLES = int(os.environ.get("HYPOTHESIS_VIEWS_EXAMPLES", "0"))
 
@@ -36,10 +38,10 @@ FLOOR = re.compile(
 
 
 def examples(count: int) -> Callable[[Any], Any]:
-    """Run a property so often, or as often as the environment asks."""
+    """Run a property so often, three times as often with whole sweeps, or as often as the environment asks."""
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
     return settings(
-        max_examples=EXAMPLES or count,
+        max_examples=EXAMPLES or (3 * count if WHOLE else count),
         deadline=None,
         suppress_health_check=slow,
         derandomize=not EXAMPLES,
