@@ -21,6 +21,7 @@ from hypothesis import settings
 
 from amplifier_module_context_persistent.demo.session import ScriptedLoader
 from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.search import pattern
 from amplifier_module_context_persistent.session.host import EVENTS
 from tests.support.fakefs import FakeFiles
 from tests.support.places import ROOT
@@ -111,6 +112,12 @@ def without_and_with_snapshots(request: pytest.FixtureRequest, monkeypatch: pyte
     """Run a test twice: as it is, and with a snapshot of any kind in the catalogue of each log before it is opened."""
     if request.param:
         SnapshotFaults(1, monkeypatch)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An expression is given up on a piece of a text after a tenth of the time."""
+    monkeypatch.setattr(pattern, "WINDOW_S", pattern.WINDOW_S / 10)
 
 
 @pytest.fixture

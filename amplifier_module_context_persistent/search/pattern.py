@@ -7,7 +7,7 @@ meanwhile and gives up after a given time; `re` does neither. Rules:
 - `re` says what is an expression. Its size is bounded: `regex` copies what counted repeats as `{9}` repeat.
 - A text is matched in windows of `_WINDOW_CHARS`, which bounds the memory of one match and what `regex` does between
   two looks at the clock. Windows end at ends of lines; in a longer line they overlap by a quarter.
-- A window that takes over `_WINDOW_S` ends the search of this text with `SlowPatternError`.
+- A window that takes over `WINDOW_S` ends the search of this text with `SlowPatternError`.
 - `needle` is what the record of a matching message must hold, as bytes: where there is one, a line without it need not
   be parsed. It is given only where no JSON writer of ours would have written these characters otherwise.
 """
@@ -33,7 +33,7 @@ MOST_TEXT_CHARS = 1_000
 MOST_SIZE = 20_000
 """Of a regular expression, with what its counted repeats copy."""
 _WINDOW_CHARS = 1 << 14
-_WINDOW_S = 0.5  # of processor time
+WINDOW_S = 0.5  # of processor time
 REPLACE_S = 10.0
 """Of processor time, for one text."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -82,7 +82,7 @@ class Pattern:
             if expired():
                 raise SlowPatternError("the expression takes too much time")
             try:
-                for match in self.expression.finditer(text, start, end, concurrent=True, timeout=_WINDOW_S):
+                for match in self.expression.finditer(text, start, end, concurrent=True, timeout=WINDOW_S):
                     first, last = match.span()
                     is_cut = last == end < len(text) and text[end - 1] != "\n"  # the next window sees all of it
                     if last > first >= done and not is_cut:

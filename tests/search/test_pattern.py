@@ -107,6 +107,7 @@ def test_ordinary_expressions_are_allowed(query: str) -> None:
     assert regex_pattern(query).expression.pattern == query
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(
     ("query", "text"),
     [

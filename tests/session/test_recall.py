@@ -334,6 +334,7 @@ async def test_a_search_does_not_hold_up_the_event_loop(tmp_path: Path) -> None:
         assert gap_s < 0.25  # 20 ms on a machine that does nothing else
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_an_expression_that_runs_away_holds_up_neither_appends_nor_its_answer(
     manager: Manager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -350,6 +351,7 @@ async def test_an_expression_that_runs_away_holds_up_neither_appends_nor_its_ans
     assert re.search(r"\[\d+ messages? took too long and may hold more", page.output)
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_search_that_is_cancelled_leaves_its_thread(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not go on with messages for which nobody waits."""
     searches: list[lookup.RecallSearch] = []

@@ -86,6 +86,7 @@ def test_it_is_what_grep_would_show(text: str, wanted: str, context: int) -> Non
         assert list(line.spans) == [match.span() for match in re.finditer(re.escape(wanted), line.text)]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_message_on_which_an_expression_takes_too_long_is_given_as_not_whole(tmp_path: Path) -> None:
     """What was found in it before is given, and the search goes on with the next message."""
     contents = ["abZ", "abZ\n" + "x" * 20_000 + "\n" + "a" * 40_000 + "b", "abZ"]
