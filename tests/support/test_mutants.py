@@ -18,7 +18,7 @@ class Box:
         """Put."""
         if not value and value <= LIMIT + 1:
             return True
-        self.count = value
+        self.count = list(zip(value, value, strict=True))
         return value is None
 
 
@@ -41,6 +41,7 @@ def test_each_mutant_is_the_module_changed_in_one_place() -> None:
         "the condition is turned", "And becomes Or", "not is left out", "LtE becomes Lt", "Add becomes Sub",
         "1 becomes 2",
     }  # fmt: skip
+    assert [mutant.what for mutant in mutants if mutant.line == 15] == ["the statement is left out"]
     assert len({mutant.name for mutant in mutants}) == len(mutants)
 
 
