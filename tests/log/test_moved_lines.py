@@ -8,7 +8,7 @@ import pytest
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record import encode_control
 from tests.support.logs import append, body, findings, keep, numbers, reset_bodies, sealed, stored_numbers, write_file
-from tests.support.scans import ids, scan
+from tests.support.scans import found, ids, scan
 from tests.support.sweeps import spread
 
 LINES = sealed(
@@ -63,6 +63,13 @@ def test_exchanged_lines_are_read_where_they_stand() -> None:
         scanner = scan(changed)
         assert ids(scanner) == expected
         assert {found.kind for found in scanner.index.damage} == {"checksum"}
+
+
+def test_what_continues_a_control_record_that_was_moved_is_sound() -> None:
+    """Also where that one stands after another line that was moved."""
+    lines = sealed([*map(body, range(3)), encode_control("pin", id="x"), *map(body, range(3, 5))])
+    scanner = scan([lines[at] for at in (0, 1, 5, 3, 2, 4)])
+    assert [(kind, line) for kind, line, _ in found(scanner)] == [("checksum", 3), ("checksum", 4)]
 
 
 def test_any_line_may_stand_twice(tmp_path: Path) -> None:

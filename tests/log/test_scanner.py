@@ -330,17 +330,20 @@ def test_a_control_record_behind_a_lost_line_takes_effect_once(lost: bytes) -> N
 
 
 def test_garbage_behind_a_record_does_not_condemn_the_next(six: list[bytes]) -> None:
-    """A record that was chained onto one with garbage after it verifies."""
+    """A record that was chained onto one with garbage after it verifies, and so does one that was appended since."""
     lines = [six[0], six[1][:-1] + b"garbage\n", *six[2:]]
     scanner = scan(lines)
     assert found(scanner) == [("glued", 2, len(six[0]))]
     assert ids(scanner) == [0, 1, 2, 3, 4, 5]
+    appended = sealed([body(6)], zlib.crc32(lines[1][:-1], scan(six[:1]).seed))
+    assert found(scan([*lines[:2], *appended])) == found(scanner)
 
 
 def test_bare_records_in_one_line_are_both_read() -> None:
     """A record of the older module that lost its newline is read too."""
     scanner = scan([bare(0)[:-1] + bare(1), bare(2)])
     assert len(scanner.index.live) == 3
+    assert [kind for kind, *_ in found(scanner)] == ["glued"]
 
 
 def test_an_object_within_arguments_is_not_taken_for_a_record(six: list[bytes]) -> None:
