@@ -10,7 +10,7 @@ import heapq
 from collections.abc import Iterable
 
 from ..messages.elide import word_cut_for
-from .draft import MARKER_TOKENS, Draft
+from .draft import GAP_TOKENS, MARKER_TOKENS, Draft
 from .forms import Forms
 from .losses import Loss
 from .markers import SHARE
@@ -105,7 +105,7 @@ def merge_gaps(draft: Draft, forms: Forms) -> None:
         if draft.view.first_person not in between and all(forms.leave[p] <= Stage.PEOPLE or p in said for p in between):
             human = any(forms.leave[p] >= Stage.PEOPLE for p in between)
             ranked.append((human, between[0] if human else sum([draft.sizes[p] for p in between]), between))
-    for _, _, between in sorted(ranked)[: -(-excess // max(1, draft.gap_tokens))]:
+    for _, _, between in sorted(ranked)[: -(-excess // GAP_TOKENS)]:
         for position in between:
             draft.drop(position)
 
@@ -147,7 +147,7 @@ def close_turn(draft: Draft, forms: Forms) -> None:
     after = len(draft.kept)
     for before in reversed([position for position in draft.left() if position > turn]):
         gone = not all(draft.kept[before + 1 : after])
-        if gone and after < len(draft.kept) and forms.leave[before] < Stage.HELD and not draft.view.takes_line(before):
+        if gone and forms.leave[before] < Stage.HELD and not draft.view.takes_line(before):
             draft.drop(before)
         else:
             after = before

@@ -36,6 +36,16 @@ def test_a_draft_that_fits_is_left_alone() -> None:
         ("u:10 a:100 a:100 u:10 a:100", 50, "0 2 3 4"),  # and the first person stays with the answer
         ("s:10 a:100! r:100 s:9 u:10 a:1", 50, "0 1 3 4 5"),  # system text and pins, but no reminder
         ("u:10 a:100 a:60 a:5 a:5", 50, "0 3 4"),  # what is recent
+        (
+            "u:9 a:15 a:15 a:15 a:50 a:50 a:200 " + "a:50 " * 13,
+            800,
+            "0 1 2 3 4 7 8 9 10 11 12 13 14 15 16 17 18 19",
+        ),  # more is freed beside a gap: before it,
+        (
+            "u:9 a:15 a:15 a:15 a:15 a:15 a:200 a:50 a:59 " + "a:50 " * 11,
+            740,
+            "0 1 2 3 4 5 8 9 10 11 12 13 14 15 16 17 18 19",
+        ),  # and after it
     ],
 )
 def test_old_groups_that_say_nothing_special_go_oldest_first(words: str, target: int, places: str) -> None:
@@ -94,6 +104,15 @@ def test_a_name_that_stands_elsewhere_too_is_no_loss() -> None:
     made = choice(drafted(messages, 260))
     assert made.fits(260)
     assert shows(made, messages, "src/core/special_name_4.py")
+
+
+def test_a_name_that_nothing_else_shows_any_more_counts_from_then_on() -> None:
+    """Of two results with the same names one is cut nearly to nothing; newer plain ones go before the other one."""
+    names = "".join(f"see src/core/special_name_{n}.py\n" for n in range(9)) * 3
+    plain = "nothing of note here at all today\n" * 10
+    made = drafted(named([names, names, plain, plain, "short"]), 1_000)
+    assert kept(choice(made, goal=made.total_tokens // 5)) == "0 1 2 5 6"
+    assert made.cuts["m4"].lines
 
 
 def test_a_result_is_cut_where_its_ends_hold_what_matters() -> None:
@@ -202,6 +221,14 @@ def test_at_last_the_largest_pieces_are_shortened(words: str, target: int, ids: 
     made = choice(draft(words, target, protected_recent=1.0), Stage.LAST, loss=LargestTextLoss)
     assert all(made.kept)
     assert cut(made) == ids
+
+
+def test_a_held_result_is_shortened_for_a_single_token() -> None:
+    """What is only taken where nothing else is left counts as soon as it frees anything."""
+    made = draft_of(named(["word " * 59, "y"]), 1_000, protected_tool_results=2)
+    tokens = made.total_tokens
+    assert cut(choice(made, Stage.SHORTEN, goal=tokens - 1, loss=LargestTextLoss)) == "m2"
+    assert made.total_tokens == tokens - 1
 
 
 def test_at_last_a_text_shows_a_little_or_nothing() -> None:

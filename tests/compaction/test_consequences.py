@@ -25,15 +25,15 @@ def merged(made: Draft) -> Draft:
     return made
 
 
-def test_no_more_is_merged_than_is_needed() -> None:
-    """The smallest stretches go first, and only until the markers fit."""
+@pytest.mark.parametrize(("target", "gone"), [(4 * 12 * GAP_TOKENS, 40), (4 * (15 * GAP_TOKENS - 1), 20)])
+def test_no_more_is_merged_than_is_needed(target: int, gone: int) -> None:
+    """The smallest stretches go first, and only until the markers fit; also where they lack a single token."""
     sizes = (30, 90, 20, 80, 70, 60, 50, 40, 95, 85, 45, 55, 65, 75)
-    target = 4 * 12 * GAP_TOKENS
     made = draft("u:9 " + " ".join(f"t:50 t:{size}" for size in sizes) + " t:50 u:9", target, protected_recent=0.0)
     for position in range(1, 30, 2):
         made.drop(position)
     merged(made)
-    assert made.left() == [0, *(2 * at for at, size in enumerate(sizes, start=1) if size > 40), 30]
+    assert made.left() == [0, *(2 * at for at, size in enumerate(sizes, start=1) if size > gone), 30]
 
 
 @pytest.mark.parametrize("target", [1_600, 4_000, 20_000, 60_000])
@@ -61,9 +61,10 @@ def test_tool_results_between_people_go_before_people() -> None:
     assert set(made.left()) <= {*made.view.people, made.view.calling[-2]}
 
 
-def test_what_is_held_is_never_left_out_for_a_marker() -> None:
+@pytest.mark.parametrize("pinned", ["t:30!", "a:30!"])
+def test_what_is_held_is_never_left_out_for_a_marker(pinned: str) -> None:
     """Pins, and the first person's message."""
-    made = draft("u:9 " + "t:9 t:30! " * 60 + "u:9", 500)
+    made = draft("u:9 " + f"t:9 {pinned} " * 60 + "u:9", 500)
     for position in range(1, 120, 2):
         made.drop(position)
     assert merged(made).left() == [0, *range(2, 121, 2), 121]
@@ -89,6 +90,10 @@ def test_in_the_turn_in_progress_a_gap_begins_after_a_result() -> None:
     made.drop(2)
     close_turn(made, Forms(made, PROMISES))
     assert kept(made) == "0 1 3 4"  # it begins after a result; the word after it stays
+    made = draft("u:9 a:9 t:9 t:9 a:9", 1_000, protected_recent=0.0)
+    made.drop(2)
+    close_turn(made, Forms(made, PROMISES))
+    assert kept(made) == "0 1 3 4"  # what is held stays all the same
     made = draft("u:9 t:9 a:9 t:9 u:9 t:9", 1_000)
     made.drop(3)
     close_turn(made, Forms(made, PROMISES))

@@ -70,6 +70,12 @@ def test_a_plan_goes_down_to_the_target_in_one_pass() -> None:
     assert made.plan.upto == history(LONG)[-1]["metadata"]["message_id"]
 
 
+def test_without_a_notice_a_view_may_fill_its_target() -> None:
+    """No room is kept for what is not put in."""
+    made = plan("u:10 a:100 a:100 a:100 u:10 a:5", 450, compaction_notice_enabled=False)
+    assert made.plan.tokens_after == made.plan.target_tokens == 225
+
+
 def test_large_newest_messages_do_not_push_out_all_that_is_older() -> None:
     """Where they leave less than 0.6 of the target the plan stops above it, at most 0.4 of the way to the threshold."""
     most = 1_000 + int(0.4 * 840)
