@@ -91,6 +91,7 @@ _OF_VIEWS = [
     "session/test_request_limits.py",
     "session/test_wire.py",
     "window/test_media_plan.py",
+    "messages/test_offload.py",
 ]
 TESTS = {
     "log.record": ["log/test_record.py", *_OF_LINES],

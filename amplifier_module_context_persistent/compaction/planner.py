@@ -211,10 +211,10 @@ def _shown(draft: Draft, plan: Plan, older: Mapping[str, str], *, inserts: bool)
 
 def _cut_tokens(draft: Draft, alive: Sequence[Entry], cuts: Mapping[str, Cut]) -> dict[str, int]:
     """What the cut messages come to, counted anew where lines came or went after their texts."""
-    request, before = draft.request, draft.request.previous.cuts
+    request, before, known = draft.request, draft.request.previous.cuts, draft.request.cut_tokens
     marked = [e for e in alive if e.id in cuts and (cuts[e.id].then or before.get(e.id, WHOLE).then)]
     changed = [entry for entry in marked if cuts[entry.id] != before.get(entry.id)]
-    tokens = draft.cut_tokens | {entry.id: request.cut_tokens.get(entry.id, 0) for entry in marked}
+    tokens = draft.cut_tokens | {entry.id: known[entry.id] for entry in marked if entry.id in known}
     for entry, message in zip(changed, request.fetch(changed), strict=True):
         tokens[entry.id] = request.count(shorten(entry, message, cuts[entry.id], draft.config.truncate_boundary))
     return {message_id: tokens[message_id] for message_id in cuts}

@@ -50,8 +50,8 @@ class Scanner:
         """Where the next line begins: the end of what was scanned."""
         self.line = 0
         self._chain = Chain()
-        self._before = (0, 0)
-        """The chain before the line at hand."""
+        self._before: tuple[int, int]
+        """The chain before the line at hand, once there is one."""
         self._bare: Place | None = None
         """The last line without a checksum."""
 

@@ -76,28 +76,22 @@ def test_a_plan_has_no_more_markers_than_there_is_room_for() -> None:
     assert 0 < len(made.plan.gaps or ()) * GAP_TOKENS <= LEAST_MARKERS
 
 
-def test_in_the_turn_in_progress_a_gap_begins_after_a_result() -> None:
+@pytest.mark.parametrize(
+    ("words", "gone", "left"),
+    [
+        ("u:9 t:9 u:9 t:9 a:9 t:9 t:9 a:9", 5, "0 1 2 3 6 7"),
+        ("u:9 t:9 a:9 a:9 t:9 t:9 a:9", 4, "0 1 5 6"),  # of two words the gap would begin after the first one
+        ("u:9 t:9 t:9 a:9 t:9", 2, "0 1 3 4"),  # it begins after a result; the word after it stays
+        ("u:9 a:9 t:9 t:9 a:9", 2, "0 1 3 4"),  # what is held stays all the same
+        ("u:9 t:9 a:9 t:9 u:9 t:9", 3, "0 1 2 4 5"),  # in a finished turn a message of its own marks it
+    ],
+)
+def test_in_the_turn_in_progress_a_gap_begins_after_a_result(words: str, gone: int, left: str) -> None:
     """A word without a result goes with the gap after it, but not what a gap may not begin before."""
-    made = draft("u:9 t:9 u:9 t:9 a:9 t:9 t:9 a:9", 1_000, protected_recent=0.0)
-    made.drop(5)
+    made = draft(words, 1_000, protected_recent=0.0)
+    made.drop(gone)
     close_turn(made, Forms(made, PROMISES))
-    assert kept(made) == "0 1 2 3 6 7"
-    made = draft("u:9 t:9 a:9 a:9 t:9 t:9 a:9", 1_000, protected_recent=0.0)
-    made.drop(4)
-    close_turn(made, Forms(made, PROMISES))
-    assert kept(made) == "0 1 5 6"  # of two words the gap would begin after the first one
-    made = draft("u:9 t:9 t:9 a:9 t:9", 1_000, protected_recent=0.0)
-    made.drop(2)
-    close_turn(made, Forms(made, PROMISES))
-    assert kept(made) == "0 1 3 4"  # it begins after a result; the word after it stays
-    made = draft("u:9 a:9 t:9 t:9 a:9", 1_000, protected_recent=0.0)
-    made.drop(2)
-    close_turn(made, Forms(made, PROMISES))
-    assert kept(made) == "0 1 3 4"  # what is held stays all the same
-    made = draft("u:9 t:9 a:9 t:9 u:9 t:9", 1_000)
-    made.drop(3)
-    close_turn(made, Forms(made, PROMISES))
-    assert kept(made) == "0 1 2 4 5"  # in a finished turn a message of its own marks it
+    assert kept(made) == left
 
 
 def test_nobody_is_left_between_two_others_without_an_answer() -> None:

@@ -68,12 +68,8 @@ def test_a_plan_goes_down_to_the_target_in_one_pass() -> None:
     assert made.plan.step == 3
     assert made.plan.dropped == len(history(LONG)) - len(made.plan.keep)
     assert made.plan.upto == history(LONG)[-1]["metadata"]["message_id"]
-
-
-def test_without_a_notice_a_view_may_fill_its_target() -> None:
-    """No room is kept for what is not put in."""
-    made = plan("u:10 a:100 a:100 a:100 u:10 a:5", 450, compaction_notice_enabled=False)
-    assert made.plan.tokens_after == made.plan.target_tokens == 225
+    full = plan("u:10 a:100 a:100 a:100 u:10 a:5", 450, compaction_notice_enabled=False).plan
+    assert full.tokens_after == full.target_tokens == 225  # no room is kept for a notice that is not put in
 
 
 def test_large_newest_messages_do_not_push_out_all_that_is_older() -> None:
@@ -107,6 +103,7 @@ def test_steps_that_are_not_needed_are_not_taken() -> None:
     made = plan("u:10 t:900 t:900 t:900 a:1", 2_950)
     assert (made.plan.step, made.plan.dropped, made.plan.notice) == (1, 0, "")
     assert {"m3"} <= made.plan.cuts.keys() <= {"m1", "m2", "m3"}
+    assert plan("u:9 a:100! a:40 a:40 a:40 u:9 a:9", 300, protected_recent=1.0).plan.step == 5  # what is recent, too
 
 
 def test_a_large_newest_result_leaves_room_to_older_messages() -> None:

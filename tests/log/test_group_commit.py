@@ -519,8 +519,8 @@ async def test_a_log_in_memory_works_alike(inline: bool) -> None:
     await commit.close()
 
 
-async def test_what_nobody_waits_for_is_done_in_its_turn() -> None:
-    """On the log's thread, with the log, after what was queued before and alone with the log."""
+async def test_what_nobody_waits_for_is_done_in_its_turn(caplog: pytest.LogCaptureFixture) -> None:
+    """On the log's thread, with the log, after what was queued before and alone; only its failures are told."""
     log = MemoryLog()
     commit = GroupCommit(log, inline=True)
     own = await commit.run(lambda _: threading.get_ident())
@@ -540,4 +540,8 @@ async def test_what_nobody_waits_for_is_done_in_its_turn() -> None:
     release.set()
     assert await appending == range(1)
     assert found == [(True, own)]
+    commit.call(list[Log]().remove)
+    with pytest.raises(KeyError):
+        await commit.run(dict[Log, int]().__getitem__)
+    assert [record.exc_info and record.exc_info[0] for record in caplog.records] == [ValueError]
     await commit.close()

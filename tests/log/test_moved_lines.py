@@ -68,8 +68,8 @@ def test_exchanged_lines_are_read_where_they_stand() -> None:
 def test_what_continues_a_control_record_that_was_moved_is_sound() -> None:
     """Also where that one stands after another line that was moved."""
     lines = sealed([*map(body, range(3)), encode_control("pin", id="x"), *map(body, range(3, 5))])
-    scanner = scan([lines[at] for at in (0, 1, 5, 3, 2, 4)])
-    assert [(kind, line) for kind, line, _ in found(scanner)] == [("checksum", 3), ("checksum", 4)]
+    findings = found(scan([lines[at] for at in (0, 1, 5, 3, 2, 4)]))
+    assert [(kind, line) for kind, line, _ in findings] == [("checksum", 3), ("checksum", 4)]
 
 
 def test_any_line_may_stand_twice(tmp_path: Path) -> None:

@@ -35,8 +35,7 @@ def test_an_interrupted_reset_is_not_in_force(stands: int) -> None:
 
 def test_a_begin_with_all_its_messages_is_in_force() -> None:
     """It says all that the commit would say; but not where a message within a run is lost."""
-    lines = log_of()[:-1]
-    assert ids(scan(lines)) == LIVE
+    assert ids(scan(log_of()[:-1])) == LIVE
     long = sealed([*BEFORE, *reset_bodies("r", keep(1, 5), upto="id-5")])[:-1]
     assert ids(scan(long)) == [1, 2, 3, 4, 5]
     assert ids(scan([*long[:3], b"lost\n", *long[4:]])) == [0, 1, 2, 4, 5]
@@ -45,8 +44,7 @@ def test_a_begin_with_all_its_messages_is_in_force() -> None:
 def test_a_message_that_was_moved_after_its_reset_stays_hidden() -> None:
     """The reset ends with it, and no other line tells where it was written."""
     lines = sealed([*BEFORE, *reset_bodies("r", body(10), upto="id-5"), body(20)])
-    scanner = scan([*lines[:5], *lines[6:], lines[5], *sealed([body(21)], scan(lines).seed)])
-    assert ids(scanner) == [10, 20, 21]
+    assert ids(scan([*lines[:5], *lines[6:], lines[5], *sealed([body(21)], scan(lines).seed)])) == [10, 20, 21]
 
 
 def test_a_message_of_a_reset_is_what_was_given() -> None:

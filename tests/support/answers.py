@@ -41,6 +41,6 @@ class ChainingProvider:
         ids = [(message.get("metadata") or {}).get("openai:response_id") for message in view]
         self.continued.append(next((found for found in reversed(ids) if found), None))
         self.number += 1
-        full = answer("openai", self.number)
-        bare = {"role": "assistant", "content": "Yes.", "metadata": {"openai:response_id": f"resp_{self.number}"}}
-        return bare if self.number % 2 else full
+        if self.number % 2:
+            return answer("openai", self.number)
+        return {"role": "assistant", "content": "Yes.", "metadata": {"openai:response_id": f"resp_{self.number}"}}

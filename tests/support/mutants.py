@@ -154,6 +154,5 @@ def _places(node: ast.AST, scope: str) -> Iterator[tuple[ast.AST, str, Callable[
 
 def _stays(node: ast.AST) -> bool:
     """Whether a node is a text alone, or states that both sides of a `zip` are of one length."""
-    if isinstance(node, ast.keyword):
-        return node.arg == "strict" and ast.unparse(node.value) == "True"
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return is_text or (isinstance(node, ast.keyword) and ast.unparse(node) == "strict=True")

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.messages.metadata import is_human
 from amplifier_module_context_persistent.view.arrangement import (
@@ -79,6 +81,29 @@ def test_a_message_is_shortened_with_a_reference() -> None:
     assert len(short["content"]) < 200
     assert "m7" in short["content"]
     assert len(message["content"]) == 500
+
+
+def test_an_offloaded_result_ends_at_lines_whatever_is_configured() -> None:
+    """Its bytes depend on nothing but its record; a plan's own cut of it ends as configured."""
+    marks = {"message_id": "m7", "offload": [33, 33]}
+    message = {"role": "tool", "tool_call_id": "c1", "content": "a line of text\n" * 100, "metadata": marks}
+    entry = classify(0, message, count)
+    cuts = (None, entry.offload, Cut(18, 18))
+    alike = [shorten(entry, message, cut, "char") == shorten(entry, message, cut, "line") for cut in cuts]
+    assert alike == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("call_id", "cuts", "shown"),
+    [("c2", {}, {"wire_content": []}), ("c1", {}, {}), ("c2", {"m": Cut(10, 10)}, {})],
+    ids=["as given", "another call id", "cut"],
+)
+def test_an_answer_that_is_shown_otherwise_is_not_repeated_beside_it(call_id: str, cuts: Any, shown: Any) -> None:
+    """A provider's module would send what its metadata repeats in place of what the view shows."""
+    call, result = called(call_id)
+    said = {"content": "word " * 100, "metadata": {"message_id": "m", "anthropic": {"wire_content": []}}}
+    view = rendered([{"role": "user", "content": "a"}, *called("c1"), call | said, result], cuts=cuts)
+    assert view[3]["metadata"]["anthropic"] == shown
 
 
 def test_late_system_text_is_a_reminder_of_the_users_role() -> None:
