@@ -19,7 +19,7 @@ from pathlib import Path
 from .config import Config
 from .config.checks import is_name
 from .errors import ConfigError
-from .log.location import stored_name
+from .log.database_location import stored_name
 
 LOG_NAME = "context-messages.jsonl"
 REMOTE = "remote"

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.log.location import location_of
+from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.record import encode_message, seal
 from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.transfer.copy_log import copy_log
@@ -265,7 +265,7 @@ def parse(storage: str) -> dict[str, float]:
     import orjson
     import psycopg
 
-    from amplifier_module_context_persistent.log.location import parse_location
+    from amplifier_module_context_persistent.log.database_location import parse_location
 
     location = parse_location(storage)
     statement = f"select line from {location.schema}.record join {location.schema}.log using (log_id) where name = %s"

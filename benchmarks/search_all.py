@@ -16,7 +16,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from amplifier_module_context_persistent.catalogue.database import NAME
+from amplifier_module_context_persistent.catalogue.catalogue_file import NAME
 from amplifier_module_context_persistent.cli import main as command
 from amplifier_module_context_persistent.log.record import encode_message, seal
 from amplifier_module_context_persistent.transcript.find_session import session_files

@@ -67,7 +67,7 @@ _OF_LINES = [
 _OF_PLANS = [
     "compaction/test_planner.py",
     "compaction/test_choose.py",
-    "compaction/test_promises.py",
+    "compaction/test_always_kept.py",
     "compaction/test_consequences.py",
     "compaction/test_markers.py",
     "compaction/test_strategies.py",
@@ -81,7 +81,7 @@ _OF_PLANS = [
 _OF_VIEWS = [
     "view/test_render.py",
     "view/test_arrangement.py",
-    "view/test_rules.py",
+    "view/test_calls_and_results.py",
     "view/test_bound_reasoning.py",
     "view/test_provider_bonds.py",
     "session/test_store.py",

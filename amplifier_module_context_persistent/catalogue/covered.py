@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..log.index import UNCHAINED
 from ..log.reader import LogReader
-from .database import catalogue_of
+from .catalogue_file import catalogue_of
 
 if TYPE_CHECKING:
     import sqlite3

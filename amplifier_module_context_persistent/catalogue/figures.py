@@ -17,8 +17,7 @@ from ..log.base import ReadableLog
 from ..log.open_log import file_reader
 from ..log.reader import LogReader
 from ..tokens.counter import TokenCounter, open_counter
-from .covered import FIGURES, LogCoverage, Stamp, cover, covered_of, is_same_file, name_of, session_id
-from .database import (
+from .catalogue_file import (
     COMMAND_WAIT_S,
     FIGURE_TABLES,
     NAME,
@@ -29,6 +28,7 @@ from .database import (
     catalogue_of,
     in_memory,
 )
+from .covered import FIGURES, LogCoverage, Stamp, cover, covered_of, is_same_file, name_of, session_id
 from .fill import FigureRows, insert
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 from ..search.pattern import Pattern
 from ..search.words import AllWords
+from .catalogue_file import FIGURE_TABLES
 from .covered import WORDS, LogCoverage, cover, covered_of, session_id
-from .database import FIGURE_TABLES
 
 if TYPE_CHECKING:
     import sqlite3

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from ..errors import ContextPersistentError
-from ..log.location import stored_name
+from ..log.database_location import stored_name
 from ..maintenance.open_files import held_for_writing
 from ..paths import LOG_NAME, project_slug
 from ..tokens.counter import open_counter

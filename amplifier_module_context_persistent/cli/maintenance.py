@@ -13,8 +13,8 @@ from textwrap import wrap
 import click
 from rich.console import Console
 
+from ..log.database_location import stored_name
 from ..log.file import FileLog
-from ..log.location import stored_name
 from ..maintenance.verify import Finding, Report, verify_log
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .progress import progress

@@ -14,7 +14,7 @@ import click
 
 from ..clock import utc_now
 from ..errors import ContextPersistentError, RecallError
-from ..log.location import stored_name
+from ..log.database_location import stored_name
 from ..maintenance.purge import plan_purge, purge_log
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.redact import REPLACEMENT

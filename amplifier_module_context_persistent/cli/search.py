@@ -16,7 +16,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ..catalogue.session_list import Glances
+from ..catalogue.list_cache import Glances
 from ..errors import RecallError
 from ..log.open_log import file_reader
 from ..log.reader import LogReader

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from ..catalogue.database import switched_off
+from ..catalogue.catalogue_file import switched_off
 from ..errors import LogError
-from ..log.location import STORAGE_VARIABLE, parse_location, split_location, stored_name, without_password
+from ..log.database_location import STORAGE_VARIABLE, parse_location, split_location, stored_name, without_password
 from ..log.open_log import shown as shown_location
 from ..messages.metadata import given_id
 from ..paths import project_slug, session_id_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from ..log.location import parse_location
+from ..log.database_location import parse_location
 from ..log.postgres.schema import RIGHTS, SCHEMA_VERSION, create_schema, create_statements, schema_version
 from .terminal import UnusableError, escaped
 

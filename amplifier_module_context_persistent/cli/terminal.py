@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..catalogue.database import CatalogueError
+from ..catalogue.catalogue_file import CatalogueError
 from ..errors import ContextPersistentError
 from ..log.filesystem import FileSystem
 from ..transcript.transcript import Transcript

@@ -21,9 +21,9 @@ from ..messages.metadata import given_id
 from ..replay.visibility import KEPT, ShownMessage, UnseenRun, annotate, shortening
 from ..transcript.transcript import Transcript
 from ..transcript.view_rebuild import PlacedReceipt, RebuiltView, ReceiptLog, config_of
+from ..view.calls_and_results import tool_groups
 from ..view.entry import classify
 from ..view.receipts import Receipt
-from ..view.rules import tool_groups
 from .exit_codes import DONE, FINDINGS
 from .message_printer import MessagePrinter
 from .pager import paged

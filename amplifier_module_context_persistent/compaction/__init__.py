@@ -1,6 +1,6 @@
 """From a view that is too large to a plan, pure.
 
-Groups offer forms (`forms`), a loss prices them (`losses`), promises bound them (`promises`), one loop chooses
+Groups offer forms (`forms`), a loss prices them (`losses`), promises bound them (`always_kept`), one loop chooses
 (`choose`); `planner` calls them in turn and writes the plan.
 
 Rules of this package:

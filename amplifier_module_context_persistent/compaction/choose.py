@@ -10,11 +10,11 @@ import heapq
 from collections.abc import Iterable
 
 from ..messages.elide import word_cut_for
+from .always_kept import Stage, newest_groups
 from .draft import GAP_TOKENS, MARKER_TOKENS, Draft
 from .forms import Forms
 from .losses import Loss
 from .markers import SHARE
-from .promises import Stage, newest_groups
 
 LEAST_MARKERS = 600  # tokens that the markers of gaps may come to; in small views a quarter of the target at most
 LEAST_USED = 0.85  # of the target; below that a view takes in again what still fits

@@ -10,9 +10,9 @@ from dataclasses import replace
 from itertools import compress
 
 from ..messages.elide import Cut
+from ..view.calls_and_results import Group
 from ..view.entry import Entry
 from ..view.render import shorten
-from ..view.rules import Group
 from .groups import Groups
 from .pasted_lines import cut_with_lines
 from .plan_request import PlanRequest

@@ -1,7 +1,7 @@
 """Forms: how less of a tool group may be shown, and about how many tokens that frees.
 
 A group is whole, or some of its texts are cut, each at lines and with half of it the end, where errors stand; or it is
-left out. Which of these a group offers at a stage of the choice is up to the promises (`promises`). Tokens are
+left out. Which of these a group offers at a stage of the choice is up to the promises (`always_kept`). Tokens are
 estimated here; what a view shows in the end is counted exactly.
 """
 
@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from ..messages.elide import LEAST_SHOWN_CHARS, Cut, word_cut_for
 from ..view.entry import Entry
+from .always_kept import Promise, Stage
 from .draft import MARKER_TOKENS, Draft
-from .promises import Promise, Stage
 
 SMALLER = 0.75  # what stays of a text that is shortened as it is among the largest
 

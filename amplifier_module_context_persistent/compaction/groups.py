@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from ..messages.tool_kinds import ToolUse
 from ..view.arrangement import Count, stand_in
+from ..view.calls_and_results import Group, last_human, newest_group, open_calls, tool_groups
 from ..view.entry import Entry
-from ..view.rules import Group, last_human, newest_group, open_calls, tool_groups
 
 
 class AnsweredCall(NamedTuple):

@@ -14,9 +14,9 @@ from itertools import accumulate, chain, takewhile
 from operator import itemgetter
 
 from ..messages.outcome import FAILED, REJECTED
+from .always_kept import Stage
 from .draft import Draft
 from .forms import Form, Forms
-from .promises import Stage
 
 NEEDED = 30  # times as much as another name that nothing else shows is one worth that a call in the view was given
 AGE = 10  # times as much does a loss weigh in the newest group as in the oldest

@@ -12,17 +12,17 @@ from dataclasses import dataclass, field, replace
 from ..errors import FloorError
 from ..messages.elide import WHOLE, Cut
 from ..view.arrangement import Arrangement, Presentation, arrange, inserted_message
+from ..view.calls_and_results import closed_calls
 from ..view.entry import Entry, media_left_out
 from ..view.plan import SUMMARY_TAGS, Plan
 from ..view.render import shorten
-from ..view.rules import closed_calls
+from .always_kept import STEPS, Stage, newest_groups
 from .choose import choose, close_turn, leave_nobody_unanswered, merge_gaps, use_room
 from .draft import Draft, floor, pinned
 from .forms import SHORTENING, Forms
 from .losses import LargestTextLoss, Loss
 from .markers import cost_of, what_is_gone, write_inserted
 from .plan_request import PlanRequest
-from .promises import STEPS, Stage, newest_groups
 from .stale_reads import replace_stale_reads
 from .strategies import STRATEGIES, Strategy
 from .summary_span import drop_span

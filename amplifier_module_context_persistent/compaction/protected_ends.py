@@ -15,8 +15,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from ..config import Config
+from ..view.calls_and_results import tool_groups
 from ..view.entry import Entry
-from ..view.rules import tool_groups
 from .groups import stays_anyway
 
 

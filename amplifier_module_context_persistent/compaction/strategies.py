@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from ..config import NATIVE, SUMMARIZE
+from .always_kept import PROMISES, Promise
 from .draft import Draft
 from .losses import ImportanceLoss, Loss, UniqueTermsLoss
-from .promises import PROMISES, Promise
 
 
 class Strategy(NamedTuple):

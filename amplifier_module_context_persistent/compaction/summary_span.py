@@ -6,9 +6,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from ..messages.message import Message
+from .always_kept import recent_start
 from .draft import Draft
 from .plan_request import Summary
-from .promises import recent_start
 
 
 @dataclass(frozen=True, slots=True)

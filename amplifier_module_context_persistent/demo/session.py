@@ -19,7 +19,7 @@ from amplifier_core import AmplifierSession, HookResult, ModuleLoader
 from amplifier_core.message_models import ChatRequest, ChatResponse, Message, TextBlock, ToolCall, ToolSpec
 from amplifier_core.models import ProviderInfo, ToolResult
 
-from ..log.location import STORAGE_VARIABLE
+from ..log.database_location import STORAGE_VARIABLE
 
 SESSION_ID = "demo"
 INTERRUPTED_TOOL = "run_tests"

@@ -13,7 +13,7 @@ import orjson
 
 from ..errors import NotALogError
 from .base import ReadableLog
-from .location import is_postgres
+from .database_location import is_postgres
 from .record import MAX_RECORD_BYTES
 
 _BEGINNINGS = (b'{"_record":', b'{"role":')

@@ -10,9 +10,9 @@ from ..errors import LogUnreadableError
 from .atomic_file import NewFile, check_free
 from .atomic_file import taken_error as file_taken_error
 from .base import Log, ReadableLog, Snapshots
+from .database_location import is_postgres, without_password
 from .file import FileLog
 from .filesystem import FileSystem
-from .location import is_postgres, without_password
 from .memory import MemoryLog
 from .reader import LogReader
 from .record import MAX_RECORD_BYTES

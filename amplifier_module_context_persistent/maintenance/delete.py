@@ -11,10 +11,10 @@ from __future__ import annotations
 import errno
 import os
 
-from ..catalogue.database import CatalogueError, remove_catalogue
+from ..catalogue.catalogue_file import CatalogueError, remove_catalogue
 from ..errors import DeleteError, LogFailedError
+from ..log.database_location import stored_name
 from ..log.filesystem import FileSystem
-from ..log.location import stored_name
 from ..log.lock import LogLock
 from ..log.reader import LogReader
 from ..log.torn_tail import saved_tails

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, cast
 
 from ..errors import PurgeError
 from ..log.base import ReadableLog
+from ..log.database_location import stored_name
 from ..log.filesystem import FileSystem
-from ..log.location import stored_name
 from ..log.lock import LogLock
 from ..log.open_log import file_reader, open_reader
 from ..log.reader import LogReader

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from secrets import token_hex
 
-from ..catalogue.database import CatalogueError, remove_catalogue
+from ..catalogue.catalogue_file import CatalogueError, remove_catalogue
 from ..errors import AppendError, LogError, LogFailedError, PurgeError
 from ..log.atomic_file import remove_other_name
 from ..log.filesystem import WINDOWS, FileSystem, unreadable

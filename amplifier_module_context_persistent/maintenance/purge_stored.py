@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import LogUnreadableError, PurgeError
+from ..log.database_location import location_of, parse_location, split_location
 from ..log.index import Index
-from ..log.location import location_of, parse_location, split_location
 from ..log.postgres.new_log import NewStoredLog
 from ..log.postgres.reader import PostgresReader
 from ..log.record import MAX_RECORD_BYTES

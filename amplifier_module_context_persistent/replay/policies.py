@@ -38,10 +38,10 @@ from ..messages.metadata import without_bound
 from ..session.manager import PersistentContextManager
 from ..tokens.counter import TokenCounter, count_message
 from ..view.arrangement import Arrangement, arrange
+from ..view.calls_and_results import Group, first_human, last_human, tool_groups
 from ..view.entry import Entry, classify
 from ..view.render import render
-from ..view.rules import Group, first_human, last_human, tool_groups
-from ..window.thresholds import needs_plan
+from ..window.when_to_plan import needs_plan
 from .evidence import TermFinder
 from .temporary_log import TemporaryLog
 

@@ -13,7 +13,7 @@ from ..config import Config
 from ..config.option_table import MEMORY
 from ..errors import ConfigError
 from ..log.base import Log
-from ..log.location import location_of
+from ..log.database_location import location_of
 from ..log.open_log import IN_MEMORY, open_log
 from ..paths import LOG_NAME, check_session_id, log_name, log_path, noted_remote, remote_of
 

@@ -16,7 +16,7 @@ import orjson
 from amplifier_core.llm_errors import ContextLengthError
 from amplifier_core.models import HookResult
 
-from ..compaction.request_limits import ModelLimits, read_told, read_window
+from ..compaction.provider_limits import ModelLimits, read_told, read_window
 from ..tokens.prices import list_price
 
 logger = logging.getLogger(__name__)

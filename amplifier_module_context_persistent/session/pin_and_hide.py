@@ -12,8 +12,8 @@ from ..errors import PinError
 from ..log.index import Index
 from ..log.record import encode_control
 from ..messages.metadata import given_id
+from ..view.calls_and_results import Read, turn_starts
 from ..view.plan import live_positions
-from ..view.rules import Read, turn_starts
 
 
 def pin_record(

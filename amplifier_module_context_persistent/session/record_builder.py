@@ -24,8 +24,8 @@ from ..log.reset_record import NewMessage, ids_in, reset_bodies
 from ..messages.host_form import content_key, same_content
 from ..messages.metadata import LINE_KEY, given_id, metadata_of, timestamp_of
 from ..paths import REMOTE, remote_of
-from ..view.rules import Read
-from ..view.wire import header_marks
+from ..view.calls_and_results import Read
+from ..view.ids_and_names import header_marks
 from ..window.message_source import Extras
 from .memory_files import is_memory_file
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from ..catalogue.session_list import keep_in_database
+from ..catalogue.list_cache import keep_in_database
 from ..config import Config
 from ..errors import LogCreateError, LogError, LogUnreadableError
 from ..log.base import Log, Prepare
@@ -24,7 +24,7 @@ from ..messages.message import Message
 from ..messages.offload import may_offload, offload
 from ..tokens.calibration import Meter
 from ..tokens.counter import TokenCounter, count_message, open_counter
-from ..view.wire import late_system_of
+from ..view.ids_and_names import late_system_of
 from ..window.message_source import Extras
 from .choose_log import ChosenLog, log_in_memory
 from .host import Host

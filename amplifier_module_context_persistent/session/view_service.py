@@ -10,7 +10,7 @@ from typing import Any
 
 from ..compaction.native_offer import NativeTurn
 from ..compaction.plan_request import Summary
-from ..compaction.request_limits import MARGIN_BYTES, budget_tokens, limits_of
+from ..compaction.provider_limits import MARGIN_BYTES, budget_tokens, limits_of
 from ..config import Config
 from ..errors import FloorError, LogError, RetentionError
 from ..log.base import Log
@@ -20,14 +20,14 @@ from ..tokens.calibration import Meter
 from ..tokens.counter import TokenCounter, count_message
 from ..view.arrangement import last_line
 from ..view.bound_reasoning import tools_hash
+from ..view.ids_and_names import WIRE
 from ..view.plan import budget_in_use, is_plan_for
 from ..view.receipts import LINE, Receipt, encode_head, extras_in, keeps_wire_rules, render_options, text_hash
 from ..view.recipients import family_of
-from ..view.wire import WIRE
 from ..window.message_source import Extras
 from ..window.request import ViewRequest, ViewResult, head_of
 from ..window.retained_texts import RetainedTexts, shows_all
-from ..window.thresholds import PromptCache, needs_plan
+from ..window.when_to_plan import PromptCache, needs_plan
 from ..window.window import Window
 from .host import ProviderFacts
 from .record_builder import RecordBuilder

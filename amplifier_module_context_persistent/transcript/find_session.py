@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import ContextPersistentError
-from ..log.location import location_of, stored_name
+from ..log.database_location import location_of, stored_name
 from ..paths import LOG_NAME, noted_remote, project_slug, remote_of
 
 _HEADER = b'{"_record":"header"'

@@ -21,12 +21,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of
 from ..catalogue.covered import WORDS, LogCoverage, Stamp, covered_by_path, is_same_file, name_of
-from ..catalogue.database import Catalogue, CatalogueError, catalogue_of
 from ..catalogue.index_snapshots import CatalogueSnapshots
 from ..catalogue.words import BLOCK_BYTES, Block, asked_of, find_blocks, forget_session, take_in
 from ..errors import LogError
-from ..log.location import stored_name
+from ..log.database_location import stored_name
 from ..log.reader import LogReader
 from ..search.pattern import Pattern
 from ..search.words import AllWords

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of, in_memory
 from ..catalogue.covered import FIGURES, covered_by_path, name_of
-from ..catalogue.database import Catalogue, CatalogueError, catalogue_of, in_memory
 from ..catalogue.figures import Figures, figures_of
 from ..catalogue.fill import insert
 from ..errors import LogError

@@ -23,7 +23,7 @@ from ..log.record import Message
 from ..maintenance.raw_records import follow_log
 from ..paths import session_id_of
 from ..search.tool_names import tools_of
-from ..view.rules import turn_starts
+from ..view.calls_and_results import turn_starts
 from .calls import CallLookup, CallOutcome
 
 if TYPE_CHECKING:  # what makes views again is half of all that a command loads, and most need no views

@@ -25,9 +25,9 @@ from ..log.record import Message, decode, encode_object, name_of
 from ..log.record_kinds import control_of
 from ..log.scanner import Scanner
 from ..messages.metadata import metadata_of
+from ..view.ids_and_names import WIRE
 from ..view.plan import Plan, kept_ordinals, live_positions
 from ..view.receipts import LINE, RENDERING, Receipt, text_hash
-from ..view.wire import WIRE
 from ..window.message_source import Extras
 from ..window.request import ViewRequest
 from ..window.window import Window

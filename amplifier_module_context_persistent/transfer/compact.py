@@ -29,12 +29,12 @@ from ..tokens.counter import TokenCounter, count_message
 from ..transcript.transcript import Transcript
 from ..transcript.view_rebuild import PastLog, config_of, request_of
 from ..view.arrangement import Item
+from ..view.ids_and_names import begins_strict, late_system_of
 from ..view.plan import Plan, live_positions
 from ..view.receipts import RENDERING
-from ..view.wire import begins_strict, late_system_of
 from ..window.message_source import Extras
 from ..window.request import ViewRequest
-from ..window.thresholds import matters, needs_plan
+from ..window.when_to_plan import matters, needs_plan
 from ..window.window import Window
 from .copy_log import append_all
 from .fork import following_plan

@@ -25,9 +25,9 @@ from typing import Any
 from ..errors import LogUnreadableError, RecordError
 from ..log.base import Log, ReadableLog
 from ..log.batch import SEAL_BYTES
+from ..log.database_location import location_of, split_location, stored_name
 from ..log.filesystem import FileSystem
 from ..log.index import Index
-from ..log.location import location_of, split_location, stored_name
 from ..log.not_a_log import check_is_log
 from ..log.open_log import new_log, not_there, open_reader
 from ..log.reader import LogReader

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import DeleteError, LogError
-from ..log.location import stored_name
+from ..log.database_location import stored_name
 from ..maintenance.delete import delete_log, files_of
 from ..transcript.find_session import root_of
 from ..transcript.overview import Overview

@@ -31,9 +31,9 @@ from .. import clock
 from ..config import Config
 from ..errors import ConfigError, ContextPersistentError
 from ..log.base import Log
+from ..log.database_location import location_of, split_location, stored_name
 from ..log.filesystem import FileSystem
 from ..log.index import USER, Index
-from ..log.location import location_of, split_location, stored_name
 from ..log.open_log import check_is_free, open_log, shown
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_object
 from ..log.reset_record import ids_in, reset_bodies
@@ -41,8 +41,8 @@ from ..messages.metadata import given_id, is_human
 from ..paths import LOG_NAME, REMOTE, log_name, log_path
 from ..transcript.transcript import Transcript, session_id_in
 from ..transcript.view_rebuild import ReceiptLog
+from ..view.ids_and_names import header_marks
 from ..view.plan import kept_ordinals
-from ..view.wire import header_marks
 from .copy_log import append_all, carry, refused_messages, write_new_log
 from .host_files import update_host_files, write_host_files
 from .importers.account import LostLine

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..log.atomic_file import NewFile
-from ..log.location import stored_name
+from ..log.database_location import stored_name
 from ..maintenance.open_files import held_for_writing, identity_of
 from ..maintenance.raw_records import strings_of
 from ..messages.host_form import as_hosts_write

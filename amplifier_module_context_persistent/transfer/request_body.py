@@ -22,9 +22,9 @@ from ..messages.normalize import normalise
 from ..messages.text import block_text, blocks_without_calls, calls_with_arguments, to_json
 from ..view.arrangement import Presentation, arrange
 from ..view.entry import INSTRUCTING, Entry
+from ..view.ids_and_names import oddities_of, rules_of
 from ..view.recipients import ANTHROPIC, OPENAI
 from ..view.render import render
-from ..view.wire import oddities_of, rules_of
 
 _SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
 _SERVER_RESULTS = frozenset(

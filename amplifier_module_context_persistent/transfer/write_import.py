@@ -19,14 +19,14 @@ from uuid import NAMESPACE_URL, uuid5
 from ..config import Config
 from ..errors import ContextPersistentError, LogUnreadableError
 from ..log.base import ReadableLog
+from ..log.database_location import location_of, stored_name
 from ..log.index import Index
-from ..log.location import location_of, stored_name
 from ..log.not_a_log import check_is_log
 from ..log.open_log import open_existing, open_log, taken_error
 from ..log.record import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
 from ..log.reset_record import ids_in, reset_bodies
 from ..paths import check_session_id, log_name, log_path
-from ..view.wire import header_marks
+from ..view.ids_and_names import header_marks
 from .copy_log import append_all, write_new_log
 from .drafts import EarlierImport, SessionDraft
 from .host_files import update_host_files, write_host_files

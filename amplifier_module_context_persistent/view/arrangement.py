@@ -15,11 +15,11 @@ from ..messages.elide import Cut
 from ..messages.message import Call, Message
 from ..messages.metadata import COMPACTION_SOURCE
 from ..messages.text import well_formed
+from .calls_and_results import Group, needs_user_before, tool_groups, unique_call_ids
 from .entry import INSTRUCTING, Entry
+from .ids_and_names import TAKES_ALL, Oddities, WireRules
 from .plan import NO_PLAN, Plan
 from .recipients import FAMILIES, NOBODY, Recipient
-from .rules import Group, needs_user_before, tool_groups, unique_call_ids
-from .wire import TAKES_ALL, Oddities, WireRules
 
 Count = Callable[[Message], int]
 Fetch = Callable[[Sequence[Entry]], Iterable[Message]]

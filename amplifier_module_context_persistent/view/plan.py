@@ -20,8 +20,8 @@ from ..log.record import encode_control, name_of
 from ..messages.elide import Cut
 from ..messages.message import Message
 from .entry import Entry
+from .ids_and_names import WIRE
 from .recipients import NAME_CHARS
-from .wire import WIRE
 
 IMPORTED = "imported"
 """The strategy that plans of imported compactions name."""
@@ -179,7 +179,7 @@ class Plan:
     """What its view came to, which is known once it is arranged."""
     strategy: str = "truncate"
     wire: bool = True
-    """Whether views that follow it keep the strict rules of `view.wire`; false of a plan from before there were any."""
+    """Whether views that follow it keep the strict rules of `view.ids_and_names`; false before there were any."""
     native: NativeItem | None = None
     """What the provider compacted by itself, shown before the first kept message that is no system text."""
 

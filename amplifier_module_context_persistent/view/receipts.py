@@ -178,7 +178,7 @@ def render_options(config: Config) -> dict[str, Any]:
 
 
 def keeps_wire_rules(items: Sequence[Item]) -> bool:
-    """Whether items are shown otherwise than they are stored for what providers refuse (`view.wire`)."""
+    """Whether items are shown otherwise than they are stored for what providers refuse (`view.ids_and_names`)."""
     return any(item.wire is not None or item.call_ids for item in items)
 
 

@@ -17,8 +17,8 @@ from ..messages.metadata import as_reminder, for_model
 from ..messages.normalize import normalise
 from .arrangement import Arrangement, Fetch, Item
 from .entry import Entry
+from .ids_and_names import sendable
 from .recipients import CHAIN_NAMES, REPEATS, without_bonds, without_names
-from .wire import sendable
 
 
 def common_length(old: Sequence[Item], new: Sequence[Item]) -> int:

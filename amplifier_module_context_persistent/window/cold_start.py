@@ -14,9 +14,9 @@ from operator import itemgetter
 
 from ..config import Config
 from ..log.index import ASSISTANT, DEVELOPER, PINNED, SYSTEM, USER, Index
+from ..view.calls_and_results import closed_calls, tool_groups
 from ..view.entry import Entry, with_closed
 from ..view.plan import live_positions
-from ..view.rules import closed_calls, tool_groups
 
 BATCH = 256
 """So many messages are read at once, from the end of a history to its beginning."""

@@ -23,9 +23,9 @@ from ..log.index import Index
 from ..messages.elide import WHOLE
 from ..messages.message import Message
 from ..view.arrangement import Arrangement
+from ..view.calls_and_results import Group, last_human, late_results, tool_groups
 from ..view.entry import Entry, end_chains, gives_way, media_left_out, with_closed, without_some_media
 from ..view.plan import NO_PLAN, Plan, is_plan_for, kept_ordinals, live_positions
-from ..view.rules import Group, last_human, late_results, tool_groups
 from .cold_start import BATCH, ClassifyAll, group_around, in_place, near_and_older
 from .message_source import MessageSource
 from .request import ViewRequest

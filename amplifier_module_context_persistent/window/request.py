@@ -10,7 +10,7 @@ from ..compaction.draft import OTHER_MESSAGES
 from ..compaction.native_offer import NativeOffer, NativeTurn
 from ..compaction.plan_request import Summary
 from ..compaction.planner import Compaction
-from ..compaction.request_limits import RequestLimits
+from ..compaction.provider_limits import RequestLimits
 from ..compaction.summary_span import Span
 from ..errors import SummaryError
 from ..messages.message import Message

@@ -16,7 +16,7 @@ from functools import partial
 from ..compaction.plan_request import PlanRequest
 from ..compaction.planner import Compaction, compact
 from ..compaction.protected_ends import protect
-from ..compaction.request_limits import all_media, media_beyond, view_bytes
+from ..compaction.provider_limits import all_media, media_beyond, view_bytes
 from ..compaction.strategies import STRATEGIES
 from ..compaction.summary_span import Span
 from ..config import NATIVE, Config
@@ -26,20 +26,20 @@ from ..messages.message import Message
 from ..tokens.counter import TokenCounter
 from ..view.arrangement import Arrangement, Presentation, arrange
 from ..view.bound_reasoning import BoundViews
+from ..view.calls_and_results import last_human, tool_groups
 from ..view.entry import Entry, end_chains
+from ..view.ids_and_names import TAKES_ALL, WireRules, begins_strict, rules_of
 from ..view.plan import NO_PLAN, Plan, plan_record
 from ..view.receipts import ViewHashes
 from ..view.recipients import NOBODY, Recipient, family_of
 from ..view.render import render
-from ..view.rules import last_human, tool_groups
-from ..view.wire import TAKES_ALL, WireRules, begins_strict, rules_of
 from .cold_start import in_place
 from .message_source import Extras, MessageSource, collector_paused
 from .native import cut_now, hides_in_item, item_plan, offer, refused_item
 from .plan_state import KeptEntries, PlanState, hidden, mark, state_without_plan, visible, without_hidden, without_late
 from .request import ViewRequest, ViewResult
 from .summary_request import span_of
-from .thresholds import ReplanThrottle, for_cold_cache, worth_it
+from .when_to_plan import ReplanThrottle, for_cold_cache, worth_it
 
 _ATTEMPTS = 4  # to bring the bytes of a view's text within the limits
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.catalogue import figures, fill
-from amplifier_module_context_persistent.catalogue.database import (
+from amplifier_module_context_persistent.catalogue.catalogue_file import (
     Catalogue,
     CatalogueError,
     catalogue_of,

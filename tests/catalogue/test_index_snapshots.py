@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.catalogue import index_snapshots
-from amplifier_module_context_persistent.catalogue.database import SUFFIX, Catalogue, catalogue_of
+from amplifier_module_context_persistent.catalogue.catalogue_file import SUFFIX, Catalogue, catalogue_of
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.log import file, reader
 from amplifier_module_context_persistent.log.file import FileLog

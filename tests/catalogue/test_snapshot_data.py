@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.catalogue import snapshot_data
-from amplifier_module_context_persistent.catalogue.database import SUFFIX
+from amplifier_module_context_persistent.catalogue.catalogue_file import SUFFIX
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.log.reader import LogReader
 from tests.support.busy_logs import lines, steps

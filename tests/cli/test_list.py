@@ -15,7 +15,7 @@ import pytest
 from rich.cells import cell_len
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.catalogue import database
+from amplifier_module_context_persistent.catalogue import catalogue_file
 from tests.support.commands import is_harmless, run
 from tests.support.messages import fill
 from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, log_of, write
@@ -298,12 +298,12 @@ def test_hostile_names_and_words_are_shown_as_text(env: dict[str, str]) -> None:
 
 def test_a_long_log_is_not_held_in_memory_nor_counted_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long log a sample is counted, and the estimate is near the count of everything."""
-    from amplifier_module_context_persistent.catalogue import session_list
+    from amplifier_module_context_persistent.catalogue import list_cache
 
     messages = [{"role": "user", "content": f"question {n} " + "word and number 12 " * (n % 40)} for n in range(1000)]
     write(log_of("s1"), messages)
     estimate = listed()["s1"]["tokens"]
-    monkeypatch.setattr(session_list, "SAMPLES", 10_000)
+    monkeypatch.setattr(list_cache, "SAMPLES", 10_000)
     write(log_of("s2"), messages)
     exact = listed()["s2"]["tokens"]
     assert isinstance(estimate, int)
@@ -316,7 +316,7 @@ def test_without_sqlite_everything_but_costs_is_listed(monkeypatch: pytest.Monke
     """Costs are sums that SQLite adds up; which sessions there are needs none."""
     said_at(log_of("newer"), 5, 3)
     expected = listed()
-    monkeypatch.setattr(database, "sqlite3", None)
+    monkeypatch.setattr(catalogue_file, "sqlite3", None)
     assert listed() == expected
     done = run("list", "-l")
     assert "newer" in done.stdout

@@ -2,7 +2,7 @@
 
 import pytest
 
-from amplifier_module_context_persistent.catalogue.database import CatalogueError
+from amplifier_module_context_persistent.catalogue.catalogue_file import CatalogueError
 from amplifier_module_context_persistent.cli.terminal import (
     UnusableError,
     counted,

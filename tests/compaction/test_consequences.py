@@ -2,6 +2,7 @@
 
 import pytest
 
+from amplifier_module_context_persistent.compaction.always_kept import PROMISES
 from amplifier_module_context_persistent.compaction.choose import (
     LEAST_MARKERS,
     close_turn,
@@ -12,7 +13,6 @@ from amplifier_module_context_persistent.compaction.draft import GAP_TOKENS, Dra
 from amplifier_module_context_persistent.compaction.forms import Forms
 from amplifier_module_context_persistent.compaction.markers import SHARE
 from amplifier_module_context_persistent.compaction.planner import compact
-from amplifier_module_context_persistent.compaction.promises import PROMISES
 from amplifier_module_context_persistent.compaction.reasons import why
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.view.render import render

@@ -6,7 +6,7 @@ from pathlib import Path
 from amplifier_module_context_persistent import compaction
 
 MOST = 36
-NOT_TUNED = {"request_limits.py"}
+NOT_TUNED = {"provider_limits.py"}
 """Numbers that providers publish."""
 
 

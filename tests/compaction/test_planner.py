@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.compaction.draft import floor, pinned
 from amplifier_module_context_persistent.compaction.in_vain import tried_in_vain
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
 from amplifier_module_context_persistent.compaction.planner import Compaction, compact
-from amplifier_module_context_persistent.compaction.request_limits import (
+from amplifier_module_context_persistent.compaction.provider_limits import (
     SAFETY_MARGIN_TOKENS,
     ModelLimits,
     budget_tokens,
@@ -28,7 +28,7 @@ from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.view.entry import classify
 from amplifier_module_context_persistent.view.plan import NO_PLAN, Plan
-from amplifier_module_context_persistent.window.thresholds import worth_it
+from amplifier_module_context_persistent.window.when_to_plan import worth_it
 from tests.support.checker import assert_valid
 from tests.support.commands import shows
 from tests.support.drafts import count, draft, draft_of, history, request_of

@@ -2,7 +2,7 @@
 
 import re
 
-from amplifier_module_context_persistent.compaction.promises import PROMISES
+from amplifier_module_context_persistent.compaction.always_kept import PROMISES
 from amplifier_module_context_persistent.window.summary_request import PROMPT
 from tests.support.places import DOCS
 

@@ -5,8 +5,13 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.log.database_location import (
+    is_postgres,
+    location_of,
+    parse_location,
+    split_location,
+)
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.location import is_postgres, location_of, parse_location, split_location
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.log.open_log import IN_MEMORY, open_log
 from tests.support.logs import append, content_of, numbers

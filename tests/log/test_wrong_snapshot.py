@@ -5,7 +5,7 @@ from itertools import islice
 
 import pytest
 
-from amplifier_module_context_persistent.catalogue.database import Catalogue, catalogue_of
+from amplifier_module_context_persistent.catalogue.catalogue_file import Catalogue, catalogue_of
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.reader import LogReader

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.errors import AppendError, LogUnreadableError, PurgeError
-from amplifier_module_context_persistent.log.location import location_of
+from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.log.postgres import rows
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog

@@ -35,7 +35,7 @@ from unittest import mock
 
 from click.testing import CliRunner
 
-from amplifier_module_context_persistent.catalogue import database, figures, index_snapshots, session_list
+from amplifier_module_context_persistent.catalogue import catalogue_file, figures, index_snapshots, list_cache
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.cli.main import main as command
 from amplifier_module_context_persistent.log import file
@@ -136,7 +136,7 @@ def any_size() -> Iterator[None]:
         for module, name, value in (
             (index_snapshots, "LEAST_LOG_BYTES", 0),
             (figures, "LEAST_LOG_BYTES", 0),
-            (session_list, "LEAST_LOG_BYTES", 0),
+            (list_cache, "LEAST_LOG_BYTES", 0),
             (figures, "ROWS_AT_ONCE", 40),
             (file, "CLOSE_BYTES", 1),
             (project_search, "LEAST_BYTES", 0),
@@ -144,7 +144,7 @@ def any_size() -> Iterator[None]:
             (project_search, "SETTLED_S", -60),
         ):
             patches.enter_context(mock.patch.object(module, name, value))
-        patches.enter_context(mock.patch.object(database.Catalogue.__init__, "__defaults__", (0.2,)))
+        patches.enter_context(mock.patch.object(catalogue_file.Catalogue.__init__, "__defaults__", (0.2,)))
         yield
 
 
@@ -155,7 +155,7 @@ class Project:
         os.environ["HOME"] = str(home)
         os.chdir(home)
         self.root = home / ".amplifier" / "projects" / project_slug(".")
-        self.catalogue = self.root / database.NAME
+        self.catalogue = self.root / catalogue_file.NAME
         self._rng, self._next = rng, 1_000
         for name in SESSIONS:
             path = self.path(name)

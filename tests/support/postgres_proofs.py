@@ -24,7 +24,7 @@ from itertools import count
 from typing import Any
 
 from amplifier_module_context_persistent.errors import LogUnreadableError
-from amplifier_module_context_persistent.log.location import location_of
+from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.open_log import open_log, open_reader
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge

@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.catalogue.database import remove_catalogue
+from amplifier_module_context_persistent.catalogue.catalogue_file import remove_catalogue
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.log.file_handle import FileHandle
 from amplifier_module_context_persistent.log.filesystem import FileSystem

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.compaction import request_limits
+from amplifier_module_context_persistent.compaction import provider_limits
 from fixtures.providers import FAMILIES, answer, image_block, jpeg, png
 from tests.support.messages import Message, user
 from tests.support.request_checker import (
@@ -96,9 +96,9 @@ def test_chains() -> None:
 
 def test_both_tables_say_the_same() -> None:
     """The checker's table was written apart from the engine's."""
-    for name, limits in [*request_limits.PUBLISHED.items(), ("", request_limits.STRICTEST)]:
+    for name, limits in [*provider_limits.PUBLISHED.items(), ("", provider_limits.STRICTEST)]:
         said = published.get(name, anybody)
-        unlimited = request_limits.RequestLimits()
+        unlimited = provider_limits.RequestLimits()
         assert (limits.request_bytes, limits.images, limits.image_bytes) == (
             said["bytes"],
             said["images"],

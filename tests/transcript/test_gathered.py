@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.catalogue import database
-from amplifier_module_context_persistent.catalogue.database import catalogue_of, switched_off
+from amplifier_module_context_persistent.catalogue import catalogue_file
+from amplifier_module_context_persistent.catalogue.catalogue_file import catalogue_of, switched_off
 from amplifier_module_context_persistent.catalogue.figures import Figures
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
@@ -101,7 +101,7 @@ def test_a_catalogue_in_use_is_waited_for_once(home: Path, monkeypatch: pytest.M
     BusyHome(home, 4).grow()
     expected = all_told(keeps=False)
     waits: list[float] = []
-    monkeypatch.setattr(database, "COMMAND_WAIT_S", 0.0)
+    monkeypatch.setattr(catalogue_file, "COMMAND_WAIT_S", 0.0)
     opened = sqlite3.connect
 
     def connect(*given: Any, **more: Any) -> Any:

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.catalogue import database
-from amplifier_module_context_persistent.catalogue.database import Catalogue, catalogue_of
+from amplifier_module_context_persistent.catalogue import catalogue_file
+from amplifier_module_context_persistent.catalogue.catalogue_file import Catalogue, catalogue_of
 from amplifier_module_context_persistent.catalogue.words import Block, find_blocks
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.search.pattern import regex_pattern
@@ -299,7 +299,9 @@ def test_several_processes_search_and_write_at_once(catalogue: Path) -> None:
 
 def test_without_fts5_all_is_read(catalogue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite may be built without it."""
-    monkeypatch.setattr(database, "_SCHEMA", tuple(one.replace("fts5", "fts_none") for one in database._SCHEMA))
+    monkeypatch.setattr(
+        catalogue_file, "_SCHEMA", tuple(one.replace("fts5", "fts_none") for one in catalogue_file._SCHEMA)
+    )
     check_same()
     assert opened_for("zebra") == {session.id for session in session_files()}
 

@@ -8,8 +8,8 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import AppendError, LogUnreadableError
+from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.index import Index
-from amplifier_module_context_persistent.log.location import location_of
 from amplifier_module_context_persistent.log.open_log import open_log, open_reader
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from amplifier_module_context_persistent.maintenance.verify import verify_log

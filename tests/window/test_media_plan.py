@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from amplifier_module_context_persistent.compaction.request_limits import RequestLimits
+from amplifier_module_context_persistent.compaction.provider_limits import RequestLimits
 from amplifier_module_context_persistent.window.request import ViewRequest
 from tests.support.messages import user
 from tests.support.pictures import images_in, shot

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import AppendError, LogFailedError
 from ..base import Outcome, Prepare
 from ..batch import append_in_parts, prepare_part
-from ..location import parse_location
+from ..database_location import parse_location
 from ..record import MAX_RECORD_BYTES, seal
 from ..scanner import Scanner
 from . import rows

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ...errors import AppendError, DeleteError, LogUnreadableError
-from ..location import Location, parse_location
+from ..database_location import Location, parse_location
 from . import rows
 from .server import ServerError, using
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import AppendError, LogFailedError
-from ..location import parse_location
+from ..database_location import parse_location
 from ..record import MAX_RECORD_BYTES
 from ..scanner import Scanner
 from . import rows

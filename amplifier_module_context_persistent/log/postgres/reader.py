@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import LogUnreadableError
 from ..base import LogDescription
+from ..database_location import Location
 from ..format_version import check_readable
 from ..index import Index
-from ..location import Location
 from ..read_back import NumberedLine, checked, numbered_lines, parsed
 from ..reader import count_lost
 from ..record import Message

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import LogUnreadableError
+from ..database_location import Location
 from ..index import Index
-from ..location import Location
 from . import rows
 
 if TYPE_CHECKING:

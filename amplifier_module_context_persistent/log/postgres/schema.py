@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..location import check_schema_name
+from ..database_location import check_schema_name
 
 if TYPE_CHECKING:
     import psycopg

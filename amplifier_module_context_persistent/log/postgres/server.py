@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import LogUnreadableError
-from ..location import Location
+from ..database_location import Location
 from .schema import SCHEMA_VERSION
 
 if TYPE_CHECKING:

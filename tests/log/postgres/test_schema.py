@@ -2,7 +2,7 @@
 
 import pytest
 
-from amplifier_module_context_persistent.log.location import check_schema_name
+from amplifier_module_context_persistent.log.database_location import check_schema_name
 from amplifier_module_context_persistent.log.postgres.schema import create_schema
 
 

@@ -7,10 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.compaction.draft import Draft
-from amplifier_module_context_persistent.compaction.forms import Forms
-from amplifier_module_context_persistent.compaction.planner import compact
-from amplifier_module_context_persistent.compaction.promises import (
+from amplifier_module_context_persistent.compaction.always_kept import (
     ANSWER_CHARS,
     PROMISES,
     PinHold,
@@ -20,6 +17,9 @@ from amplifier_module_context_persistent.compaction.promises import (
     newest_results,
     start_of_turn,
 )
+from amplifier_module_context_persistent.compaction.draft import Draft
+from amplifier_module_context_persistent.compaction.forms import Forms
+from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.view.entry import classify
 from amplifier_module_context_persistent.view.plan import Plan
 from amplifier_module_context_persistent.view.render import shorten

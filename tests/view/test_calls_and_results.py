@@ -2,7 +2,7 @@
 
 import pytest
 
-from amplifier_module_context_persistent.view.rules import (
+from amplifier_module_context_persistent.view.calls_and_results import (
     Group,
     closed_calls,
     first_human,

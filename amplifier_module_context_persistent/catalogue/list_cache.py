@@ -22,18 +22,18 @@ import orjson
 
 from ..errors import LogError
 from ..log.base import Log, ReadableLog
+from ..log.database_location import split_location, stored_name
 from ..log.file_handle import FileHandle
 from ..log.filesystem import FileSystem
 from ..log.index import ASSISTANT, USER, Index, runs_of
-from ..log.location import split_location, stored_name
 from ..log.open_log import file_reader
 from ..log.record import decode
 from ..messages.message import Message, calls_of, result_id_of
 from ..messages.metadata import first_line, instant_of, is_human, metadata_of, timestamp_of
 from ..messages.normalize import tokens_of
 from ..tokens.counter import TokenCounter, open_counter
+from .catalogue_file import Catalogue, CatalogueError, catalogue_of, is_usable
 from .covered import GLANCE, LogCoverage, Stamp, cover, covered_by_path, name_of, session_id
-from .database import Catalogue, CatalogueError, catalogue_of, is_usable
 
 logger = logging.getLogger(__name__)
 

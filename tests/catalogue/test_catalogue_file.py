@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.catalogue import database
-from amplifier_module_context_persistent.catalogue.database import (
+from amplifier_module_context_persistent.catalogue import catalogue_file
+from amplifier_module_context_persistent.catalogue.catalogue_file import (
     NAME,
     Catalogue,
     CatalogueError,
@@ -165,7 +165,7 @@ def test_a_journal_that_was_left_alone_is_removed_too(tmp_path: Path) -> None:
 
 def test_a_statement_that_does_not_end_is_ended(catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a forged file may make one."""
-    monkeypatch.setattr(database, "_MOST_S", 0.0)
+    monkeypatch.setattr(catalogue_file, "_MOST_S", 0.0)
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     with pytest.raises(CatalogueError, match="interrupted"), catalogue.reading() as connection:
         connection.execute(endless).fetchone()
@@ -176,9 +176,9 @@ def test_without_a_fit_sqlite_there_is_no_catalogue(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     if missing == "module":
-        monkeypatch.setattr(database, "sqlite3", None)
+        monkeypatch.setattr(catalogue_file, "sqlite3", None)
     else:
-        monkeypatch.setattr(database, "LEAST_SQLITE", (99,))
+        monkeypatch.setattr(catalogue_file, "LEAST_SQLITE", (99,))
     for use in (catalogue.reading, catalogue.writing):
         with pytest.raises(CatalogueError, match="SQLite"), use():
             pass

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.compaction.request_limits import (
+from amplifier_module_context_persistent.compaction.provider_limits import (
     PUBLISHED,
     STRICTEST,
     RequestLimits,
