@@ -15,7 +15,7 @@ from amplifier_core.llm_errors import ContextLengthError
 from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.compaction.draft import floor, pinned
 from amplifier_module_context_persistent.compaction.in_vain import tried_in_vain
-from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
+from amplifier_module_context_persistent.compaction.plan_request import PlanRequest, Summary
 from amplifier_module_context_persistent.compaction.planner import Compaction, compact
 from amplifier_module_context_persistent.compaction.provider_limits import (
     SAFETY_MARGIN_TOKENS,
@@ -65,7 +65,7 @@ def test_a_plan_goes_down_to_the_target_in_one_pass() -> None:
     made = plan(LONG, 2_000)
     assert (made.plan.budget_tokens, made.plan.target_tokens, made.plan.tokens_before) == (2_000, 1_000, 3_030)
     assert made.plan.tokens_after == made.arrangement.tokens <= 1_000 + 40
-    assert made.plan.step == 3
+    assert (made.plan.step, made.plan.silent) == (3, frozenset())
     assert made.plan.dropped == len(history(LONG)) - len(made.plan.keep)
     assert made.plan.upto == history(LONG)[-1]["metadata"]["message_id"]
     full = plan("u:10 a:100 a:100 a:100 u:10 a:5", 450, compaction_notice_enabled=False).plan
@@ -76,11 +76,12 @@ def test_large_newest_messages_do_not_push_out_all_that_is_older() -> None:
     """Where they leave less than 0.6 of the target the plan stops above it, at most 0.4 of the way to the threshold."""
     most = 1_000 + int(0.4 * 840)
     older = "u:10 " + "t:100 " * 15
-    for newest, tokens in ((300, 1_000), (500, 1_110), (900, most)):
-        made = plan(f"{older} u:10 t:{newest}", 2_000)
+    for newest, fixed, tokens in ((300, 0, 1_000), (500, 0, 1_110), (500, 300, 1_230), (900, 0, most)):
+        made = plan(f"{older} u:10 t:{newest}", 2_000, fixed=fixed)
         assert made.plan.target_tokens == 1_000
         assert tokens - 160 < made.plan.tokens_after <= tokens + 40
         assert made.plan.step == 3
+    assert len(plan("u:10 " + "u:60 a:1 " * 6 + "u:1100", 2_000).plan.keep) == 14  # for people at most 0.7 of the way
 
 
 def test_the_beginning_that_the_plan_before_kept_stays_for_the_cache() -> None:
@@ -92,10 +93,11 @@ def test_the_beginning_that_the_plan_before_kept_stays_for_the_cache() -> None:
 
 
 def test_what_is_taken_by_the_head_counts() -> None:
-    """The fixed tokens are part of the view's."""
-    made = plan(LONG, 2_000, fixed=500)
-    assert made.plan.tokens_after == 500 + made.arrangement.tokens
-    assert made.plan.tokens_after <= 1_000 + 40
+    """The fixed tokens are part of the view's, and so is the summary."""
+    for fixed, text in ((500, ""), (0, "word " * 400)):
+        made = plan(LONG, 2_000, fixed=fixed, summary=Summary(text, frozenset(), 0))
+        assert made.plan.tokens_after == fixed + made.arrangement.tokens
+        assert made.plan.tokens_after <= 1_000 + 40
 
 
 def test_steps_that_are_not_needed_are_not_taken() -> None:
