@@ -94,14 +94,21 @@ def test_an_offloaded_result_ends_at_lines_whatever_is_configured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call_id", "cuts", "shown"),
-    [("c2", {}, {"wire_content": []}), ("c1", {}, {}), ("c2", {"m": Cut(10, 10)}, {})],
-    ids=["as given", "another call id", "cut"],
+    ("call_id", "word", "cuts", "shown"),
+    [
+        ("c2", "word ", {}, {"wire_content": []}),
+        ("c1", "word ", {}, {}),
+        ("c2", "word ", {"m": Cut(10, 10)}, {}),
+        ("c2", "\ud800", {}, {}),
+    ],
+    ids=["as given", "another call id", "cut", "half a surrogate pair"],
 )
-def test_an_answer_that_is_shown_otherwise_is_not_repeated_beside_it(call_id: str, cuts: Any, shown: Any) -> None:
+def test_an_answer_that_is_shown_otherwise_is_not_repeated_beside_it(
+    call_id: str, word: str, cuts: Any, shown: Any
+) -> None:
     """A provider's module would send what its metadata repeats in place of what the view shows."""
     call, result = called(call_id)
-    said = {"content": "word " * 100, "metadata": {"message_id": "m", "anthropic": {"wire_content": []}}}
+    said = {"content": word * 100, "metadata": {"message_id": "m", "anthropic": {"wire_content": []}}}
     view = rendered([{"role": "user", "content": "a"}, *called("c1"), call | said, result], cuts=cuts)
     assert view[3]["metadata"]["anthropic"] == shown
 
