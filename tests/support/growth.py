@@ -7,9 +7,9 @@ from typing import Any
 
 
 def assert_grows_with_the_text(work: Callable[[str], object], text: str) -> None:
-    """Four times the text takes about four times the time, not sixteen times; half a second always does.
+    """Four times the text takes about four times the time, not sixteen times; a quarter of a second always does.
 
-    Where a quarter of the text takes so little that sixteen times as much is half a second, the whole is not asked.
+    Where a quarter of the text takes so little that sixteen times as much is that, the whole is not asked.
     """
 
     def seconds(of: str) -> float:
@@ -18,7 +18,7 @@ def assert_grows_with_the_text(work: Callable[[str], object], text: str) -> None
         return time.process_time() - begin
 
     quarter = text[: len(text) // 4]
-    if seconds(quarter) >= 0.5 / 16 and seconds(text) >= 0.5:
+    if seconds(quarter) >= 0.25 / 16 and seconds(text) >= 0.25:
         assert min(seconds(text) for _ in range(2)) < 10 * max(0.05, *(seconds(quarter) for _ in range(2)))
 
 
