@@ -16,7 +16,7 @@ import pytest
 from amplifier_module_context_persistent import DependencyError
 from amplifier_module_context_persistent.installation import needed_packages
 from tests.support.places import ROOT
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import WHOLE, takes_long
 
 MOUNT = """
 import asyncio, os, sys
@@ -82,6 +82,7 @@ def test_a_fault_of_our_own_is_no_missing_package() -> None:
 # -- where Microsoft's older module was installed under the same name --------------------------------------------------
 
 
+@takes_long
 def test_the_command_mends_an_environment_with_the_older_module(tmp_path: Path) -> None:
     """An environment of the host's own, in which the older module was installed once, and so ours was not."""
     for needed in ("hatchling", "editables", "pip"):  # nothing can be fetched

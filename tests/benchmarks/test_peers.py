@@ -18,6 +18,7 @@ from benchmarks.peer_stores.store import OURS, REQUIREMENTS, STORES
 from benchmarks.scale import limits, promised
 from tests.support.commands import shows
 from tests.support.places import DOCS, ROOT
+from tests.support.sweeps import takes_long
 
 MEASURES = ("append new", "append long", "read back", "resume none", "resume long")
 OTHERS = sorted(STORES.keys() - OURS)
@@ -75,6 +76,7 @@ def test_lost_and_doubled_messages_are_counted(tmp_path: Path, monkeypatch: pyte
     assert (survived.lost, survived.doubled) == (2, 1)
 
 
+@takes_long
 def test_ours_says_what_was_damaged() -> None:
     """A letter that changed on the disk is told when the history is read, and the session goes on."""
     assert str(faults.flipped_bit(sys.executable, "ours, write")) == "all read, 1 altered, said"

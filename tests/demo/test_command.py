@@ -20,6 +20,7 @@ from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.demo import command as demo_module
 from amplifier_module_context_persistent.demo.command import PlayedDemo, is_valid, read_messages
 from tests.support.commands import shows
+from tests.support.sweeps import takes_long
 
 COMMAND = Path(sys.executable).with_name("context-persistent")
 
@@ -206,6 +207,7 @@ def test_the_demo_knows_an_invalid_view(view: list[dict[str, Any]], valid: bool)
     assert is_valid(view) is valid
 
 
+@takes_long
 def test_the_demo_starts_a_server_of_its_own(server: object) -> None:
     """And leaves nothing of it."""
     with tempfile.TemporaryDirectory(prefix="demo-") as name:  # not pytest's, which only root may enter

@@ -53,7 +53,8 @@ def test_examples_name_commands_and_options_that_there_are() -> None:
     for example in examples:
         name, *arguments = re.findall(r"'[^']*'|\S+", example)
         parser = TABLE[name].load()
-        parser.make_context(name, [argument.strip("'") for argument in arguments], resilient_parsing=True)
+        parent = click.Context(command, **command.context_settings)  # or a command remembers that it has no `-h`
+        parser.make_context(name, [one.strip("'") for one in arguments], parent=parent, resilient_parsing=True)
         options = {option for parameter in parser.params for option in parameter.opts}
         assert {argument for argument in arguments if re.match(r"--?[a-zA-Z]", argument)} <= options, example
 

@@ -9,8 +9,9 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Damage
 from tests.support.logs import append, assert_sound, number_of, saved_tails
 from tests.support.places import ROOT
+from tests.support.sweeps import WHOLE
 
-KILLS = "60"
+KILLS = "60" if WHOLE else "30"
 """In each of five runs."""
 
 
@@ -39,7 +40,7 @@ def read(path: Path) -> tuple[list[int], list[Damage]]:
 
 
 def test_acknowledged_messages_survive_every_kill(tmp_path: Path) -> None:
-    """After sixty kills all that was acknowledged is there once, in each writer's order, and the chain is sound."""
+    """All that was acknowledged is there once, in each writer's order, and the chain is sound."""
     runs = {}
     for seed, writers in ((1, 1), (2, 1), (3, 2), (4, 3)):
         path = tmp_path / f"{seed}.jsonl"
@@ -56,8 +57,7 @@ def test_acknowledged_messages_survive_every_kill(tmp_path: Path) -> None:
         assert {number for one in killed for number in one["begun"]} >= set(stored)
         acknowledged = sum(len(one["acknowledged"]) for one in killed)
         assert acknowledged > 0
-        torn = len(saved_tails(str(path)))
-        print(f"kills: {len(killed)}, acknowledged: {acknowledged}, torn tails: {torn}, lost: 0")
+        print(f"kills: {len(killed)}, acknowledged: {acknowledged}, torn tails: {len(saved_tails(str(path)))}, lost: 0")
 
 
 def test_resets_survive_kills_whole_or_not_at_all(tmp_path: Path) -> None:

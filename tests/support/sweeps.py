@@ -8,7 +8,10 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
+import pytest
+
 WHOLE = "WHOLE_SWEEPS" in os.environ
+takes_long = pytest.mark.skipif(not WHOLE, reason="takes seconds, and is run with WHOLE_SWEEPS=1, as CI does")
 
 Case = TypeVar("Case")
 
