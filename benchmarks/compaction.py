@@ -105,10 +105,8 @@ class Checked(Measures):
         return {**super(Checked, self).as_json(), **owed}
 
 
-async def play(
-    player: Player, name: str, budget_tokens: int, options: Mapping[str, Any], *, check_each: int = 1
-) -> Checked:
-    """Play a session through a policy, and check each of its views, or each of so many."""
+async def play(player: Player, name: str, budget_tokens: int, options: Mapping[str, Any]) -> Checked:
+    """Play a session through a policy, and check each of its views."""
     session, config = player.session, Config.load(options)
     measures = Checked(session.name, budget_tokens, name, session.tokens)
     measures.band = config.compact_threshold - config.target_usage
@@ -117,7 +115,7 @@ async def play(
     place, view = 0, None
     async for played in player.requests(POLICIES[name], budget_tokens, options, measures):
         place, view = played.place, played.view
-        if name != "none" and view is not None and measures.requests % check_each == 0:
+        if name != "none" and view is not None:
             measures.check(view, session.messages[:place])
     if name == "none" and view is not None:
         measures.check(view, session.messages[:place])
@@ -130,10 +128,8 @@ def play_all(
     names: Sequence[str],
     budgets: Sequence[int],
     options: Mapping[str, Any],
-    *,
-    check_each: int = 1,
 ) -> Iterator[Checked]:
-    """Play every session with every budget through every policy; of so many views, one is checked."""
+    """Play every session with every budget through every policy."""
     for session in played:
         player = Player(session, counter)
         whole = asyncio.run(play(player, "none", max(budgets), options))
@@ -142,7 +138,7 @@ def play_all(
                 if name == "none":  # is the same with every budget
                     measures = replace(whole, budget_tokens=budget)
                 else:
-                    measures = asyncio.run(play(player, name, budget, options, check_each=check_each))
+                    measures = asyncio.run(play(player, name, budget, options))
                 measures.billed_ratio = round(measures.billed / max(1.0, whole.billed), 4)
                 yield measures
 

@@ -200,6 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("directory", nargs="?", default=docs)
     parser.add_argument("--only", nargs="+", choices=PICTURES, default=PICTURES, help="which ones are drawn")
     given = parser.parse_args(arguments)
+    os.makedirs(given.directory, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "session.jsonl")
         asyncio.run(record(path))

@@ -79,7 +79,7 @@ def pytest_collection_finish() -> None:
     """Let the garbage collector pass over what was collected: thousands of tests, which stay until the end."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000)  # tests keep much and leave little garbage
+    gc.set_threshold(300_000)  # tests keep much and leave little garbage
     gc.enable()
 
 
@@ -100,11 +100,10 @@ def home(monkeypatch: pytest.MonkeyPatch, homes: Iterator[Path]) -> Path:
     return directory
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=bool(os.environ.get("SNAPSHOT_FAULTS")))
 def explored_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
     """With SNAPSHOT_FAULTS=SEED, put a snapshot of any kind in the catalogue of each log before it is opened."""
-    if seed := os.environ.get("SNAPSHOT_FAULTS"):
-        SnapshotFaults(int(seed), monkeypatch)
+    SnapshotFaults(int(os.environ["SNAPSHOT_FAULTS"]), monkeypatch)
 
 
 @pytest.fixture(params=[False, True], ids=["", "any snapshot"])

@@ -20,7 +20,7 @@ from fixtures.kinds import KINDS, generate_kind
 from tests.support.checker import check_view
 from tests.support.histories import numbered
 from tests.support.places import ROOT
-from tests.support.sweeps import WHOLE, spread
+from tests.support.sweeps import takes_long
 
 # The sha256 of the lines of seed 7: of 60 messages, and of 6,000 with the sizes that were recorded in real sessions.
 SMALL_SESSION = "ec81870570ba4db9ab643c6ae0925ffd1710eb05ccdcc6df1ecab5e4c4c6942a"
@@ -80,7 +80,7 @@ def test_mean_bytes(mean_bytes: int) -> None:
 
 
 MESSAGES = 300
-SEEDS = {"service": range(1, 5) if WHOLE else (3,)}
+SEEDS = {"service": range(1, 5)}
 """The sessions of a kind that are played, if not the first: few of their actions need what is far back."""
 
 
@@ -94,19 +94,18 @@ def test_the_same_seed_gives_the_same_session(kind: str) -> None:
     assert MESSAGES <= len(messages) < MESSAGES + 10
 
 
-@pytest.mark.parametrize("kind", list(spread(KINDS, 2)))
+@takes_long
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_view_knows_more_of_far_back_than_a_sliding_window(kind: str) -> None:
-    """In the mean of some sessions and of two budgets, for about the same bill; each third view is checked, or each."""
+    """In the mean of some sessions and of two budgets, for about the same bill; each view is checked."""
     counter = CachedCounter(open_counter("estimate"))
     far: dict[str, list[float]] = {"sliding": [], "truncate": []}
     billed: dict[str, list[float]] = {"sliding": [], "truncate": []}
     for seed in SEEDS.get(kind, (1,)):
-        messages = generate_kind(kind, seed, MESSAGES if kind in SEEDS else 140)
+        messages = generate_kind(kind, seed, MESSAGES if kind in SEEDS else 200)
         session = PlayedSession.of(kind, messages, lambda message: count_message(message, counter))
         budgets = [session.tokens // 8, session.tokens // 4]
-        for row in play_all(
-            [session], counter, list(far), budgets, {"tokenizer": "estimate"}, check_each=1 if WHOLE else 3
-        ):
+        for row in play_all([session], counter, list(far), budgets, {"tokenizer": "estimate"}):
             assert row.invalid == 0, row.violations
             far[row.policy].append(row.far)
             billed[row.policy].append(row.billed_ratio or 0.0)

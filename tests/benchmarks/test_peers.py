@@ -44,6 +44,7 @@ def test_what_is_missing_is_named_with_what_to_do(tmp_path: Path, capsys: pytest
     )
 
 
+@takes_long
 def test_a_run_measures_and_damages(capsys: pytest.CaptureFixture[str]) -> None:
     """All figures are there. A file that checks nothing takes a flipped bit for a letter and fails at a torn line."""
     asked = ["--only", "bare file", "--messages", "60", "--rounds", "2", "--kills", "1", "--json"]

@@ -8,7 +8,7 @@ from benchmarks import pictures
 from benchmarks.chromium import BROWSER
 from tests.support.commands import shows
 from tests.support.places import DOCS
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import takes_long
 
 
 def texts(path: Path) -> list[str]:
@@ -17,16 +17,13 @@ def texts(path: Path) -> list[str]:
     return [element.text for element in root.iter() if element.tag.endswith("}text") and element.text]
 
 
+@takes_long
 def test_the_pictures_are_current_and_stand_by_themselves(tmp_path, monkeypatch):
-    """The command draws what the documentation shows, whatever the environment says; nothing outside is referred to.
-
-    Those that take long (whole comparisons, a browser) are drawn with whole sweeps only.
-    """
+    """The command draws what the documentation shows, whatever the environment says; nothing outside is referred to."""
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "40")
-    asked = pictures.PICTURES if WHOLE else ("look", "replay", "peers")
-    assert pictures.main([str(tmp_path), "--only", *asked]) == 0
-    for name in (f"{one}.svg" for one in asked if one != "report"):
+    assert pictures.main([str(tmp_path)]) == 0
+    for name in (f"{one}.svg" for one in pictures.PICTURES if one != "report"):
         drawn = (tmp_path / name).read_text(encoding="utf-8")
         assert set(re.findall(r"https?://[^\"\s)]+", drawn)) == {"http://www.w3.org/2000/svg"}
         assert not re.search(r"@import|@font-face|href=\"(?!#)", drawn)
@@ -35,7 +32,5 @@ def test_the_pictures_are_current_and_stand_by_themselves(tmp_path, monkeypatch)
     shows(shown, "compaction:", "proved", "of 20,000 tokens")
     shown = "".join(texts(tmp_path / "look.svg")).replace("\xa0", " ")
     shows(shown, "first line", "at the beginning of the view are the same")
-    for name in (
-        ("report.png", "report-dark.png") if BROWSER and WHOLE else ()
-    ):  # letters and smoothing differ among systems
+    for name in ("report.png", "report-dark.png") if BROWSER else ():  # letters and smoothing differ among systems
         assert (tmp_path / name).read_bytes()[:4] == (DOCS / name).read_bytes()[:4] == b"\x89PNG"

@@ -297,8 +297,10 @@ def test_what_is_inserted_is_a_small_part(turns: int, calls: int, words: int, co
             work.call("bash", {"command": f"{command} {turn}.{call}"}, result)
         work.say(f"Conclusion {turn}: " + " ".join(f"{word}_{turn}" for word in WORDS * 9)[: 9 * words])
         work.user("Go on.")
-        view = (desk.ask if turn % 4 == 3 else desk.build)(budget).view
+        if turn % 4 == 1:
+            desk.build(budget)
         if turn % 4 == 3:
+            view = desk.ask(budget).view
             assert view is not None
             shares.append(inserted_share(work, view))
             runs = groupby(message["role"] for message in view if place_of(message) is not None)
