@@ -22,6 +22,7 @@ from tests.support.checker import assert_valid, same
 from tests.support.counters import count
 from tests.support.messages import Message, user
 from tests.support.recorded_sessions import Recorded, controls
+from tests.support.sweeps import spread
 from tests.support.view_properties import goes_on
 
 TEXT = "".join(f"line {number} of the file that was read\n" for number in range(2_000))
@@ -193,7 +194,7 @@ async def test_views_go_on_whatever_is_configured_later(session: Offloading) -> 
     await session.prove()
 
 
-@pytest.mark.parametrize("boundary", ["line", "char"])
+@pytest.mark.parametrize("boundary", list(spread(["char", "line"], 2)))
 async def test_compaction_shortens_them_further(tmp_path: Path, boundary: str) -> None:
     """Views over many plans and restarts are valid, in their budget, and proved; and no plan shows more than before."""
     session = Offloading(tmp_path / "log.jsonl", max_tokens=4_000, truncate_boundary=boundary, truncate_chars=300)

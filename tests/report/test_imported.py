@@ -58,10 +58,10 @@ def go_through(page: Page, messages: int) -> set[int]:
 
 def test_a_compaction_before_a_turn_does_not_stop_the_page(opened, tmp_path):
     """The first thing in sight may be the compaction between a turn's heading and its first message."""
-    source = write_jsonl(tmp_path / "s.jsonl", compacted(7))
+    source = write_jsonl(tmp_path / "s.jsonl", compacted(5))
     page = opened(imported(source).path)
-    assert page.run(COMPACTIONS) == 6
-    assert go_through(page, 14) == set(range(1, 15))
+    assert page.run(COMPACTIONS) == 4
+    assert go_through(page, 10) == set(range(1, 11))
 
 
 @pytest.mark.parametrize("name", REAL if WHOLE else REAL[3::8])

@@ -96,7 +96,7 @@ def test_the_page_holds_what_is_in_sight(opened):
     messages = list(generate_session(3, 120, mean_bytes=0))
     answers = {number for number, one in enumerate(messages, 1) if one["role"] != "tool"}
     page = opened([{key: value for key, value in one.items() if key != "metadata"} for one in messages], height=1_500)
-    for height, unfolded in spread([(1_500, False), (900, False), (900, True)], 2):
+    for height, unfolded in spread([(1_500, False), (900, False), (900, True)], 3, 2):
         page.resize(1280, height)
         if unfolded:
             for turn in range(page.run("document.querySelectorAll('.entry').length")):

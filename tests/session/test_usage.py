@@ -53,7 +53,7 @@ async def open_manager(path: Path, **config: Any) -> tuple[PersistentContextMana
     ), readings
 
 
-@pytest.mark.parametrize("ratio", [0.8, 1.6])
+@pytest.mark.parametrize("ratio", list(spread([1.6, 0.8], 2)))
 async def test_no_view_of_a_calibrated_session_exceeds_the_window(tmp_path, ratio):
     """Though the provider counts up to 1.6 times our estimate and 6,000 tokens more, every calibrated view fits."""
     manager, readings = await open_manager(tmp_path / "log.jsonl")
