@@ -275,7 +275,7 @@ def cut_line(line: str, source: set[str]) -> bool:
     return len(line) >= 24 and any(line in whole for whole in source)
 
 
-@examples(3)
+@examples(1)
 @example(120, 3, 90, "make x{}", 36_000)
 @example(120, 3, 90, "make x{}", 20_000)
 @given(

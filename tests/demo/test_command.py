@@ -147,6 +147,7 @@ def test_a_lost_message_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert not list(tmp_path.iterdir())
 
 
+@takes_long
 def test_a_broken_process_is_a_clear_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """If a process fails, its last words are shown, the demo exits with 1, and says what it kept."""
     result = invoke_with(monkeypatch, tmp_path, lambda log: log.with_name("transcript.jsonl").unlink(), "--keep")

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.chromium import BROWSER, WHY_NOT
 from fixtures.generate import generate_session
 from tests.support.opened_pages import DRAWN, TEXT, press_button, show, way_down
-from tests.support.sweeps import spread
+from tests.support.sweeps import spread, takes_long
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
 
@@ -249,13 +249,14 @@ def test_a_file_that_was_cut_short_says_so(tab, compacted, tmp_path):
     assert "cannot be read" in tab.run("document.body.innerText")
 
 
+@takes_long
 def test_axe_finds_nothing(opened, compacted):
-    """No violation of its rules, wide and light, narrow and dark, with the panel, the list of turns and the dialogs."""
+    """No violation of its rules, wide and narrow, light and dark, with the panel, the list of turns and the dialogs."""
     axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not there")
     script = (files(axe) / "axe.min.js").read_text(encoding="utf-8")
     page = opened(compacted)
     page.run(script + "; 1")
-    for scheme, width in spread(product(("light", "dark"), (1280, 390)), 3):
+    for scheme, width in product(("light", "dark"), (1280, 390)):
         page.resize(width, 900)
         page.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         for state in (
