@@ -11,7 +11,7 @@ from benchmarks import offline
 from benchmarks.offline import MEMORY_LIMIT, TIME_LIMIT, Growth, Taken, measure
 from benchmarks.requests import Found, play, screenshots
 from fixtures.providers import mixed_session
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import WHOLE, takes_long
 
 
 @pytest.mark.parametrize("first", range(0, 40 if WHOLE else 10, 10))
@@ -80,6 +80,7 @@ def test_one_command_that_grows_too_fast_ends_it_with_1(
     ]
 
 
+@takes_long
 def test_a_command_that_fails_is_no_measurement(tmp_path: Path) -> None:
     """What it said is told."""
     with pytest.raises(RuntimeError, match="replay"):

@@ -15,6 +15,7 @@ from amplifier_module_context_persistent.cli.compare import columns, svg
 from tests.support.commands import run, shows, without_colours
 from tests.support.replays import BUDGET, MESSAGES, plain
 from tests.support.sessions_of_a_home import TERMINAL
+from tests.support.sweeps import spread
 from tests.support.terminals import Terminal, posix
 
 ESTIMATE = ("--tokenizer", "estimate")
@@ -78,12 +79,17 @@ def test_the_default_policies_are_compared(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("prices", "cached", "write"),
-    [
-        (["--price-input", "3"], 0.3, 3.75),
-        (["--price-input", "3", "--price-cached", "1"], 1, 3.75),
-        (["--price-cached", "1", "--price-write", "2"], 1, 2),
-        (["--model", "claude-sonnet-4-6"], 0.3, 3.75),
-    ],
+    list(
+        spread(
+            [
+                (["--price-cached", "1", "--price-write", "2"], 1, 2),
+                (["--price-input", "3"], 0.3, 3.75),
+                (["--model", "claude-sonnet-4-6"], 0.3, 3.75),
+                (["--price-input", "3", "--price-cached", "1"], 1, 3.75),
+            ],
+            2,
+        )
+    ),
 )
 def test_prices_make_it_money(path: Path, prices: list[str], cached: float, write: float) -> None:
     """What was read from the cache and all else have their prices, a million tokens each."""

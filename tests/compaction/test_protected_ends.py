@@ -19,6 +19,7 @@ from amplifier_module_context_persistent.view.entry import Entry
 from tests.support.checker import assert_valid, same
 from tests.support.drafts import check_total, draft, kept
 from tests.support.messages import Message, entries, fill
+from tests.support.sweeps import spread
 from tests.support.windows import Desk
 
 TEXT = "The order keeps its total until it was acknowledged. " * 8
@@ -107,7 +108,7 @@ def turn(number: int) -> list[Message]:
 
 
 @pytest.mark.parametrize("option", ["protect_first", "protect_last"])
-@pytest.mark.parametrize("messages", [0, 3, 7])
+@pytest.mark.parametrize("messages", list(spread([3, 7, 0], 3)))
 async def test_the_messages_stay_as_they_are(option: str, messages: int) -> None:
     """Over many compactions, with their groups; without the option they do not."""
     options = {option: messages, "protected_recent": 0.0, "protected_tool_results": 0}

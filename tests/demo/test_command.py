@@ -172,6 +172,7 @@ def test_no_temporary_directory_is_a_clear_message(monkeypatch: pytest.MonkeyPat
     assert "no temporary directory can be made" in result.output
 
 
+@takes_long
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_an_interrupted_demo_leaves_nothing_behind(tmp_path: Path) -> None:
     """Ctrl-C ends the child processes too, and removes the directory."""

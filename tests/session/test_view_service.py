@@ -97,7 +97,7 @@ def test_between_two_plans_a_view_is_its_predecessor_plus_what_was_appended(
     run(play)
 
 
-@examples(8)
+@examples(5)
 @given(stories, policies, pauses, asks, heads)
 def test_two_managers_with_the_same_clock_and_ids_give_the_same_bytes(
     history: list[Message], policy: Message, sizes: list[int], ask: Message, head: str | None

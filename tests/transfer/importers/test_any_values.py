@@ -270,7 +270,7 @@ def changed(value: Any, draw: st.DataObject, times: int) -> Any:
 
 
 @pytest.mark.parametrize("name", [*LINES, *(f"{name} document" for name in DOCUMENTS)])
-@settings(deadline=None, max_examples=15 if WHOLE else 10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=15 if WHOLE else 7, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 async def test_any_value_anywhere(tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject) -> None:
     """What is left of the session is sound, valid and accounted for."""

@@ -6,13 +6,14 @@ import pytest
 
 from tests.support.imports import history_and_view, imported
 from tests.support.places import SHARED
+from tests.support.sweeps import spread
 
 FORMATS = SHARED / "formats"
 FILES = sorted(path for path in FORMATS.rglob("*.json*") if path.is_file()) if FORMATS.is_dir() else []
 
 
 @pytest.mark.skipif(not FILES, reason="the shared files are not at hand")
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", list(spread(FILES, 2)), ids=lambda path: f"{path.parent.name}-{path.stem}")
 async def test_each_file_is_imported(path: Path, tmp_path: Path) -> None:
     """As the format that its folder names; nothing is new the second time; what cannot be read is named."""
     report = imported(path, tmp_path / "log.jsonl")
