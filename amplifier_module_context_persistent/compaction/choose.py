@@ -98,10 +98,10 @@ def merge_gaps(draft: Draft, forms: Forms) -> None:
     """
     stretches = _between_gaps(draft)
     room = max(int(SHARE * draft.target_tokens), min(LEAST_MARKERS, draft.target_tokens // 4))
-    excess = draft.gap_tokens * (len(stretches) + 1) - room
+    excess = max(0, draft.gap_tokens * (len(stretches) + 1) - room)
     said = {p for p in draft.view.said if p not in draft.fixed and not draft.view.groups[p].head.calls}
     ranked = []
-    for between in stretches if excess > 0 else ():
+    for between in stretches if excess else ():
         if draft.view.first_person not in between and all(forms.leave[p] <= Stage.PEOPLE or p in said for p in between):
             human = any(forms.leave[p] >= Stage.PEOPLE for p in between)
             ranked.append((human, between[0] if human else sum([draft.sizes[p] for p in between]), between))

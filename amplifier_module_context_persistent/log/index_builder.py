@@ -224,8 +224,8 @@ class IndexBuilder:
         """Take a sound receipt without parsing it, as there is one a request; False where it has to be parsed."""
         start = line.find(_PROVIDER)
         end = line.find(b'"', start + len(_PROVIDER))
-        names = line[start + len(_PROVIDER) : end] if start > 0 else b""
-        if start > 0 and line[end : end + len(_MODEL)] == _MODEL:
+        names = line[start + len(_PROVIDER) : end] if start != -1 else b""
+        if start != -1 and line[end : end + len(_MODEL)] == _MODEL:
             end = line.find(b'"', end + len(_MODEL))
             names = line[start + len(_PROVIDER) : end]
         if b"\\" in names or _LINE in line:

@@ -149,7 +149,7 @@ def decode(line: bytes) -> Message:
         ValueError: the line is no JSON object.
     """
     line = line.rstrip(b"\n")
-    if has_crc(line) and not line.endswith(MARK, 0, -CRC_TAIL_BYTES):
+    if has_crc(line) and line[-len(MARK) - CRC_TAIL_BYTES : -CRC_TAIL_BYTES] != MARK:
         value = orjson.loads(line)
     else:
         value = _decode_stdlib(line)
@@ -169,8 +169,7 @@ def member_of(line: bytes) -> Member | None:
     if not has_crc(line):
         return None
     end = line[:-CRC_TAIL_BYTES].removesuffix(MARK)
-    at = end.rfind(_MEMBER_KEY)
-    found = _MEMBER.fullmatch(end, at) if at >= 0 else None
+    found = _MEMBER.fullmatch(end, end.rfind(_MEMBER_KEY))
     if found is None:
         return None
     try:

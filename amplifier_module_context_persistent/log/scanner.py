@@ -88,7 +88,7 @@ class Scanner:
                     own_id = line[start + 14 : end]
                     hashed = from_bytes(own_id, "little") % ID_MODULUS
                     pinned = line[start - 5 : start] == TRUE_BEFORE_ID
-                    if start > 0 and not (pinned or b"\\" in own_id or hashed in doubtful or builder.copying):
+                    if start != -1 and not (pinned or b"\\" in own_id or hashed in doubtful or builder.copying):
                         model = builder.pop_pending_model() if role == ASSISTANT else 0
                         plain = role == USER and is_plain_user(line)
                         rows.append((offset, length, role, LIVE, hashed, seed, computed, model, plain))

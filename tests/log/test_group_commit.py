@@ -199,6 +199,22 @@ async def test_cancellations_at_any_moment_lose_and_double_nothing(path: str, co
 
 
 @pytest.mark.parametrize("inline", [False, True])
+async def test_what_was_not_stored_is_told_once(path: str, inline: bool) -> None:
+    """The caller hears of the error, and `unstored` is called; not so where all went well."""
+    commit, told = GroupCommit(FileLog(path, durability="write" if inline else "fsync"), inline=inline), list[str]()
+
+    def refused(_: Index) -> list[bytes]:
+        raise ValueError("no")
+
+    await commit.append(giving(body(1)), unstored=lambda: told.append("stored"))
+    with pytest.raises(ValueError, match="no"):
+        await commit.append(refused, unstored=lambda: told.append("refused"))
+    await commit.close()
+    assert told == ["refused"]
+    assert stored_numbers(path) == [1]
+
+
+@pytest.mark.parametrize("inline", [False, True])
 def test_two_threads_with_a_loop_each_share_a_log(path: str, inline: bool) -> None:
     """Each thread's tasks get their answers on their own loop, and each task's order is kept."""
     commit = GroupCommit(FileLog(path, durability="write" if inline else "fsync"), inline=inline)

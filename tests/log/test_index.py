@@ -176,6 +176,26 @@ def test_a_damaged_line_with_the_id_of_any_message_before_it_is_not_live() -> No
     assert [kind for kind, *_ in found(scanner)].count("repeated") == 2
 
 
+def test_a_damaged_copy_that_comes_first_gives_way() -> None:
+    """The message that continues the chain is read, and the copy reported at its place."""
+    first, second = sealed([body(0), body(1)])
+    scanner = scan([first, second.replace(b"message ", b"massage "), second])
+    assert ids(scanner) == [0, 1]
+    assert scanner.index.offsets[scanner.index.live[1]] == len(first) + len(second)
+    assert ("repeated", 2, len(first)) in found(scanner)
+
+
+def test_an_index_of_another_history_is_not_filled() -> None:
+    """One whose messages stand elsewhere, or are live in another number, is left as it is."""
+    builder = scan(sealed([body(0), body(1)])).builder
+    same, own = scan(sealed([body(0), body(1)])).index, builder.index
+    for other in (scan(sealed([body(0)])).index, scan(sealed([body(1, text="longer"), body(0)])).index):
+        assert not builder.adopt(other)
+        assert builder.index is own
+    assert builder.adopt(same)
+    assert builder.index is same
+
+
 def test_without_a_place_a_record_is_at_0() -> None:
     """Until it is told where a record lies."""
     builder = IndexBuilder()

@@ -22,6 +22,7 @@ from amplifier_module_context_persistent.log.record import (
     encode_message,
     has_crc,
     has_misplaced_crc,
+    is_too_deep,
     member_of,
     seal,
     stored_crc,
@@ -323,3 +324,18 @@ def test_a_line_that_was_moved_is_known_by_its_neighbours() -> None:
 def test_the_limits_are_those_of_the_format() -> None:
     """They are promised in docs/format.md; a log with more is not read by other versions."""
     assert (MAX_DEPTH, MAX_READ_DEPTH, MAX_RECORD_BYTES) == (200, 254, 64 * 1024 * 1024)
+
+
+class Unseen(dict[str, Any]):
+    """An object that nobody looks into."""
+
+    def values(self) -> Any:
+        raise AssertionError("it was looked into")
+
+
+def test_a_line_with_few_brackets_is_not_gone_through() -> None:
+    """However long it is: what it was parsed into cannot be nested in more levels than it has brackets."""
+    line = b"{[" * 50 + b"]}" * 50 + b" " * 10_000
+    assert not is_too_deep(line, Unseen(), 100)
+    with pytest.raises(AssertionError):
+        is_too_deep(line, Unseen(), 99)

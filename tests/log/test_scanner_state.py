@@ -65,6 +65,14 @@ def test_a_scan_goes_on_from_its_snapshot() -> None:
         assert (other.line, other.offset, other.seed) == (scanner.line, scanner.offset, scanner.seed)
 
 
+def test_behind_a_snapshot_a_line_continues_the_last_one() -> None:
+    """Not the beginning of the log."""
+    scanner = Scanner()
+    scanner.restore(json.loads(json.dumps(scan(LINES[:1]).snapshot())))
+    scanner.feed(sealed([body(9)])[0])
+    assert [kind for kind, *_ in found(scanner)] == ["checksum"]
+
+
 def test_a_line_that_another_program_wrote_anew_is_damaged() -> None:
     """Its checksum stands inside; whatever it says, it is reported, and a chain has begun."""
     value = json.loads(LINES[0])
