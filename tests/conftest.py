@@ -31,7 +31,7 @@ from tests.support.recorded_sessions import Recorded
 from tests.support.snapshot_faults import SnapshotFaults
 from tests.support.snapshots import always
 from tests.support.stored_logs import keep_logs_in
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import some
 from tests.support.windows import Desk
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background; what tests start would ignore it, too
@@ -40,7 +40,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background
 # A busy machine is no fault, and a run is the same for everybody; HYPOTHESIS_EXPLORE=1 looks for new and more examples.
 EXPLORES = "HYPOTHESIS_EXPLORE" in os.environ
 settings.register_profile(
-    "project", deadline=None, derandomize=not EXPLORES, max_examples=200 if EXPLORES else 40 if WHOLE else 25
+    "project", deadline=None, derandomize=not EXPLORES, max_examples=200 if EXPLORES else some(40)
 )
 settings.load_profile("project")
 

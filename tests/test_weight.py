@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.places import ROOT
+from tests.support.sweeps import takes_long
 
 PACKAGE = "amplifier_module_context_persistent"
 MOST_STATEMENTS = {PACKAGE: 21_115, "tests": 27_244}
@@ -31,6 +32,7 @@ def is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
+@takes_long
 @pytest.mark.parametrize("tree", MOST_STATEMENTS)
 def test_it_weighs_no_more_than_before(tree: str) -> None:
     """Layout and comments change nothing; neither do documentation and imports."""

@@ -31,12 +31,10 @@ from amplifier_module_context_persistent.transcript.cost import cost_of, costs_b
 from amplifier_module_context_persistent.transcript.stats import course_of, largest_turns, statistics_of
 from tests.support.busy_logs import lines, steps
 from tests.support.logs import STAMP, sealed, write_file
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import some
 
 COUNTER = EstimateCounter()
-ANY_LOG = settings(
-    max_examples=40 if WHOLE else 16, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+ANY_LOG = settings(max_examples=some(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.busy_logs import lines, steps
 from tests.support.counted_sessions import CountedReads
 from tests.support.logs import append_to, body, content_of, sealed, write_file
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import some
 
 COUNTER = EstimateCounter()
 
@@ -46,7 +46,7 @@ def kept(path: str) -> Glance | None:
     return Glances().of(path)
 
 
-@settings(max_examples=60 if WHOLE else 25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=some(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 30), count=st.integers(1, 25), damage=st.sampled_from([0.0, 0.0, 0.3]))
 def test_a_kept_glance_is_that_of_the_log(tmp_path: Path, seed: int, count: int, damage: float) -> None:
     """Of any log; one that is damaged is looked at each time."""

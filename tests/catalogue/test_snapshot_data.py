@@ -35,12 +35,12 @@ from tests.support.snapshots import (
     some_log,
     stored,
 )
-from tests.support.sweeps import WHOLE, spread
+from tests.support.sweeps import some, spread
 
 pytestmark = pytest.mark.usefixtures("snapshots_of_any_size")
 
 
-@settings(max_examples=150 if WHOLE else 40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=some(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 30), count=st.integers(1, 25), damage=st.sampled_from([0.0, 0.0, 0.05, 0.3]))
 def test_with_a_snapshot_a_reader_knows_what_it_knows_without(
     tmp_path: Path, seed: int, count: int, damage: float

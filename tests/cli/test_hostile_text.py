@@ -17,6 +17,7 @@ from tests.support.commands import PLAIN, is_harmless, run
 from tests.support.logs import sealed
 from tests.support.places import FIXTURES
 from tests.support.sessions_of_a_home import TERMINAL
+from tests.support.sweeps import some
 
 LOGS = [(FIXTURES / name).read_bytes() for name in ("every-kind.jsonl", "damaged.jsonl", "older-module.jsonl")]
 COMMANDS: dict[str, Callable[[Path], list[object]]] = {
@@ -127,7 +128,7 @@ def test_hostile_fields_never_reach_the_terminal_raw(path: Path, name: str) -> N
         assert ("[bold]" in output) == (name not in WITHOUT_CONTENT)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=some(50), deadline=None)
 @given(
     log=st.sampled_from(LOGS),
     name=st.sampled_from(sorted(COMMANDS)),

@@ -15,6 +15,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from tests.support.commands import run
 from tests.support.messages import fill
 from tests.support.replays import BUDGET, COUNTED, MESSAGES, plain, record
+from tests.support.sweeps import spread
 from tests.support.terminals import Terminal, posix
 
 
@@ -214,7 +215,7 @@ def test_the_real_timing_is_kept(tmp_path: Path) -> None:
 
 
 @posix
-@pytest.mark.parametrize("arguments", [["--max-pause", "0"], ["--speed", "1e9"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", list(spread([["--max-pause", "0"], ["--speed", "1e9"]], 2, 1)), ids=" ".join)
 def test_no_pause_is_longer_than_wanted(tmp_path: Path, arguments: list[str]) -> None:
     """With a limit, and at a great speed, nine hours pass at once; what is kept is green unless colours are off."""
     path, off = str(plain(tmp_path / "plain.jsonl", TURNS)), "--speed" in arguments

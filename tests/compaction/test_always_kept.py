@@ -154,7 +154,7 @@ def test_very_many_last_words_take_half_of_the_target_at_the_most() -> None:
     assert 3 * turns - 1 in positions
 
 
-@examples(25)
+@examples(45)
 @given(st.lists(st.sampled_from(["u:9 a:100", "u:9 t:30 a:9", "u:9 a:300"]), min_size=2, max_size=40))
 def test_of_two_last_words_in_succession_one_is_held(turns: list[str]) -> None:
     """However many there are, and however small the target."""

@@ -332,7 +332,7 @@ def test_a_gap_before_system_text_within_the_session_ends_there() -> None:
     assert gaps(history("s:9 s:9 u:9 t:9 u:9"), [3]) == [(4, 2)]
 
 
-@examples(40)
+@examples(60)
 @given(st.lists(st.sampled_from(("u:9", "a:9", "t:9", "r:9", "h:9", "s:9")), min_size=2, max_size=25), st.data())
 def test_gaps_add_up(words: list[str], data: st.DataObject) -> None:
     """Between two kept messages that can end a gap, as many are missing as the history has there and no view shows."""

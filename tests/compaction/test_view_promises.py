@@ -172,7 +172,7 @@ WORD_TAKEN_IN_AGAIN = [
 """There is room for the word again, and none for what comes after it: no result is there to mark that gap."""
 
 
-@examples(8)
+@examples(18)
 @given(st.lists(steps, min_size=30, max_size=60), st.sampled_from((8_000, 12_000, 20_000)), st.booleans())
 @example(WORD_TAKEN_IN_AGAIN, 12_000, False)
 def test_a_view_is_one_to_go_on_from(made: list[tuple[str, int, int, int]], budget: int, recall: bool) -> None:
@@ -211,7 +211,7 @@ def test_a_view_is_one_to_go_on_from(made: list[tuple[str, int, int, int]], budg
                 texts[key] = gap.text
 
 
-@examples(8)
+@examples(18)
 @given(
     st.integers(2, 40), st.integers(1, 8), st.sampled_from((300, 2_000, 9_000, 40_000)), st.booleans(),
     st.sampled_from((6_000, 20_000, 60_000)),
@@ -275,7 +275,7 @@ def cut_line(line: str, source: set[str]) -> bool:
     return len(line) >= 24 and any(line in whole for whole in source)
 
 
-@examples(1)
+@examples(3)
 @example(120, 3, 90, "make x{}", 36_000)
 @example(120, 3, 90, "make x{}", 20_000)
 @given(

@@ -75,6 +75,7 @@ def test_a_pipe_gets_plain_text_of_80_columns(done: subprocess.CompletedProcess[
     assert [line for line in done.stdout.splitlines() if len(line) > 80 and ".jsonl" not in line] == []
 
 
+@takes_long
 def test_two_runs_differ_in_paths_alone(
     done: subprocess.CompletedProcess[str], played: PlayedDemo, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +140,7 @@ def drop_last_line(log: Path) -> None:
     log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:-1]))
 
 
+@takes_long
 def test_a_lost_message_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """If something acknowledged is gone, the demo exits with 1, says what, and cleans up all the same."""
     result = invoke_with(monkeypatch, tmp_path, drop_last_line)

@@ -155,7 +155,7 @@ def test_one_fault_costs_no_other_message(
     assert live(FileLog(path)) == LIVE
     assert verify_log(path).is_sound
     flips_each = 5 if not WHOLE else 12 if snapshots else 24  # bits of every byte are those of test_flips
-    for number, (what, changed, damaged) in enumerate(spread(faults(lines, rng, flips_each), 4, int(snapshots))):
+    for number, (what, changed, damaged) in enumerate(spread(faults(lines, rng, flips_each), 8, int(snapshots))):
         write_file(path, b"".join(changed))
         log = FileLog(path)
         check(log, LIVE, damaged, what)

@@ -37,7 +37,7 @@ from tests.support.purges import (
     redact,
     write_log,
 )
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import some
 
 
 def test_before_a_message_all_that_stands_before_it_goes(path: str) -> None:
@@ -160,7 +160,7 @@ def test_a_damaged_reset_is_written_anew_and_still_reported(path: str) -> None:
         assert findings(path)
 
 
-@settings(max_examples=60 if WHOLE else 30, deadline=None)
+@settings(max_examples=some(60), deadline=None)
 @given(st.data())
 def test_any_history_is_purged_to_what_a_list_says(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.chromium import BROWSER, WHY_NOT, Page
 from tests.support.imports import imported, write_jsonl
 from tests.support.opened_pages import DRAWN, way_down
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import takes_long
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
 
@@ -56,6 +56,7 @@ def go_through(page: Page, messages: int) -> set[int]:
     return seen
 
 
+@takes_long
 def test_a_compaction_before_a_turn_does_not_stop_the_page(opened, tmp_path):
     """The first thing in sight may be the compaction between a turn's heading and its first message."""
     source = write_jsonl(tmp_path / "s.jsonl", compacted(5))
@@ -64,9 +65,10 @@ def test_a_compaction_before_a_turn_does_not_stop_the_page(opened, tmp_path):
     assert go_through(page, 10) == set(range(1, 11))
 
 
-@pytest.mark.parametrize("name", REAL if WHOLE else REAL[3::8])
+@takes_long
+@pytest.mark.parametrize("name", REAL)
 def test_real_sessions_of_other_agents_can_be_gone_through(opened, tmp_path, name):
-    """One in eight of those that lie beside the project, to its end; or each of them."""
+    """Each of those that lie beside the project, to its end."""
     done = imported(FORMATS / name, tmp_path / "log.jsonl")
     page = opened(done.path)
     go_through(page, done.messages)

@@ -91,6 +91,7 @@ def test_the_timeline_is_gone_through_by_keys_and_clicks(opened, compacted):
     assert page.run("location.hash") == "#request-1"
 
 
+@takes_long
 def test_the_page_holds_what_is_in_sight(opened):
     """At most 600 nodes wherever one is, folded or not; the way down shows every message."""
     messages = list(generate_session(3, 120, mean_bytes=0))

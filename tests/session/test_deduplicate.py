@@ -27,6 +27,7 @@ from tests.support.resumed_sessions import (
     without_stamps,
 )
 from tests.support.stored_logs import place_of, stored_bytes
+from tests.support.sweeps import some
 
 pytestmark = pytest.mark.usefixtures("each_log")
 
@@ -57,7 +58,7 @@ async def test_after_a_replay_new_messages_are_stored_as_ever(path: Path) -> Non
 
 
 @pytest.mark.parametrize("each_log", ["file"], indirect=True)
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=some(30), deadline=None, suppress_health_check=list(HealthCheck))
 @given(any_histories(max_messages=14))
 @example(session_history())
 async def test_any_history_survives_resume_and_replay(tmp_path_factory: Any, drawn: list[Message]) -> None:

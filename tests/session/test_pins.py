@@ -189,7 +189,7 @@ async def test_pins_that_no_longer_fit_are_an_error_until_one_is_let_go(session:
     assert await session.shows(range(1, 4))
 
 
-@examples(11)
+@examples(24)
 @given(stories, policies, pauses, st.lists(st.tuples(st.booleans(), st.integers(0, 60), st.booleans()), max_size=8))
 def test_views_with_pins_and_hidden_turns_are_valid(
     history: list[Message], policy: Message, sizes: list[int], steps: list[tuple[bool, int, bool]]

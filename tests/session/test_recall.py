@@ -377,7 +377,7 @@ async def test_a_search_that_is_cancelled_leaves_its_thread(manager: Manager, mo
 # -- I7 ----------------------------------------------------------------------------------------------------------------
 
 
-@examples(8)
+@examples(18)
 @given(history=histories.messages(), budget=st.integers(3_000, 20_000), cut=st.integers(0, 400))
 def test_i7_what_a_view_leaves_out_is_had_again(history: list[Message], budget: int, cut: int) -> None:
     """Each live message that does not stand in a view as it is can be recalled, and elisions name live messages."""

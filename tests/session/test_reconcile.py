@@ -27,7 +27,7 @@ from tests.support.message_shapes import says
 from tests.support.messages import Message, fill, user
 from tests.support.resumed_sessions import calling, result, transcript_of, without_stamps
 from tests.support.stored_logs import place_of, stored_bytes
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import some
 
 IGNORED, TAKEN = "context:set_messages_ignored", "context:set_messages_taken"
 QUICK = {"durability": "write", "tokenizer": "estimate", "receipts": False}
@@ -374,7 +374,7 @@ async def live_through(host: Host, steps: Sequence[str]) -> tuple[list[Message],
         return await manager.get_messages(), list(ever.values())
 
 
-@settings(max_examples=60 if WHOLE else 40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=some(60), suppress_health_check=list(HealthCheck))
 @given(STEPS, st.data())
 async def test_no_list_of_old_messages_changes_a_history(tmp_path_factory: Any, steps: list[str], data: Any) -> None:
     """Whatever was cleared, rewound or purged: nothing of it comes back, nothing live goes, no byte is written."""
@@ -390,7 +390,7 @@ async def test_no_list_of_old_messages_changes_a_history(tmp_path_factory: Any, 
     assert host.bytes == stored
 
 
-@settings(max_examples=40 if WHOLE else 25, suppress_health_check=list(HealthCheck))
+@settings(max_examples=some(40), suppress_health_check=list(HealthCheck))
 @given(STEPS, st.integers(1, 3), st.booleans())
 async def test_new_turns_are_stored_once(tmp_path_factory: Any, steps: list[str], count: int, bare: bool) -> None:
     """After any history, with the times that a host gives them, at the first and at every later resume."""
@@ -415,7 +415,7 @@ BROKEN = st.lists(
 )
 
 
-@settings(max_examples=80 if WHOLE else 50, suppress_health_check=list(HealthCheck))
+@settings(max_examples=some(80), suppress_health_check=list(HealthCheck))
 @given(BROKEN)
 async def test_any_repair_is_taken_and_keeps_all(tmp_path_factory: Any, kinds: list[str]) -> None:
     """For any order of calls and results the host finds nothing more after one repair, and nothing live is lost."""

@@ -19,6 +19,7 @@ from tests.support import histories
 from tests.support.checker import assert_valid
 from tests.support.messages import fill
 from tests.support.real_sessions import Host
+from tests.support.sweeps import some
 
 BUDGET = 4_000
 CONFIG = {"max_tokens": BUDGET, "compaction_strategy": "summarize", "summary_max_tokens": 200, "tokenizer": "estimate"}
@@ -293,7 +294,7 @@ async def test_a_smaller_budget_of_its_own_asks_for_no_summary() -> None:
 ANSWERS = st.sampled_from(["", "short", "word " * 60, "word " * 5_000, None])
 
 
-@settings(max_examples=25)
+@settings(max_examples=some(45))
 @given(
     histories.messages(), st.sampled_from(STRATEGIES), st.integers(60, 3_000), st.lists(ANSWERS, min_size=1, max_size=5)
 )

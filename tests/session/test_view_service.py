@@ -57,7 +57,7 @@ KEEP_THE_FIRST_CALL = {"protect_first": 2, "max_tokens": 400, "truncate_chars": 
 # --- properties -------------------------------------------------------------------------------------------------------
 
 
-@examples(16)
+@examples(36)
 @example(LATE_ANSWER_TO_A_DROPPED_CALL, KEEP_THE_FIRST_CALL, [7], [{}], None)
 @given(stories, policies, pauses, st.lists(asks, min_size=1, max_size=5), heads)
 def test_every_view_is_valid_and_in_its_budget_or_the_error_says_why_not(
@@ -76,7 +76,7 @@ def test_every_view_is_valid_and_in_its_budget_or_the_error_says_why_not(
     run(play)
 
 
-@examples(11)
+@examples(24)
 @given(stories, policies, pauses, budgets)
 def test_between_two_plans_a_view_is_its_predecessor_plus_what_was_appended(
     history: list[Message], policy: Message, sizes: list[int], budget: int
@@ -97,7 +97,7 @@ def test_between_two_plans_a_view_is_its_predecessor_plus_what_was_appended(
     run(play)
 
 
-@examples(5)
+@examples(12)
 @given(stories, policies, pauses, asks, heads)
 def test_two_managers_with_the_same_clock_and_ids_give_the_same_bytes(
     history: list[Message], policy: Message, sizes: list[int], ask: Message, head: str | None
@@ -145,7 +145,7 @@ async def restarted(
     await session.manager.close()
 
 
-@examples(8)
+@examples(18)
 @example(LATE_ANSWER_TO_A_DROPPED_CALL, KEEP_THE_FIRST_CALL, [7], 400, None, 0)
 @lives
 def test_a_restart_changes_no_byte_of_a_view(
@@ -158,7 +158,7 @@ def test_a_restart_changes_no_byte_of_a_view(
 
 @pytest.mark.usefixtures("each_log")
 @pytest.mark.parametrize("each_log", ["postgres"], indirect=True)
-@examples(3)
+@examples(6)
 @example(LATE_ANSWER_TO_A_DROPPED_CALL, KEEP_THE_FIRST_CALL, [7], 400, None, 0)
 @lives
 def test_a_restart_over_a_database_changes_no_byte_of_a_view(
@@ -169,7 +169,7 @@ def test_a_restart_over_a_database_changes_no_byte_of_a_view(
         run(restarted, directory, history, policy | {"max_tokens": max(1, budget)}, sizes, head, lives)
 
 
-@examples(8)
+@examples(18)
 @given(stories, policies, pauses, st.lists(asks, min_size=1, max_size=5))
 def test_no_request_changes_a_byte_of_history(
     history: list[Message], policy: Message, sizes: list[int], kinds: list[Message]
@@ -201,7 +201,7 @@ def test_no_request_changes_a_byte_of_history(
         run(play, directory)
 
 
-@examples(8)
+@examples(18)
 @given(stories, pauses, st.lists(budgets, min_size=1, max_size=4), st.integers(200, 40_000))
 def test_a_request_with_a_smaller_explicit_budget_disturbs_nothing(
     history: list[Message], sizes: list[int], smaller: list[int], own: int
@@ -233,7 +233,7 @@ def test_a_request_with_a_smaller_explicit_budget_disturbs_nothing(
     assert asyncio.run(play(smaller)) == asyncio.run(play(()))
 
 
-@examples(11)
+@examples(24)
 @given(stories, policies, budgets)
 def test_the_floor_is_honest(history: list[Message], policy: Message, budget: int) -> None:
     """What the error calls the smallest view can be had with a budget of so many tokens."""

@@ -335,7 +335,7 @@ def messages_of(kind: str, what: Any) -> list[Message]:
     return found
 
 
-@examples(16)
+@examples(36)
 @given(
     steps=st.lists(st.tuples(st.lists(piece, max_size=3), st.sampled_from(PROVIDERS), st.booleans()), max_size=8),
     old=st.booleans(),

@@ -16,6 +16,11 @@ takes_long = pytest.mark.skipif(not WHOLE, reason="takes seconds, and is run wit
 Case = TypeVar("Case")
 
 
+def some(examples: int) -> int:
+    """How many of so many random examples a run tries: a third, or all of them."""
+    return examples if WHOLE else -(-examples // 3)
+
+
 def spread(cases: Iterable[Case], each: int, first: int = 0) -> Iterator[Case]:
     """Every so many-th of the cases, from the first one on; or all of them."""
     return iter(cases) if WHOLE else islice(cases, first, None, each)

@@ -23,7 +23,7 @@ from tests.support.checker import check_view, same
 from tests.support.counters import count
 from tests.support.messages import Message
 from tests.support.played_sessions import Provider, Session
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import some
 
 EXAMPLES = int(os.environ.get("HYPOTHESIS_VIEWS_EXAMPLES", "0"))
 
@@ -38,10 +38,10 @@ FLOOR = re.compile(
 
 
 def examples(count: int) -> Callable[[Any], Any]:
-    """Run a property so often, three times as often with whole sweeps, or as often as the environment asks."""
+    """Run a property with so many examples, a third without whole sweeps, or as many as the environment asks."""
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
     return settings(
-        max_examples=EXAMPLES or (3 * count if WHOLE else count),
+        max_examples=EXAMPLES or some(count),
         deadline=None,
         suppress_health_check=slow,
         derandomize=not EXAMPLES,

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.tokens import estimate
 from amplifier_module_context_persistent.tokens.estimate import Network, estimate_tokens
 from tests.support.counters import exact_counter
+from tests.support.sweeps import some
 from tests.support.texts import PROSE, PYTHON, SHORT, TEXTS, digest
 
 
@@ -48,7 +49,7 @@ class TestEstimate:
         assert (text != "") <= estimate_tokens(text) <= 3 * len(text.encode("utf-8", "surrogatepass"))
 
     @given(st.lists(st.sampled_from([text for text, _ in TEXTS.values()]), min_size=2, max_size=6))
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=some(60), deadline=None)
     def test_parts_add_up(self, parts: list[str]) -> None:
         """The estimate of a text is that of its parts, but for a token at each seam."""
         parts = [part[:4000] for part in parts]
@@ -112,7 +113,7 @@ class TestEstimate:
         assert sum(sizes) == estimate.WHOLE_CHARS
 
     @given(st.lists(st.sampled_from([*(text for text, _ in TEXTS.values()), "\U0010ffff", "\ud800", "\x00", "é"])))
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=some(40), deadline=None)
     def test_a_block_costs_what_its_bytes_cost_one_by_one(self, parts: list[str]) -> None:
         """A block through the layers at once costs what looking every byte up costs, one after the other."""
         encoded = "".join(part[:200] for part in parts).encode("utf-8", "surrogatepass")

@@ -19,6 +19,7 @@ from tests.support.histories import messages as any_histories
 from tests.support.logs import sealed
 from tests.support.messages import CALLS, Message, result, user
 from tests.support.recorded_sessions import Recorded, assert_proved, controls, made
+from tests.support.sweeps import some
 
 
 async def test_views_over_compactions_and_restarts_are_proved(recorded: Recorded) -> None:
@@ -158,7 +159,7 @@ async def test_memory_files_that_were_saved_are_no_extras(tmp_path: Path) -> Non
     assert "remember" in str(recorded.views)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=some(24), deadline=None, suppress_health_check=list(HealthCheck))
 @given(any_histories(max_messages=14), st.sampled_from([300, 1_000, 10_000]))
 async def test_views_of_any_history_are_proved(tmp_path_factory: Any, drawn: list[Message], budget: int) -> None:
     """Whatever was stored: each view without ephemeral messages is given back, and the others say so."""

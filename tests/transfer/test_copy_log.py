@@ -118,7 +118,9 @@ def test_made_logs_are_the_same_on_both_sides(name: str, storage: str, tmp_path:
     assert_same_there(str(source), storage, tmp_path)
 
 
-@pytest.mark.parametrize("path", [*LOGS, *spread(REAL[:: max(1, len(REAL) // 8)], 4)], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [*spread(LOGS, 2), *spread(REAL[:: max(1, len(REAL) // 8)], 8)], ids=lambda path: path.name
+)
 def test_fixtures_are_the_same_on_both_sides(path: Path, storage: str, tmp_path: Path) -> None:
     """Those of this repository, and a sample of real transcripts where there are any."""
     assert_same_there(str(path), storage, tmp_path)

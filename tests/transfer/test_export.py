@@ -22,7 +22,7 @@ from tests.support.exports import SESSION, exported, store
 from tests.support.histories import messages as any_histories
 from tests.support.messages import Message
 from tests.support.secret_forms import LETTERS, SAMPLES
-from tests.support.sweeps import WHOLE, spread
+from tests.support.sweeps import some, spread
 
 
 def lines(path: Path, into: str, **options: Any) -> list[Message]:
@@ -226,7 +226,7 @@ async def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
         exported(tmp_path / "log", "html")
 
 
-@settings(deadline=None, max_examples=25 if WHOLE else 16, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=some(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(any_histories(), st.sampled_from(FORMATS))
 async def test_any_history_can_be_exported(
     tmp_path_factory: pytest.TempPathFactory, history: list[Message], into: str

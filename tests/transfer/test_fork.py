@@ -17,7 +17,7 @@ from tests.support.forks import CONFIG, play, read, records, turn
 from tests.support.histories import messages as any_histories
 from tests.support.logs import assert_sound
 from tests.support.messages import Message, fill
-from tests.support.sweeps import spread
+from tests.support.sweeps import some, spread
 
 
 async def test_a_turn_is_taken_over_in_whole(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ async def test_damage_elsewhere_does_not_hinder(tmp_path: Path) -> None:
     assert verify_log(made.path).is_sound
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=some(30))
 @given(any_histories(), st.integers(0, 30))
 async def test_any_history_can_be_forked(
     tmp_path_factory: pytest.TempPathFactory, history: list[Message], place: int

@@ -24,7 +24,7 @@ from tests.support.histories import messages as any_histories
 from tests.support.logs import assert_sound
 from tests.support.messages import fill
 from tests.support.places import FIXTURES
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import some
 
 Message = dict[str, Any]
 
@@ -47,7 +47,7 @@ def said(text: str, **more: Any) -> Message:
     return {"role": "user", "content": text, **more}
 
 
-@settings(deadline=None, max_examples=25 if WHOLE else 16, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=some(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(SESSION)
 @example([{"role": "user", "content": "for now", "metadata": {"ephemeral": True}}])
 @given(any_histories())

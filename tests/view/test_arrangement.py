@@ -110,7 +110,7 @@ def test_renaming_reaches_every_copy_of_a_call() -> None:
     assert_valid(view)
 
 
-@examples(25)
+@examples(45)
 @given(histories.messages().map(list))
 def test_an_arrangement_counts_what_is_rendered(history: list[Message]) -> None:
     """Item by item, whatever is renamed, named, inserted or brought into shape; and no two messages share a part."""
@@ -222,7 +222,7 @@ def test_a_message_of_thoughts_and_calls_keeps_its_calls() -> None:
     assert_valid(view)
 
 
-@examples(25)
+@examples(45)
 @given(histories.messages().map(list), st.integers(0, 30), st.integers(0, 30))
 def test_an_arrangement_that_goes_on_is_the_one_made_at_once(messages: list[Message], first: int, second: int) -> None:
     """Whatever was arranged before, in whatever steps, what comes out is what all entries give afresh."""

@@ -122,7 +122,7 @@ def test_an_old_call_that_stays_takes_no_later_calls_result(config: dict[str, An
     assert [m["content"] for m in found if m["role"] == "tool"] == [INTERRUPTED]
 
 
-@examples(16)
+@examples(36)
 @given(
     st.lists(
         st.sampled_from(["human", "hook", "system", "pin", "pinned result", "group", "group", "group"]), max_size=40
@@ -187,7 +187,7 @@ def test_an_answer_that_calls_nothing_may_be_last_words(desk: Desk, calls: Any, 
     assert [entry.ordinal for entry in entries] == ([0, 1, 2] if may_be_last else [0, 2])
 
 
-@examples(20)
+@examples(36)
 @given(messages(max_messages=60), st.integers(0, 60), st.sampled_from([10, 300, 1_000_000]))
 def test_what_is_passed_over_is_what_would_be_left_out(history: list[Message], start: int, budget: int) -> None:
     """Most calls are not looked at in full; the entries are those that are found where everything is."""

@@ -280,7 +280,7 @@ def bodies_of(history: Sequence[Message]) -> list[str]:
     return [message["content"] for message in told if message["content"].strip()]
 
 
-@examples(12)
+@examples(27)
 @given(stories, policies, pauses, budgets, st.lists(st.tuples(st.integers(0, 40), st.booleans(), st.booleans())))
 def test_any_view_with_bodies_is_valid_and_shows_them(
     history: list[Message], policy: Message, sizes: list[int], budget: int, asks: list[tuple[int, bool, bool]]

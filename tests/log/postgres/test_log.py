@@ -19,7 +19,7 @@ from tests.support.postgres import TestServer
 from tests.support.postgres_proofs import prove_cuts, prove_kills
 from tests.support.sweeps import WHOLE
 
-CUTS = 40 if WHOLE else 20
+CUTS = 40 if WHOLE else 10
 KILLS = 2
 """A sample; `python -m tests.support.postgres_proofs` runs all of them."""
 

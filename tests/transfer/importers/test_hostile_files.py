@@ -17,6 +17,7 @@ from amplifier_module_context_persistent.transfer.import_ import ImportRefusedEr
 from amplifier_module_context_persistent.transfer.importers.branches import split_tree
 from amplifier_module_context_persistent.transfer.importers.registry import FORMATS
 from tests.support.imports import history_and_view, imported, texts, write_jsonl
+from tests.support.sweeps import some
 
 SAYS = {"type": "user", "uuid": "u", "message": {"role": "user", "content": "hi"}}
 CODEX = {"type": "response_item", "payload": {"type": "message", "role": "user", "content": "hi"}}
@@ -179,7 +180,7 @@ def test_any_parents_make_sessions(named: list[int], speaks: int) -> None:
         assert common == sorted(set(common) - set(own))
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=some(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.randoms(use_true_random=False), st.sampled_from([SAYS, CODEX, PI]), st.integers(1, 30))
 async def test_any_damage_has_an_account(
     tmp_path_factory: pytest.TempPathFactory, chance: random.Random, entry: dict[str, Any], flips: int
