@@ -234,7 +234,7 @@ class IndexBuilder:
             provider, _, model = names.partition(_MODEL)
             self._names, self._names_code = names, self._code_of(_text(provider), _text(model))
         self.index.control_counts["view"] += 1
-        if (begin := line.find(_TIME)) > 0:
+        if (begin := line.find(_TIME)) != -1:
             begin += len(_TIME)
             self.index.viewed_at = _text(line[begin : line.find(b'"', begin)])
         self.pending_model = self._names_code

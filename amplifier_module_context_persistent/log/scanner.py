@@ -294,4 +294,4 @@ class Scanner:
 def is_plain_user(line: bytes) -> bool:
     """Whether a user's line names no source, nothing ephemeral and no reminder, not even in an escaped form."""
     find = line.rfind  # the quickest way to look for bytes that are nearly never there
-    return find(_NOT_PLAIN[0]) < 0 and find(_NOT_PLAIN[1]) < 0 and find(_NOT_PLAIN[2]) < 0 and find(_NOT_PLAIN[3]) < 0
+    return find(_NOT_PLAIN[0]) == find(_NOT_PLAIN[1]) == find(_NOT_PLAIN[2]) == find(_NOT_PLAIN[3]) == -1

@@ -72,6 +72,23 @@ def test_a_plan_goes_down_to_the_target_in_one_pass() -> None:
     assert full.tokens_after == full.target_tokens == 225  # no room is kept for a notice that is not put in
 
 
+def kept_of_hooks(budget: int) -> list[str]:
+    """What a plan keeps of a long question and answer, behind which a hook said the same size three times."""
+    messages = history("u:100 a:100 s:100 a:100 s:100 a:100 s:100 a:10 u:10 a:10")
+    for message in messages:
+        if message["role"] == "system":
+            message["metadata"] |= {"source": "hook", "hook_name": "clock"}
+    entries = [classify(at, message, count, late=True) for at, message in enumerate(messages)]
+    return list(compact(request_of(messages, budget, entries=entries, compaction_notice_enabled=False)).plan.keep)
+
+
+def test_of_what_a_hook_added_the_earlier_ones_go_first() -> None:
+    """Before anything else, the oldest first, and no more of them than has to."""
+    everything = [f"m{at}" for at in range(10)]
+    assert kept_of_hooks(1_300) == [one for one in everything if one != "m2"]
+    assert kept_of_hooks(1_100) == [one for one in everything if one not in ("m2", "m4")]
+
+
 def test_large_newest_messages_do_not_push_out_all_that_is_older() -> None:
     """Where they leave less than 0.6 of the target the plan stops above it, at most 0.4 of the way to the threshold."""
     most = 1_000 + int(0.4 * 840)
