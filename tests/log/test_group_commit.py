@@ -162,18 +162,19 @@ async def test_a_cancelled_call_is_withdrawn_or_completed(path: str) -> None:
 
 
 async def test_a_batch_of_which_all_were_cancelled_writes_nothing(path: str) -> None:
-    """A withdrawn call leaves no trace."""
-    log = GatedLog.at(path)
+    """A withdrawn call leaves no trace, and is told to have stored nothing."""
+    log, unstored = GatedLog.at(path), list[int]()
     commit = GroupCommit(log, inline=False)
-    first = asyncio.create_task(commit.append(giving(body(0))))
+    first = asyncio.create_task(commit.append(giving(body(0)), unstored=lambda: unstored.append(0)))
     await until(lambda: log.batches == [1])
-    second = asyncio.create_task(commit.append(giving(body(1))))
+    second = asyncio.create_task(commit.append(giving(body(1)), unstored=lambda: unstored.append(1)))
     await asyncio.sleep(0.01)
     second.cancel()
     log.gate.set()
     await first
     await commit.close()
     assert log.batches == [1]
+    assert unstored == [1]
     assert stored_numbers(path) == [0]
 
 
@@ -199,16 +200,14 @@ async def test_cancellations_at_any_moment_lose_and_double_nothing(path: str, co
 
 
 @pytest.mark.parametrize("inline", [False, True])
-async def test_what_was_not_stored_is_told_once(path: str, inline: bool) -> None:
-    """The caller hears of the error, and `unstored` is called; not so where all went well."""
-    commit, told = GroupCommit(FileLog(path, durability="write" if inline else "fsync"), inline=inline), list[str]()
-
-    def refused(_: Index) -> list[bytes]:
-        raise ValueError("no")
-
+async def test_what_was_not_stored_is_told_once(path: str, files: FakeFiles, inline: bool) -> None:
+    """A refused write is not tried again: the caller hears of it, and `unstored` is called; not so if all went well."""
+    log, told = FileLog(path, durability="write" if inline else "fsync", files=files), list[str]()
+    commit = GroupCommit(log, inline=inline)
     await commit.append(giving(body(1)), unstored=lambda: told.append("stored"))
-    with pytest.raises(ValueError, match="no"):
-        await commit.append(refused, unstored=lambda: told.append("refused"))
+    files.fail("write")
+    with pytest.raises(AppendError):
+        await commit.append(giving(body(2)), unstored=lambda: told.append("refused"))
     await commit.close()
     assert told == ["refused"]
     assert stored_numbers(path) == [1]

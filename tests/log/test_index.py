@@ -189,11 +189,13 @@ def test_an_index_of_another_history_is_not_filled() -> None:
     """One whose messages stand elsewhere, or are live in another number, is left as it is."""
     builder = scan(sealed([body(0), body(1)])).builder
     same, own = scan(sealed([body(0), body(1)])).index, builder.index
+    own.viewed_at = "2026-01-02"
     for other in (scan(sealed([body(0)])).index, scan(sealed([body(1, text="longer"), body(0)])).index):
         assert not builder.adopt(other)
         assert builder.index is own
     assert builder.adopt(same)
     assert builder.index is same
+    assert same.viewed_at == "2026-01-02"
 
 
 def test_without_a_place_a_record_is_at_0() -> None:

@@ -2,12 +2,14 @@
 
 import json
 import zlib
+from dataclasses import replace
 from itertools import accumulate
 
 import pytest
 
 from amplifier_module_context_persistent.log.index import DAMAGED
 from amplifier_module_context_persistent.log.index_builder import IndexBuilder
+from amplifier_module_context_persistent.log.record import encode_control
 from amplifier_module_context_persistent.log.scanner import Scanner
 from tests.support.logs import body, sealed
 from tests.support.scans import found, ids, scan
@@ -63,6 +65,16 @@ def test_a_scan_goes_on_from_its_snapshot() -> None:
         other.restore(snapshot)
         assert json.loads(json.dumps(other.snapshot())) == snapshot
         assert (other.line, other.offset, other.seed) == (scanner.line, scanner.offset, scanner.seed)
+
+
+def test_a_snapshot_says_what_views_showed_last() -> None:
+    """The line of facts, how many messages stood before it, and when the last view was made."""
+    view = encode_control("view", id="v", render={"line": "facts"}, time="2026-01-02")
+    scanner = scan(sealed([body(0), view, body(1)]))
+    assert (scanner.index.line_shown, scanner.index.viewed_at) == ((1, "facts"), "2026-01-02")
+    bare_index = replace(scanner.index, line_shown=(0, ""), viewed_at="")
+    Scanner(builder=IndexBuilder(bare_index)).restore(json.loads(json.dumps(scanner.snapshot())))
+    assert (bare_index.line_shown, bare_index.viewed_at) == ((1, "facts"), "2026-01-02")
 
 
 def test_behind_a_snapshot_a_line_continues_the_last_one() -> None:
