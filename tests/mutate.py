@@ -73,7 +73,6 @@ _OF_PLANS = [
     "compaction/test_strategies.py",
     "compaction/test_protected_ends.py",
     "compaction/test_view_promises.py",
-    "session/test_hook_messages.py",
     "view/test_old_plans.py",
     "window/test_trigger.py",
     "window/test_growing_back.py",

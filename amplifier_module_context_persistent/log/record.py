@@ -169,7 +169,8 @@ def member_of(line: bytes) -> Member | None:
     if not has_crc(line):
         return None
     end = line[:-CRC_TAIL_BYTES].removesuffix(MARK)
-    found = _MEMBER.fullmatch(end, end.rfind(_MEMBER_KEY))
+    at = end.rfind(_MEMBER_KEY)
+    found = _MEMBER.fullmatch(end, at) if at != -1 else None
     if found is None:
         return None
     try:

@@ -73,7 +73,7 @@ def test_a_plan_goes_down_to_the_target_in_one_pass() -> None:
 
 
 def kept_of_hooks(budget: int) -> list[str]:
-    """What a plan keeps of a long question and answer, behind which a hook said the same size three times."""
+    """What a plan keeps of a conversation to which a hook added three texts of the same size."""
     messages = history("u:100 a:100 s:100 a:100 s:100 a:100 s:100 a:10 u:10 a:10")
     for message in messages:
         if message["role"] == "system":

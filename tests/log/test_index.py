@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.log.index import (
     spans_of,
 )
 from amplifier_module_context_persistent.log.index_builder import IndexBuilder
-from amplifier_module_context_persistent.log.record import encode_control, encode_message
+from amplifier_module_context_persistent.log.record import decode, encode_control, encode_message, message_id_of
 from tests.support.logs import STAMP, body, reset_bodies, row, sealed
 from tests.support.scans import found, ids, scan
 
@@ -183,6 +183,15 @@ def test_a_damaged_copy_that_comes_first_gives_way() -> None:
     assert ids(scanner) == [0, 1]
     assert scanner.index.offsets[scanner.index.live[1]] == len(first) + len(second)
     assert ("repeated", 2, len(first)) in found(scanner)
+
+
+def test_a_message_that_names_itself_nowhere_is_found_by_the_id_that_it_is_given() -> None:
+    """Also where it ends as one does that has an id."""
+    (line,) = sealed([b'{"role":"user","content":"hello","metadata":{"anything":"as long as an id would be"}'])
+    scanner = scan([line])
+    derived = message_id_of(decode(line), line, 0)
+    assert found(scanner) == []
+    assert scanner.index.find(derived) == 0
 
 
 def test_an_index_of_another_history_is_not_filled() -> None:

@@ -135,7 +135,7 @@ async def test_events_reach_the_meter_through_the_hooks(coordinator, tmp_path, r
 
 @takes_long
 @pytest.mark.skipif(not SESSIONS, reason="the real sessions are not here")
-@pytest.mark.parametrize("path", list(spread(SESSIONS, 3)), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
 async def test_real_sessions_are_predicted(tmp_path, path):
     """From what was known before a request its size is predicted: to 1 % in the median, 4 % at the 95th percentile."""
     messages = [json.loads(line) for line in path.read_bytes().splitlines()]
