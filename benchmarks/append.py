@@ -38,7 +38,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.log.file import APPENDED_BYTES, FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
-from amplifier_module_context_persistent.log.record import encode_message, seal
+from amplifier_module_context_persistent.log.record_line import encode_message, seal
 from benchmarks.measure import Comparison, compare_async, report
 from benchmarks.sessions import write_log
 

@@ -33,7 +33,7 @@ from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.replay import compare, open_transcript, requests
 from amplifier_module_context_persistent.replay.api import timeline
 from amplifier_module_context_persistent.replay.evidence import PlayedSession
-from amplifier_module_context_persistent.replay.player import Player
+from amplifier_module_context_persistent.replay.play_session import Player
 from amplifier_module_context_persistent.replay.policies import POLICIES as PLAYED
 from amplifier_module_context_persistent.replay.policies import CachedCounter
 from amplifier_module_context_persistent.report import report

@@ -33,7 +33,7 @@ from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.database_location import location_of
-from amplifier_module_context_persistent.log.record import encode_message, seal
+from amplifier_module_context_persistent.log.record_line import encode_message, seal
 from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.transfer.copy_log import copy_log
 from benchmarks.append import MESSAGE, STAMP

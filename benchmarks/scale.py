@@ -32,7 +32,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from amplifier_module_context_persistent.log.record import FORMAT_VERSION, encode_control, encode_message, seal
+from amplifier_module_context_persistent.log.record_line import FORMAT_VERSION, encode_control, encode_message, seal
 from benchmarks.conversation import messages
 from benchmarks.measure import compile_package
 from benchmarks.session_turns import APPENDS, BUDGET_TOKENS, REQUESTS, take_turns

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from amplifier_module_context_persistent.catalogue.catalogue_file import NAME
 from amplifier_module_context_persistent.cli import main as command
-from amplifier_module_context_persistent.log.record import encode_message, seal
+from amplifier_module_context_persistent.log.record_line import encode_message, seal
 from amplifier_module_context_persistent.transcript.find_session import session_files
 from amplifier_module_context_persistent.transcript.search import searched_text
 from amplifier_module_context_persistent.transcript.transcript import Transcript

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from amplifier_module_context_persistent.log.record import encode_control, encode_message, seal
+from amplifier_module_context_persistent.log.record_line import encode_control, encode_message, seal
 from amplifier_module_context_persistent.replay.evidence import PlayedSession
 from fixtures.generate import generate_session
 

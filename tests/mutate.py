@@ -44,7 +44,7 @@ _OF_LINES = [
     "log/test_index.py",
     "log/test_scanner_state.py",
     "log/test_golden.py",
-    "log/test_record.py",
+    "log/test_record_line.py",
     "log/test_torn_tail.py",
     "log/test_read_back.py",
     "log/test_not_a_log.py",
@@ -53,7 +53,7 @@ _OF_LINES = [
     "log/test_format_version.py",
     "log/test_moved_lines.py",
     "log/test_copies.py",
-    "log/test_resets.py",
+    "log/test_reset_effects.py",
     "log/test_reader.py",
     "log/test_file.py",
     "session/test_hide.py",
@@ -94,7 +94,7 @@ _OF_VIEWS = [
     "messages/test_offload.py",
 ]
 TESTS = {
-    "log.record": ["log/test_record.py", *_OF_LINES],
+    "log.record_line": ["log/test_record_line.py", *_OF_LINES],
     "log.scanner": _OF_LINES,
     "log.index_builder": ["log/test_index.py", *_OF_LINES],
     "log.group_commit": ["log/test_group_commit.py", "log/test_append.py", "log/test_file_writers.py"],

@@ -17,7 +17,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from ..log.base import ReadableLog
-from ..log.record import CONTROL_HEAD, Message, decode
+from ..log.record_line import CONTROL_HEAD, Message, decode
 from ..messages.message import calls_of, result_id_of, text_of
 from ..messages.metadata import given_id, instant_of, is_human, is_repair, timestamp_of
 from ..messages.normalize import tokens_of

@@ -19,7 +19,7 @@ from zlib import crc32
 
 from ..log.index import Index, ordinals_of, spans_of
 from ..log.index_builder import HeldControls, IndexBuilder, Place
-from ..log.record import CRC_TAIL_BYTES, ROLES, Message, decode, name_of
+from ..log.record_line import CRC_TAIL_BYTES, ROLES, Message, decode, name_of
 from ..log.scanner import Scanner
 
 VERSION = 2

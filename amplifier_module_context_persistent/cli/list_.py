@@ -21,7 +21,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ..catalogue.list_cache import Glances
+from ..catalogue.session_list_cache import Glances
 from ..errors import LogError, RecallError
 from ..log.open_log import file_reader
 from ..maintenance.open_files import held_for_writing

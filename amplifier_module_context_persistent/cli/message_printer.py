@@ -20,7 +20,7 @@ from rich.padding import Padding
 from rich.segment import Segment, Segments
 from rich.text import Text
 
-from ..log.record import Message
+from ..log.record_line import Message
 from ..messages.message import result_id_of
 from ..messages.metadata import metadata_of, timestamp_of
 from ..messages.normalize import tokens_of

@@ -16,11 +16,11 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ..catalogue.list_cache import Glances
+from ..catalogue.session_list_cache import Glances
 from ..errors import RecallError
 from ..log.open_log import file_reader
 from ..log.reader import LogReader
-from ..log.record import ROLES
+from ..log.record_line import ROLES
 from ..messages.metadata import metadata_of, timestamp_of
 from ..search.pattern import Pattern, regex_pattern, text_pattern
 from ..search.words import AllWords, words_pattern

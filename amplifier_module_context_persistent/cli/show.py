@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ..log.record import ROLES
+from ..log.record_line import ROLES
 from ..messages.message import result_id_of
 from ..messages.outcome import ANSWERED, outcome_of
 from ..tokens.counter import open_counter

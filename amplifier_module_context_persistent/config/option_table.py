@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import ConfigError
-from ..log.record import MAX_RECORD_BYTES
+from ..log.record_line import MAX_RECORD_BYTES
 from ..tokens.counter import ENCODINGS
 from .checks import (
     Check,

@@ -7,12 +7,12 @@ Rules of this package:
 - Memory changes after the disk does, never before.
 
 Where things are done:
-- a message becomes a record: `record`; the kinds of control records: `record_kinds`;
+- a message becomes a record: `record_line`; the kinds of control records: `record_kinds`;
 - callers that wait are written together and synced once: `group_commit`, which calls `file`;
 - a torn tail is saved and cut: `torn_tail`;
 - bytes become an index: `reader` reads the file, `scanner` takes its lines, `chain` says which of them verify,
   `index_builder` what each record does, `index` holds it;
-- a reset takes effect: `resets`; how one is written: `reset_record`;
+- a reset takes effect: `reset_effects`; how one is written: `reset_record`;
 - damage is reported: `IndexBuilder.report`, as the `Damage` of an index; whole records in a bad line: `salvage`;
 - a later version is refused: `format_version`, and to append to it: `batch`; a file that is no log: `not_a_log`;
 - messages are read back and verified: `read_back`.

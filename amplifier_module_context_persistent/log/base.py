@@ -47,7 +47,7 @@ from typing import Protocol, TypeGuard, runtime_checkable
 
 from .file_handle import FileHandle
 from .index import Index
-from .record import Message
+from .record_line import Message
 from .scanner import Scanner
 
 Prepare = Callable[[Index], Sequence[bytes]]

@@ -18,7 +18,7 @@ from typing import Protocol
 from ..errors import LogError, LogVersionError, RecordError
 from .base import Outcome, Prepare
 from .index import Index
-from .record import CONTROL_HEAD
+from .record_line import CONTROL_HEAD
 from .reset_record import COMMIT
 
 _COMMIT_HEAD = CONTROL_HEAD + b':"' + COMMIT.encode() + b'"'

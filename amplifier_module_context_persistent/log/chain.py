@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from zlib import crc32
 
-from .record import CRC_TAIL_BYTES, continues
+from .record_line import CRC_TAIL_BYTES, continues
 
 _MOST_STRAYS, _MOST_STRAY_BYTES = 64, 64 << 10
 

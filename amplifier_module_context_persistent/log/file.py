@@ -30,7 +30,7 @@ from .filesystem import FileSystem, check_can_sync, check_trust, directories_abo
 from .index import TornTail
 from .lock import LogLock
 from .reader import LogReader
-from .record import MAX_RECORD_BYTES, seal
+from .record_line import MAX_RECORD_BYTES, seal
 from .torn_tail import save_torn_tail
 
 APPENDED_BYTES = 64 << 20

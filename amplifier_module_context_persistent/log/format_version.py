@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from ..errors import LogUnreadableError
 from .index import Index
-from .record import CRC_TAIL_BYTES, FORMAT_VERSION, Message, continues, stored_crc
+from .record_line import CRC_TAIL_BYTES, FORMAT_VERSION, Message, continues, stored_crc
 
 _OWN_HEAD = b'{"_record":"header","version":%d' % FORMAT_VERSION
 _ANY_HEAD = re.compile(rb'\{"_record":"header",".{7}":[^,}]*', re.DOTALL)

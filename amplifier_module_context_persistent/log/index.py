@@ -15,7 +15,7 @@ from itertools import compress, pairwise
 from typing import Any
 
 from .id_table import IdTable
-from .record import ROLES
+from .record_line import ROLES
 
 ROLE_CODES = {role: code for code, role in enumerate(ROLES)}
 USER, ASSISTANT, TOOL = ROLE_CODES["user"], ROLE_CODES["assistant"], ROLE_CODES["tool"]

@@ -20,9 +20,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from .format_version import unknown_version
 from .index import ASSISTANT, LIVE, PINNED, ROLE_CODES, UNHELD, Damage, Index, id_hash_of
-from .record import Member, Message, name_of
+from .record_line import Member, Message, name_of
+from .reset_effects import Resets
 from .reset_record import parse
-from .resets import Resets
 
 Control = dict[str, Any]
 

@@ -8,7 +8,7 @@ from .base import LogDescription, Outcome, Prepare
 from .batch import prepare_part
 from .index import Index
 from .read_back import checked, parsed
-from .record import MAX_RECORD_BYTES, Message, seal
+from .record_line import MAX_RECORD_BYTES, Message, seal
 from .scanner import Scanner
 
 

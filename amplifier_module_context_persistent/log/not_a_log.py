@@ -14,7 +14,7 @@ import orjson
 from ..errors import NotALogError
 from .base import ReadableLog
 from .database_location import is_postgres
-from .record import MAX_RECORD_BYTES
+from .record_line import MAX_RECORD_BYTES
 
 _BEGINNINGS = (b'{"_record":', b'{"role":')
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # gzip, zstd

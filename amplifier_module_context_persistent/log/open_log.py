@@ -15,7 +15,7 @@ from .file import FileLog
 from .filesystem import FileSystem
 from .memory import MemoryLog
 from .reader import LogReader
-from .record import MAX_RECORD_BYTES
+from .record_line import MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
     from .postgres.new_log import NewStoredLog

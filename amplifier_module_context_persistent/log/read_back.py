@@ -13,7 +13,7 @@ from zlib import crc32
 
 from ..errors import LogUnreadableError
 from .index import DAMAGED, UNCHAINED, Index
-from .record import CRC_TAIL_BYTES, Message, decode, message_id_of
+from .record_line import CRC_TAIL_BYTES, Message, decode, message_id_of
 
 _FOREIGN = DAMAGED | UNCHAINED
 _GAP_BYTES = 16 << 10  # records closer than this are read together: copying a larger gap takes longer than a call

@@ -31,7 +31,7 @@ from .filesystem import FileSystem, distrust
 from .format_version import check_readable
 from .index import Index, TornTail
 from .read_back import Line, NumberedLine, checked, fetch_lines, numbered_lines, parsed
-from .record import CRC_TAIL_BYTES, FORMAT_VERSION, MAX_RECORD_BYTES, Message, decode
+from .record_line import CRC_TAIL_BYTES, FORMAT_VERSION, MAX_RECORD_BYTES, Message, decode
 from .scanner import Scanner
 
 logger = logging.getLogger(__name__)

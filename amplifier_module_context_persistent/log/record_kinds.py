@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .record import CONTROL_HEAD, Message, decode, name_of
+from .record_line import CONTROL_HEAD, Message, decode, name_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from .record import CRC_TAIL_BYTES, MARK, Member, Message, encode_object, has_crc, name_of
+from .record_line import CRC_TAIL_BYTES, MARK, Member, Message, encode_object, has_crc, name_of
 
 BEGIN, COMMIT = "reset_begin", "reset_commit"
 _OWN_KEY = b',"own_crc":"'

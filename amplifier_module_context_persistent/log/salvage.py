@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from .index import ROLE_CODES
-from .record import Message, decode
+from .record_line import Message, decode
 
 ROLE_HEAD = b'{"role":"'
 

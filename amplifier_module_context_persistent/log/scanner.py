@@ -19,7 +19,7 @@ from .chain import Chain, Stray
 from .format_version import is_own_header
 from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, USER, Index, Row
 from .index_builder import ControlStatus, IndexBuilder, Origin, Place
-from .record import (
+from .record_line import (
     CONTROL_HEAD,
     CRC_TAIL_BYTES,
     ID_KEY,

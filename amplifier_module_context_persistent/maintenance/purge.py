@@ -26,11 +26,11 @@ from ..log.filesystem import FileSystem
 from ..log.lock import LogLock
 from ..log.open_log import file_reader, open_reader
 from ..log.reader import LogReader
-from ..log.record import encode_control
+from ..log.record_line import encode_control
 from ..log.torn_tail import saved_tails
 from .purge_file import PurgeFile, remove_tails
+from .purge_kept import ChainedLines, Rewrite, check_written
 from .purge_options import Purge, PurgeCounts
-from .purge_rewrite import ChainedLines, Rewrite, check_written
 from .raw_records import StoredLog, follow_log
 from .redact import Replace
 

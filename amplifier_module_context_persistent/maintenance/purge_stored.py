@@ -19,7 +19,7 @@ from ..log.database_location import location_of, parse_location, split_location
 from ..log.index import Index
 from ..log.postgres.new_log import NewStoredLog
 from ..log.postgres.reader import PostgresReader
-from ..log.record import MAX_RECORD_BYTES
+from ..log.record_line import MAX_RECORD_BYTES
 
 _BESIDE = " (purge)"  # a name within the transaction only; nobody else sees it
 

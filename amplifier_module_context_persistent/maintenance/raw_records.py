@@ -9,7 +9,7 @@ from ..log.base import ReadableLog
 from ..log.not_a_log import check_is_log
 from ..log.open_log import not_there
 from ..log.reader import LogReader
-from ..log.record import CRC_TAIL_BYTES, Message, decode, encode_object, has_crc
+from ..log.record_line import CRC_TAIL_BYTES, Message, decode, encode_object, has_crc
 from ..log.salvage import has_role, whole_records
 from ..log.scanner import Scanner
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ..log.record import Message, name_of
 from ..log.record_kinds import kind_of
+from ..log.record_line import Message, name_of
 from ..messages.message import THINKING_BLOCKS, is_block
 from ..messages.secrets import in_json
 

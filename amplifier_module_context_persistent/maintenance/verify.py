@@ -21,7 +21,7 @@ from ..log.index import ASSISTANT, TOOL
 from ..log.lock import LogLock
 from ..log.open_log import file_reader, open_reader
 from ..log.reader import LogReader
-from ..log.record import ROLES
+from ..log.record_line import ROLES
 from ..log.torn_tail import saved_tails
 from ..messages.message import calls_of, result_id_of
 from .purge_file import unfinished_purges

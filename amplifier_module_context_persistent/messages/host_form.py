@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ..log.record import Message
+from ..log.record_line import Message
 
 _DROPPED_BY_HOSTS = frozenset({"thinking_block", "content_blocks"})
 _NOT_COMPARED = frozenset({"metadata", "timestamp", "thinking_text"})

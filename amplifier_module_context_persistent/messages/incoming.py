@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import RecordError
-from ..log.record import MAX_DEPTH, RESERVED_KEYS, ROLES, Message
+from ..log.record_line import MAX_DEPTH, RESERVED_KEYS, ROLES, Message
 
 _PLAIN_TYPES = frozenset({str, int, bool, float, type(None)})
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from ..log.record import is_too_deep
+from ..log.record_line import is_too_deep
 
 Message = dict[str, Any]
 

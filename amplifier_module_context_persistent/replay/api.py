@@ -29,7 +29,7 @@ from ..transcript.transcript import LiveMessage, Progress, Transcript, Turn
 from ..transcript.view_rebuild import Rebuilder
 from .evidence import PlayedSession, far_evidence, with_id
 from .measures import Measures, Played, Prices
-from .player import Player
+from .play_session import Player
 from .policies import CachedCounter, PolicyChoice, PolicyError, policy_of
 from .visibility import Compacted, Marker, Marks, PastPositions, Run, lost, marker_of
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from ..log.record import Message
+from ..log.record_line import Message
 from ..messages.metadata import metadata_of
 from ..replay.evidence import shared_beginning
 from ..replay.visibility import ELIDED, KEPT, Marks, lost, marker_of

@@ -23,7 +23,7 @@ from functools import partial
 import regex
 
 from ..errors import ContextPersistentError, RecallError
-from ..log.record import CRC_TAIL_BYTES, MARK
+from ..log.record_line import CRC_TAIL_BYTES, MARK
 from .expression import literals_of, longest_plain, size_of
 
 MOST_CHARS = 200

@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Any
 
 from ..errors import RecallError
-from ..log.record import ROLES
+from ..log.record_line import ROLES
 from ..messages.message import Message
 from ..messages.metadata import instant_of, timestamp_of
 from ..messages.text import full_text

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import PinError
 from ..log.index import Index
-from ..log.record import encode_control
+from ..log.record_line import encode_control
 from ..messages.metadata import given_id
 from ..view.calls_and_results import Read, turn_starts
 from ..view.plan import live_positions

@@ -19,7 +19,7 @@ from hashlib import blake2b
 
 from ..log.base import Log, Prepare
 from ..log.index import SYSTEM, Index
-from ..log.record import FORMAT_VERSION, REMOVALS, Member, Message, encode_control, encode_message
+from ..log.record_line import FORMAT_VERSION, REMOVALS, Member, Message, encode_control, encode_message
 from ..log.reset_record import NewMessage, ids_in, reset_bodies
 from ..messages.host_form import content_key, same_content
 from ..messages.metadata import LINE_KEY, given_id, metadata_of, timestamp_of

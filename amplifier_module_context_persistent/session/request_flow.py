@@ -28,7 +28,7 @@ from ..config import NATIVE, SUMMARIZE, Config
 from ..errors import FloorError, RetentionError
 from ..log.base import Log
 from ..log.index import SYSTEM
-from ..log.record import encode_control, name_of
+from ..log.record_line import encode_control, name_of
 from ..messages.message import Message
 from ..messages.metadata import BOUND_KEY, hook_of, is_reference_only, metadata_of
 from ..messages.text import well_formed

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ..log.base import Log
-from ..log.record import CONTROL_HEAD, REMOVALS, decode
+from ..log.record_line import CONTROL_HEAD, REMOVALS, decode
 from ..messages.host_form import content_key
 from ..messages.message import Message
 from ..messages.metadata import given_id, instant_of, is_ephemeral, is_human, timestamp_of

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from ..catalogue.list_cache import keep_in_database
+from ..catalogue.session_list_cache import keep_in_database
 from ..config import Config
 from ..errors import LogCreateError, LogError, LogUnreadableError
 from ..log.base import Log, Prepare

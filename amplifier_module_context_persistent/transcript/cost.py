@@ -13,7 +13,7 @@ from typing import Any
 from ..catalogue.figures import Figures
 from ..catalogue.fill import RecordPass
 from ..log.base import ReadableLog
-from ..log.record import Message
+from ..log.record_line import Message
 from ..messages.metadata import given_id
 from ..tokens.prices import PriceList
 from ..tokens.usage import ReportedUsage, usage_of_message

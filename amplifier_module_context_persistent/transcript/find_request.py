@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..log.base import ReadableLog
 from ..log.index import ASSISTANT, Index
-from ..log.record import Message, name_of
+from ..log.record_line import Message, name_of
 from ..messages.metadata import given_id, timestamp_of
 from ..view.plan import IMPORTED, Plan, kept_ordinals
 from ..view.receipts import Receipt

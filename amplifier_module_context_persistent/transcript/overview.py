@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ..catalogue.list_cache import Glance, Glances
+from ..catalogue.session_list_cache import Glance, Glances
 from ..errors import LogError
 from ..log.filesystem import FileSystem
 from ..maintenance.open_files import Identity, identity_of

@@ -20,7 +20,7 @@ from typing import cast
 
 from ..log.filesystem import unreadable
 from ..log.open_log import file_reader
-from ..log.record import name_of
+from ..log.record_line import name_of
 from ..log.torn_tail import saved_tails
 from ..maintenance.raw_records import StoredLog, pieces_of, strings_of
 from ..messages.message import Message, result_id_of

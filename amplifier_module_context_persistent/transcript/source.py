@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..log.index import Index
-from ..log.record import name_of
+from ..log.record_line import name_of
 from .transcript import Transcript
 
 _OWN_FIELDS = {"_record", "version", "log_id", "session_id", "tokenizer", "created"}

@@ -19,7 +19,7 @@ from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED
 from ..log.open_log import open_reader, shown
-from ..log.record import Message
+from ..log.record_line import Message
 from ..maintenance.raw_records import follow_log
 from ..paths import session_id_of
 from ..search.tool_names import tools_of

@@ -21,8 +21,8 @@ from ..config import Config
 from ..errors import ConfigError
 from ..log.base import LogDescription, Outcome, Prepare, ReadableLog
 from ..log.index import DAMAGED, Index
-from ..log.record import Message, decode, encode_object, name_of
 from ..log.record_kinds import control_of
+from ..log.record_line import Message, decode, encode_object, name_of
 from ..log.scanner import Scanner
 from ..messages.metadata import metadata_of
 from ..view.ids_and_names import WIRE

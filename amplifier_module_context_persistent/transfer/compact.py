@@ -21,7 +21,7 @@ from ..errors import ContextPersistentError
 from ..log.base import Log
 from ..log.index import Index
 from ..log.open_log import open_log
-from ..log.record import Message, encode_object, name_of
+from ..log.record_line import Message, encode_object, name_of
 from ..messages.elide import WHOLE
 from ..messages.metadata import given_id
 from ..session.pin_and_hide import hide_record

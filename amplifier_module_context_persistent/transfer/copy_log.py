@@ -31,7 +31,7 @@ from ..log.index import Index
 from ..log.not_a_log import check_is_log
 from ..log.open_log import new_log, not_there, open_reader
 from ..log.reader import LogReader
-from ..log.record import MAX_RECORD_BYTES, ROLES, decode, encode_message, message_id_of, seal
+from ..log.record_line import MAX_RECORD_BYTES, ROLES, decode, encode_message, message_id_of, seal
 from ..messages.incoming import to_plain
 from ..messages.metadata import given_id, timestamp_of
 from ..paths import LOG_NAME, log_name, session_id_of

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import RecordError
-from ..log.record import MAX_DEPTH, encode_control, encode_message, is_too_deep
+from ..log.record_line import MAX_DEPTH, encode_control, encode_message, is_too_deep
 from ..log.reset_record import Reset, frame
 from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ..tokens.counter import EstimateCounter, count_message

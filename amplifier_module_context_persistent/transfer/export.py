@@ -23,7 +23,7 @@ from typing import Any
 from ..errors import ContextPersistentError
 from ..log.atomic_file import NewFile
 from ..log.filesystem import FileSystem
-from ..log.record import MARK, Message, encode_object
+from ..log.record_line import MARK, Message, encode_object
 from ..messages.host_form import as_hosts_write
 from ..messages.message import THINKING_BLOCKS, is_block
 from ..messages.metadata import without_bound

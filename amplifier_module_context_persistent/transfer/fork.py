@@ -35,7 +35,7 @@ from ..log.database_location import location_of, split_location, stored_name
 from ..log.filesystem import FileSystem
 from ..log.index import USER, Index
 from ..log.open_log import check_is_free, open_log, shown
-from ..log.record import FORMAT_VERSION, Message, encode_control, encode_object
+from ..log.record_line import FORMAT_VERSION, Message, encode_control, encode_object
 from ..log.reset_record import ids_in, reset_bodies
 from ..messages.metadata import given_id, is_human
 from ..paths import LOG_NAME, REMOTE, log_name, log_path

@@ -21,7 +21,7 @@ from ..log.base import ReadableLog
 from ..log.index import UNCHAINED, Index
 from ..log.open_log import open_log, shown, taken_error
 from ..log.reader import LogReader
-from ..log.record import CRC_TAIL_BYTES, ROLES, has_crc
+from ..log.record_line import CRC_TAIL_BYTES, ROLES, has_crc
 from ..paths import check_session_id, session_id_of
 from .copy_log import append_all, carry, copy_log, refused_messages, torn_tail, unread_lines
 from .host_files import write_host_files

@@ -23,7 +23,7 @@ from ..log.database_location import location_of, stored_name
 from ..log.index import Index
 from ..log.not_a_log import check_is_log
 from ..log.open_log import open_existing, open_log, taken_error
-from ..log.record import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
+from ..log.record_line import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
 from ..log.reset_record import ids_in, reset_bodies
 from ..paths import check_session_id, log_name, log_path
 from ..view.ids_and_names import header_marks

@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import Any
 
 from ..log.index import Index
-from ..log.record import encode_control, name_of
+from ..log.record_line import encode_control, name_of
 from ..messages.elide import Cut
 from ..messages.message import Message
 from .entry import Entry

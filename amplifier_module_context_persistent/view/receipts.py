@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 
 from ..config import Config
-from ..log.record import encode_control
+from ..log.record_line import encode_control
 from ..messages.message import Message
 from .arrangement import Item
 from .recipients import NAME_CHARS

@@ -24,7 +24,7 @@ from amplifier_module_context_persistent.catalogue.catalogue_file import (
 )
 from amplifier_module_context_persistent.catalogue.figures import Figures, figures_of
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.log.record import encode_control, encode_message
+from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.tokens.prices import PriceList
 from amplifier_module_context_persistent.transcript.cost import cost_of, costs_by_turn

@@ -15,7 +15,7 @@ import pytest
 from amplifier_module_context_persistent.errors import DeleteError
 from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.record import encode_control, encode_message
+from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.maintenance.delete import delete_log
 from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.transfer.fork import fork_session

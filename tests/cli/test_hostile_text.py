@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.log.record import encode_control, encode_message
+from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from tests.support.commands import PLAIN, is_harmless, run
 from tests.support.logs import sealed
 from tests.support.places import FIXTURES

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.log.record import decode
+from amplifier_module_context_persistent.log.record_line import decode
 from amplifier_module_context_persistent.messages.secrets import OwnFormsError, own_forms, redact_text
 from tests.support.commands import run, shows
 from tests.support.pages import read_page

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.log.record import encode_control, encode_message
+from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from amplifier_module_context_persistent.transfer.import_ import import_session
 from tests.support.commands import run, shows

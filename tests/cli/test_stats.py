@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.log.record import encode_control, encode_message
+from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.tokens import vocabularies
 from amplifier_module_context_persistent.tokens.on_demand import named_counter
 from amplifier_module_context_persistent.tokens.prices import PRICES_AS_OF

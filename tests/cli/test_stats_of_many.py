@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.log.record_line import encode_message
 from tests.support.commands import run, without_colours
 from tests.support.logs import sealed
 from tests.support.sessions_of_a_home import TERMINAL, log_of

@@ -8,7 +8,7 @@ import pytest
 
 from amplifier_module_context_persistent import AppendError, LogUnreadableError
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
-from amplifier_module_context_persistent.log.record import encode_control, encode_message
+from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from tests.support.commands import run

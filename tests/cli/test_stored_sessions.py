@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.cli import list_
 from amplifier_module_context_persistent.cli import search as search_module
 from amplifier_module_context_persistent.log.database_location import location_of, parse_location, without_password
 from amplifier_module_context_persistent.log.open_log import open_log
-from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.transcript import overview
 from amplifier_module_context_persistent.transcript.transcript import Transcript

@@ -13,7 +13,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli import view as views
 from amplifier_module_context_persistent.cli.terminal import escaped
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.view.receipts import Receipt
 from tests.support.commands import run, shows, without_colours
 from tests.support.logs import STAMP, append_bodies

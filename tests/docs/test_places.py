@@ -12,9 +12,9 @@ PACKAGE = ROOT / "amplifier_module_context_persistent"
 
 QUESTIONS = {
     "Where is the end of a file that a crash left torn put aside before it is cut?": "log/torn_tail.py",
-    "Where does one message become one line with its checksum?": "log/record.py",
+    "Where does one message become one line with its checksum?": "log/record_line.py",
     "Where are the appends of many tasks brought together, so that they cost one sync?": "log/group_commit.py",
-    "Where is found out which messages a reset took out of the history?": "log/resets.py",
+    "Where is found out which messages a reset took out of the history?": "log/reset_effects.py",
     "Where is decided that a log of a later version of the format is not written to?": "log/format_version.py",
     "Where does a process wait for another one that is writing the same log?": "log/lock.py",
     "Where are whole records found inside a damaged line?": "log/salvage.py",
@@ -37,8 +37,8 @@ QUESTIONS = {
     "Where is kept a turn out of the views without removing it?": "session/pin_and_hide.py",
     "Where are sessions of Codex read?": "transfer/importers/codex.py",
     "Where are old messages removed from a log for good?": "maintenance/purge.py",
-    "Where is kept what a list of sessions shows of each, so that it need not read them?": "catalogue/list_cache.py",
-    "Where is a session played request by request under another policy?": "replay/player.py",
+    "Where is kept what a list of sessions shows of each, so as not to read it?": "catalogue/session_list_cache.py",
+    "Where is a session played request by request under another policy?": "replay/play_session.py",
     "Where are all options with their defaults?": "config/option_table.py",
     "Where is a session looked up by the beginning of its name?": "transcript/find_session.py",
 }

@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.errors import LogError, LogVersionError
 from amplifier_module_context_persistent.log.base import Prepare
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Index
-from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.record_line import encode_control
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import (
     append,

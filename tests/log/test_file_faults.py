@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.errors import AppendError, LogError, Lo
 from amplifier_module_context_persistent.log.batch import PART_BYTES
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Damage
-from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.record_line import encode_control
 from tests.support.fakefs import FakeFiles, choosers
 from tests.support.logs import (
     append,

@@ -9,7 +9,7 @@ from bisect import bisect
 import pytest
 
 from amplifier_module_context_persistent.log.index import UNCHAINED
-from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.record_line import encode_control
 from tests.support.logs import body, keep, reset_bodies, sealed
 from tests.support.scans import live_offsets, scan
 from tests.support.sweeps import bits_of

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from amplifier_module_context_persistent.log.index_builder import IndexBuilder
-from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.log.scanner import Scanner
 from tests.support import fuzz
 from tests.support.logs import body, reset_bodies, sealed

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.record import (
+from amplifier_module_context_persistent.log.record_line import (
     FORMAT_VERSION,
     Member,
     encode_control,

@@ -13,7 +13,7 @@ from amplifier_module_context_persistent.log import id_table
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.id_table import FEW, MOST_AT_ONCE, IdTable
 from amplifier_module_context_persistent.log.index import LIVE, UNHELD, Index, id_hash_of
-from amplifier_module_context_persistent.log.record import encode_message, seal
+from amplifier_module_context_persistent.log.record_line import encode_message, seal
 from tests.support.logs import row
 
 

@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.log.index import (
     spans_of,
 )
 from amplifier_module_context_persistent.log.index_builder import IndexBuilder
-from amplifier_module_context_persistent.log.record import decode, encode_control, encode_message, message_id_of
+from amplifier_module_context_persistent.log.record_line import decode, encode_control, encode_message, message_id_of
 from tests.support.logs import STAMP, body, reset_bodies, row, sealed
 from tests.support.scans import found, ids, scan
 

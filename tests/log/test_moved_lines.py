@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.record_line import encode_control
 from tests.support.logs import append, body, findings, keep, numbers, reset_bodies, sealed, stored_numbers, write_file
 from tests.support.scans import found, ids, scan
 from tests.support.sweeps import spread

@@ -9,7 +9,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import NotALogError
 from amplifier_module_context_persistent.log.not_a_log import check_is_log
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.log.record import encode_message, seal
+from amplifier_module_context_persistent.log.record_line import encode_message, seal
 from tests.support.sweeps import spread
 
 RECORD, _ = seal(encode_message({"role": "user", "content": "hello"}, message_id="m", timestamp="t"), 0)

@@ -10,7 +10,7 @@ import pytest
 from amplifier_module_context_persistent.errors import ContextPersistentError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.group_commit import GroupCommit
-from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.maintenance.verify import verify_log

@@ -7,7 +7,7 @@ import pytest
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.read_back import checked, fetch_lines, parsed
-from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.log.record_line import encode_message
 from tests.support.logs import STAMP, body, number_of, reset_bodies, sealed
 from tests.support.scans import scan
 

@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.index import TornTail
 from amplifier_module_context_persistent.log.read_back import fetch_lines
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.log.record_line import encode_message
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import STAMP, body, content_of, in_a_fork, number_of, reset_bodies, sealed, write_file
 from tests.support.scans import scan

@@ -9,7 +9,7 @@ import pytest
 
 from amplifier_module_context_persistent.log.index import DAMAGED
 from amplifier_module_context_persistent.log.index_builder import IndexBuilder
-from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.log.scanner import Scanner
 from tests.support.logs import body, sealed
 from tests.support.scans import found, ids, scan

@@ -19,7 +19,7 @@ from amplifier_module_context_persistent.errors import (
 )
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
-from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.maintenance.open_files import held_for_writing
 from amplifier_module_context_persistent.maintenance.purge import plan_purge
 from amplifier_module_context_persistent.maintenance.purge_options import Purge, PurgeCounts

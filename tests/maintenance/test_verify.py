@@ -12,7 +12,7 @@ import pytest
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
-from amplifier_module_context_persistent.log.record import encode_control, encode_message
+from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.maintenance.verify import ADVICE, Report, verify_log
 from tests.support.logs import (
     STAMP,

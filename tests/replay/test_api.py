@@ -21,7 +21,7 @@ from amplifier_module_context_persistent.replay import (
     replay,
     requests,
 )
-from amplifier_module_context_persistent.replay.player import Player
+from amplifier_module_context_persistent.replay.play_session import Player
 from tests.support.places import ROOT
 from tests.support.replays import BUDGET, COUNTED, MESSAGES, plain, record
 

@@ -9,7 +9,7 @@ from amplifier_core.message_models import Message as ProviderMessage
 
 from amplifier_module_context_persistent.replay.evidence import PlayedSession
 from amplifier_module_context_persistent.replay.measures import ANSWER_PRICE, CACHED_PRICE, UNCACHED_PRICE, Measures
-from amplifier_module_context_persistent.replay.player import Player
+from amplifier_module_context_persistent.replay.play_session import Player
 from amplifier_module_context_persistent.replay.policies import POLICIES, CachedCounter, Excerpts
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from fixtures.generate import generate_session

@@ -10,7 +10,7 @@ import pytest
 from amplifier_module_context_persistent.config import STRATEGIES
 from amplifier_module_context_persistent.replay import PolicyError
 from amplifier_module_context_persistent.replay.evidence import PlayedSession
-from amplifier_module_context_persistent.replay.player import Player
+from amplifier_module_context_persistent.replay.play_session import Player
 from amplifier_module_context_persistent.replay.policies import (
     BASELINES,
     POLICIES,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.replay import open_transcript, player
+from amplifier_module_context_persistent.replay import open_transcript, play_session
 from amplifier_module_context_persistent.replay.api import StoredMessages
 from amplifier_module_context_persistent.replay.evidence import PlayedSession, far_evidence, with_id
 from amplifier_module_context_persistent.replay.policies import POLICIES, CachedCounter
@@ -77,13 +77,13 @@ class Counted(Sequence[dict[str, Any]]):
 @pytest.mark.parametrize("policy", ["sliding", "truncate"])
 def test_few_are_held(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three times the messages of a session do not make more of them be held at once than a view has."""
-    monkeypatch.setattr(player, "_AT_ONCE", 32)
+    monkeypatch.setattr(play_session, "_AT_ONCE", 32)
     most = []
     for count in (50, 150):
         messages = Counted(count)
         Held.now = Held.most = 0
         session = PlayedSession("session", messages, 0, far_evidence(messages))
-        playing = player.Player(session, CachedCounter(EstimateCounter()))
+        playing = play_session.Player(session, CachedCounter(EstimateCounter()))
         measures = asyncio.run(playing.play(policy, POLICIES[policy], BUDGET, {}))
         assert measures.requests > count / 4
         most.append(Held.most)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.log.memory import MemoryLog
-from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.replay import temporary_log
 from amplifier_module_context_persistent.replay.temporary_log import TemporaryLog
 from tests.support.logs import append, append_bodies, body

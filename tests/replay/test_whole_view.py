@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.replay import open_transcript, player, replay
-from amplifier_module_context_persistent.replay.player import WholeView
+from amplifier_module_context_persistent.replay import open_transcript, play_session, replay
+from amplifier_module_context_persistent.replay.play_session import WholeView
 from amplifier_module_context_persistent.replay.policies import POLICIES
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support.replays import plain
@@ -40,7 +40,7 @@ def test_sending_everything_is_measured_alike_both_ways(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: bool, at_once: int
 ) -> None:
     """The short way to measure `none` gives what making each of its views gives, however few are looked at together."""
-    monkeypatch.setattr(player, "_AT_ONCE", at_once)
+    monkeypatch.setattr(play_session, "_AT_ONCE", at_once)
     messages = interrupted()
     if late:
         messages[8], messages[9] = messages[9], messages[8]
@@ -66,7 +66,7 @@ def sums(messages: list[dict[str, Any]]) -> WholeView | None:
 def test_sums_reach_to_each_request(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
     """What comes before it makes the view of it; a call that was interrupted has its stand-in there."""
     expected = sums(interrupted())
-    monkeypatch.setattr(player, "_AT_ONCE", at_once)
+    monkeypatch.setattr(play_session, "_AT_ONCE", at_once)
     whole = sums(interrupted())
     assert (whole.before, whole.tokens) == (expected.before, expected.tokens)
     assert len(whole.before) == len(interrupted())
@@ -82,7 +82,7 @@ def test_sums_reach_to_each_request(monkeypatch: pytest.MonkeyPatch, at_once: in
 @pytest.mark.parametrize("end", [10, 19])
 def test_a_late_result_is_not_summed_up(monkeypatch: pytest.MonkeyPatch, at_once: int, end: int) -> None:
     """It changes a place in the views before it, so they are no beginnings of the last one."""
-    monkeypatch.setattr(player, "_AT_ONCE", at_once)
+    monkeypatch.setattr(play_session, "_AT_ONCE", at_once)
     call = {"id": "late", "tool": "bash", "arguments": {}}
     messages = [*interrupted()[:1], {"role": "assistant", "content": "", "tool_calls": [call]}, *interrupted()[:end]]
     assert sums(messages) is not None

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.errors import RecallError
-from amplifier_module_context_persistent.log.record import decode, encode_message, seal
+from amplifier_module_context_persistent.log.record_line import decode, encode_message, seal
 from amplifier_module_context_persistent.search.pattern import (
     MOST_CHARS,
     MOST_TEXT_CHARS,

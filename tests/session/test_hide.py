@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from amplifier_module_context_persistent import PinError
 from amplifier_module_context_persistent.config import Config
-from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.paths import log_path
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.checker import assert_valid

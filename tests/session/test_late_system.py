@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.record import encode_control, encode_message
+from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.copy_log import copy_log
 from amplifier_module_context_persistent.transfer.fork import fork_session

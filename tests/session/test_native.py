@@ -15,7 +15,7 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.figures import figures_of
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.report.body import Bodies
 from amplifier_module_context_persistent.report.requests import RequestReader
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter

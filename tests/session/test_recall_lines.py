@@ -11,7 +11,7 @@ from amplifier_module_context_persistent.log.database_location import location_o
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.row_bytes import RowBytes
-from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.messages.incoming import to_plain
 from amplifier_module_context_persistent.messages.text import full_text
 from amplifier_module_context_persistent.search.pattern import regex_pattern, text_pattern

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.log.memory import MemoryLog
-from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.session.record_builder import TimestampReplays
 from tests.support.logs import append_bodies
 from tests.support.messages import Message

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.record import encode_control, encode_message
+from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.answers import provider
 from tests.support.checker import assert_valid, check_view

@@ -35,7 +35,7 @@ from unittest import mock
 
 from click.testing import CliRunner
 
-from amplifier_module_context_persistent.catalogue import catalogue_file, figures, index_snapshots, list_cache
+from amplifier_module_context_persistent.catalogue import catalogue_file, figures, index_snapshots, session_list_cache
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.cli.main import main as command
 from amplifier_module_context_persistent.log import file
@@ -136,7 +136,7 @@ def any_size() -> Iterator[None]:
         for module, name, value in (
             (index_snapshots, "LEAST_LOG_BYTES", 0),
             (figures, "LEAST_LOG_BYTES", 0),
-            (list_cache, "LEAST_LOG_BYTES", 0),
+            (session_list_cache, "LEAST_LOG_BYTES", 0),
             (figures, "ROWS_AT_ONCE", 40),
             (file, "CLOSE_BYTES", 1),
             (project_search, "LEAST_BYTES", 0),

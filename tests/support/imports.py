@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.log.record import decode
+from amplifier_module_context_persistent.log.record_line import decode
 from amplifier_module_context_persistent.maintenance.verify import verify_log
 from amplifier_module_context_persistent.transfer.import_ import Import, import_session
 from tests.support.checker import assert_valid

@@ -12,7 +12,7 @@ from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.base import Log, Prepare
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import USER, Damage, Row
-from amplifier_module_context_persistent.log.record import encode_control, encode_message, seal
+from amplifier_module_context_persistent.log.record_line import encode_control, encode_message, seal
 from amplifier_module_context_persistent.log.reset_record import KeptRun, Reset, frame
 
 STAMP = "2026-01-05T09:00:00.000Z"

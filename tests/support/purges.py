@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge, PurgeCounts
 from amplifier_module_context_persistent.maintenance.redact import REPLACEMENT

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
 from tests.support.commands import PLAIN
 from tests.support.logs import sealed

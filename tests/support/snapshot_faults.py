@@ -2,7 +2,7 @@
 
 A log is read the same with any of them as with none. `SNAPSHOT_FAULTS=SEED` runs tests of the log like that:
 
-    SNAPSHOT_FAULTS=1 python -m pytest tests/log/test_damage.py tests/log/test_resets.py
+    SNAPSHOT_FAULTS=1 python -m pytest tests/log/test_damage.py tests/log/test_reset_effects.py
 
 Not those that count calls, look at the files beside a log, or put snapshots there themselves.
 

@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.log import file
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.record_line import encode_control
 from tests.support.logs import append_bodies, body, content_of, keep, reset_bodies, write_file
 from tests.support.sweeps import spread
 

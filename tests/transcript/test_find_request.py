@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.log.record import CRC_TAIL_BYTES
+from amplifier_module_context_persistent.log.record_line import CRC_TAIL_BYTES
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transcript.view_rebuild import read_receipts
 from tests.support.logs import sealed, write_file

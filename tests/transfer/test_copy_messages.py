@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.log.record import seal
+from amplifier_module_context_persistent.log.record_line import seal
 from amplifier_module_context_persistent.transfer import copy_log
 from amplifier_module_context_persistent.transfer.copy_log import (
     carry,

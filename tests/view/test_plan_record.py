@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from amplifier_module_context_persistent.log.memory import MemoryLog
-from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.record_line import encode_control
 from tests.support.checker import same
 from tests.support.logs import append_bodies
 from tests.support.messages import Message

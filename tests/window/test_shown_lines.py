@@ -13,7 +13,7 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.window import message_source
 from amplifier_module_context_persistent.window.message_source import ShownLines
 from tests.support.counted_sessions import CountedReads

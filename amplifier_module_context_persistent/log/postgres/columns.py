@@ -15,7 +15,7 @@ from zlib import crc32
 
 from ..index import ASSISTANT, LIVE, PINNED, id_hash_of
 from ..index import Row as IndexRow
-from ..record import CONTROL_HEAD, CRC_TAIL_BYTES, member_of, stored_crc
+from ..record_line import CONTROL_HEAD, CRC_TAIL_BYTES, member_of, stored_crc
 from ..scanner import Scanner
 from .rows import CONTROL, INDEXED, MESSAGE, OTHER, PLAIN_USER, RECEIPT, Columns, Row
 

@@ -27,7 +27,7 @@ from ...errors import AppendError, LogFailedError
 from ..base import Outcome, Prepare
 from ..batch import append_in_parts, prepare_part
 from ..database_location import parse_location
-from ..record import MAX_RECORD_BYTES, seal
+from ..record_line import MAX_RECORD_BYTES, seal
 from ..scanner import Scanner
 from . import rows
 from .columns import row_of

@@ -22,7 +22,7 @@ from ..format_version import check_readable
 from ..index import Index
 from ..read_back import NumberedLine, checked, numbered_lines, parsed
 from ..reader import count_lost
-from ..record import Message
+from ..record_line import Message
 from ..scanner import Scanner
 from . import rows
 from .columns import lines_to_read, scan_line, take_columns

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..record import MARK
+from ..record_line import MARK
 
 if TYPE_CHECKING:
     import psycopg

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ...log.record import ROLES
+from ...log.record_line import ROLES
 from ..import_log import read_messages
 from . import anthropic, atif, claude_code, codex, copilot_cli, gemini_cli, openai, opencode, pi
 from .account import Account

@@ -27,7 +27,7 @@ from ..log.file_handle import FileHandle
 from ..log.filesystem import FileSystem
 from ..log.index import ASSISTANT, USER, Index, runs_of
 from ..log.open_log import file_reader
-from ..log.record import decode
+from ..log.record_line import decode
 from ..messages.message import Message, calls_of, result_id_of
 from ..messages.metadata import first_line, instant_of, is_human, metadata_of, timestamp_of
 from ..messages.normalize import tokens_of

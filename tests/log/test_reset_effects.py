@@ -2,7 +2,7 @@
 
 import pytest
 
-from amplifier_module_context_persistent.log.record import decode, member_of
+from amplifier_module_context_persistent.log.record_line import decode, member_of
 from tests.support.logs import body, keep, reset_bodies, sealed
 from tests.support.scans import ids, scan
 

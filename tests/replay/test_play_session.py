@@ -9,7 +9,7 @@ import pytest
 
 from amplifier_module_context_persistent.replay import open_transcript, play, requests
 from amplifier_module_context_persistent.replay.evidence import PlayedSession
-from amplifier_module_context_persistent.replay.player import Player, common_prefix
+from amplifier_module_context_persistent.replay.play_session import Player, common_prefix
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.checker import prefix_breaks
 from tests.support.counters import count

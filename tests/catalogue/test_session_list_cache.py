@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.catalogue import list_cache
+from amplifier_module_context_persistent.catalogue import session_list_cache
 from amplifier_module_context_persistent.catalogue.catalogue_file import Catalogue, catalogue_of
-from amplifier_module_context_persistent.catalogue.list_cache import Glance, Glances
+from amplifier_module_context_persistent.catalogue.session_list_cache import Glance, Glances
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.messages.normalize import tokens_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
@@ -29,7 +29,7 @@ COUNTER = EstimateCounter()
 
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_cache, "LEAST_LOG_BYTES", 0)
+    monkeypatch.setattr(session_list_cache, "LEAST_LOG_BYTES", 0)
 
 
 def looked_at(path: str, *, keeps: bool = False) -> Glance:
@@ -78,9 +78,9 @@ def test_the_first_line_is_read_from_the_log(path: str, monkeypatch: pytest.Monk
     assert b"message 1" not in catalogue_of(path).read_bytes()
     found = kept(path)
     assert found.first_line == "message 1"
-    stamp = list_cache.Stamp.of(os.stat(path))
+    stamp = session_list_cache.Stamp.of(os.stat(path))
     write_file(path, content_of(path).replace(b"message 1", b"massage 1"))
-    monkeypatch.setattr(list_cache.Stamp, "of", lambda _: stamp)  # as where a file system keeps no times
+    monkeypatch.setattr(session_list_cache.Stamp, "of", lambda _: stamp)  # as where a file system keeps no times
     assert kept(path) is None
 
 

@@ -17,7 +17,8 @@ from zlib import crc32
 from ..errors import PurgeError
 from ..log.index import DAMAGED, UNCHAINED, Index
 from ..log.read_back import NumberedLine
-from ..log.record import (
+from ..log.record_kinds import holds_item, kind_of
+from ..log.record_line import (
     CRC_TAIL_BYTES,
     Member,
     Message,
@@ -31,7 +32,6 @@ from ..log.record import (
     seal,
     stored_crc,
 )
-from ..log.record_kinds import holds_item, kind_of
 from ..log.reset_record import reset_bodies
 from ..log.scanner import Scanner
 from ..messages.metadata import bound_to, without_bound

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.errors import RecordError
 from amplifier_module_context_persistent.log.chain import Chain, Stray
-from amplifier_module_context_persistent.log.record import (
+from amplifier_module_context_persistent.log.record_line import (
     MAX_DEPTH,
     MAX_READ_DEPTH,
     MAX_RECORD_BYTES,
