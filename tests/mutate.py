@@ -70,6 +70,7 @@ _OF_PLANS = [
     "compaction/test_always_kept.py",
     "compaction/test_consequences.py",
     "compaction/test_markers.py",
+    "compaction/test_stale_reads.py",
     "compaction/test_strategies.py",
     "compaction/test_protected_ends.py",
     "compaction/test_view_promises.py",

@@ -55,18 +55,16 @@ class Goals:
     """The target, or somewhat more where the newest messages would push out all older ones."""
     with_people: int
     """Before people's messages go for it; no later plan can bring them back."""
-    limit: int
-    """From here on the next request would need a plan again."""
 
     @classmethod
     def of(cls, draft: Draft) -> Goals:
         """The goals of a draft in which everything is kept."""
-        target, limit = draft.target_tokens, int(draft.request.budget_tokens * draft.config.compact_threshold)
-        above, untouched = limit - target, sum([draft.sizes[position] for position in draft.fixed])
+        target, threshold = draft.target_tokens, int(draft.request.budget_tokens * draft.config.compact_threshold)
+        above, untouched = threshold - target, sum([draft.sizes[position] for position in draft.fixed])
         wanted = untouched + draft.fixed_tokens + int(OLDER_SHARE * max(0, target - draft.fixed_tokens))
         large = min(untouched, int(RAISED_FOR_PEOPLE * above))
         tokens = max(target, min(wanted, target + int(RAISED_SHARE * above)))
-        return cls(tokens, max(tokens, target + large), limit)
+        return cls(tokens, max(tokens, target + large))
 
 
 def compact(request: PlanRequest) -> Compaction:
@@ -100,7 +98,7 @@ def compact(request: PlanRequest) -> Compaction:
         tokens_before=before,
         strategy=request.strategy,
     )
-    return _fit(draft, forms, goals, what_is_gone(draft, plan), older)
+    return _fit(draft, forms, what_is_gone(draft, plan), older)
 
 
 def _choose(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) -> Stage:
@@ -142,7 +140,7 @@ def _shorten_newest(draft: Draft, forms: Forms, goals: Goals) -> None:
 
 def _shorten_to_share(draft: Draft, forms: Forms, goals: Goals, positions: list[int], tokens: int, room: int) -> None:
     """Shorten groups whose results come to so many tokens, the largest first, to their share of the room."""
-    excess = tokens - int(NEWEST_SHARE * max(0, room))
+    excess = min(tokens, tokens - int(NEWEST_SHARE * room))
     if excess > 0:
         goal = max(goals.tokens, draft.total_tokens - excess)
         choose(draft, forms, LargestTextLoss(draft, forms, Stage.SHORTEN), goal, positions)
@@ -164,18 +162,17 @@ def _follow(draft: Draft, forms: Forms, strategy: Strategy) -> dict[str, str]:
     return older
 
 
-_INSERTS = (True, True, True, False)
+_INSERTS = (True, True, False)
 """Whether anything is inserted in each attempt to fit the budget."""
 
 
-def _fit(draft: Draft, forms: Forms, goals: Goals, plan: Plan, older: Mapping[str, str]) -> Compaction:
-    """Shorten the largest pieces until the view fits with all that is inserted, or with less of it.
+def _fit(draft: Draft, forms: Forms, plan: Plan, older: Mapping[str, str]) -> Compaction:
+    """Shorten the largest pieces until the view fits the budget with all that is inserted, or else without it.
 
     Raises:
         FloorError: it fits in no way.
     """
-    budget, tokens = draft.request.budget_tokens, draft.total_tokens
-    goal = (draft.target_tokens + goals.limit) // 2 if tokens > goals.limit else tokens
+    budget, goal = draft.request.budget_tokens, draft.total_tokens
     for inserts in _INSERTS:
         if draft.total_tokens > goal:
             choose(draft, forms, LargestTextLoss(draft, forms, Stage.LAST), goal)

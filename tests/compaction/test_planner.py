@@ -16,7 +16,7 @@ from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.compaction.draft import floor, pinned
 from amplifier_module_context_persistent.compaction.in_vain import tried_in_vain
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest, Summary
-from amplifier_module_context_persistent.compaction.planner import Compaction, compact
+from amplifier_module_context_persistent.compaction.planner import NEWEST_SHARE, Compaction, compact
 from amplifier_module_context_persistent.compaction.provider_limits import (
     SAFETY_MARGIN_TOKENS,
     ModelLimits,
@@ -72,21 +72,46 @@ def test_a_plan_goes_down_to_the_target_in_one_pass() -> None:
     assert full.tokens_after == full.target_tokens == 225  # no room is kept for a notice that is not put in
 
 
-def kept_of_hooks(budget: int) -> list[str]:
+def kept_of_hooks(budget: int, strategy: str) -> list[str]:
     """What a plan keeps of a conversation to which a hook added three texts of the same size."""
     messages = history("u:100 a:100 s:100 a:100 s:100 a:100 s:100 a:10 u:10 a:10")
     for message in messages:
         if message["role"] == "system":
             message["metadata"] |= {"source": "hook", "hook_name": "clock"}
     entries = [classify(at, message, count, late=True) for at, message in enumerate(messages)]
-    return list(compact(request_of(messages, budget, entries=entries, compaction_notice_enabled=False)).plan.keep)
+    config = {"compaction_notice_enabled": False, "compaction_strategy": strategy}
+    return list(compact(request_of(messages, budget, entries=entries, **config)).plan.keep)
 
 
-def test_of_what_a_hook_added_the_earlier_ones_go_first() -> None:
+@pytest.mark.parametrize("strategy", ["truncate", "importance"])
+def test_of_what_a_hook_added_the_earlier_ones_go_first(strategy: str) -> None:
     """Before anything else, the oldest first, and no more of them than has to."""
     everything = [f"m{at}" for at in range(10)]
-    assert kept_of_hooks(1_300) == [one for one in everything if one != "m2"]
-    assert kept_of_hooks(1_100) == [one for one in everything if one not in ("m2", "m4")]
+    assert kept_of_hooks(1_300, strategy) == [one for one in everything if one != "m2"]
+    assert kept_of_hooks(1_100, strategy) == [one for one in everything if one not in ("m2", "m4")]
+
+
+def test_what_a_summary_replaces_is_left_out() -> None:
+    """Whole groups of it, and no more where that is enough."""
+    words = "u:10 a:300 u:10 t:300 u:10 a:300 u:10 a:300 u:10 a:10"
+    summary = Summary("what was done", frozenset({1, 3, 4, 8}), 0)
+    made = plan(words, 2_000, summary=summary, compaction_strategy="summarize").plan
+    assert made.keep == ("m0", "m2", "m4", "m5", "m6", "m8", "m9")
+    shows(made.notice, "what was done")
+
+
+def test_a_window_of_the_newest_messages_is_all_that_stays() -> None:
+    """However little what is older would take, but for the first person's message."""
+    window = {"compaction_strategy": "sliding_window", "keep_recent": 5}
+    made = plan("u:10 a:50 t:50 a:50 u:10 a:400 u:10 a:400 u:10 a:10", 2_400, fixed=300, **window)
+    assert made.plan.keep == ("m0", "m5", "m6", "m7", "m8", "m9")
+
+
+def test_what_nobody_could_make_sense_of_goes_with_what_was_left_out() -> None:
+    """A person between two others whose answers are gone; a word in the turn in progress before a gap."""
+    window = {"compaction_strategy": "sliding_window", "keep_recent": 3}
+    assert plan("u:10 a:10 u:10 u:300 u:10", 300, **window).plan.keep == ("m0", "m4")
+    assert plan("u:10 a:100 a:900 a:100", 500).plan.keep == ("m0", "m3")
 
 
 def test_large_newest_messages_do_not_push_out_all_that_is_older() -> None:
@@ -134,6 +159,35 @@ def test_a_large_newest_result_leaves_room_to_older_messages() -> None:
     assert large.plan.tokens_after > 900
     beside = plan(f"{words} u:500 t:200", 2_000)
     assert beside.plan.upto not in beside.plan.cuts
+
+
+@pytest.mark.parametrize(
+    ("end", "fixed", "budget", "room"),
+    [
+        ("t:900", 500, 2_500, 1_250 - 500),  # the head takes its part
+        ("t:700 u:500", 0, 2_000, 1_000 - 510),  # an earlier one gets its share of what the newest messages leave
+    ],
+)
+def test_a_large_result_gets_its_share_of_what_is_left(end: str, fixed: int, budget: int, room: int) -> None:
+    """Of the target, without what is taken already."""
+    words = "u:10 " + "t:200 " * 10 + end
+    made = plan(words, budget, fixed=fixed)
+    tokens = made.cut_tokens[next(f"m{at}" for at, word in enumerate(words.split()) if word == end.split()[0])]
+    assert NEWEST_SHARE * room / 2 < tokens <= NEWEST_SHARE * room
+
+
+def test_what_is_said_with_a_call_is_not_counted_as_its_result() -> None:
+    """A long text before the newest call leaves its result whole, if that is small."""
+    messages = history("u:10 " + "t:200 " * 10 + "t:200")
+    messages[-2]["content"] = "word " * 240  # 300 tokens
+    assert messages[-1]["metadata"]["message_id"] not in compact(request_of(messages, 2_000)).plan.cuts
+
+
+def test_a_result_that_is_held_is_shortened_to_the_second_goal_only() -> None:
+    """A plan may stop 0.7 of the way to the threshold before it takes what is held, or more of people's words."""
+    made = plan("u:10 s:100 s:500 t:500", 1_000)
+    assert 500 + 0.4 * 420 < made.plan.tokens_after <= 500 + 0.7 * 420
+    assert made.plan.step == 1
 
 
 FLOORS: list[tuple[str, int, int, dict[str, int]]] = [
@@ -373,9 +427,12 @@ def test_a_plan_made_of_a_plan_keeps_the_notice_where_the_gap_is() -> None:
 
 def test_what_holds_a_view_together_counts_too() -> None:
     """Where inserted messages take the room, the largest pieces are shortened further than the target asks."""
-    made = plan("u:10 " + "a:1! t:1! " * 200 + "t:500", 1_000, target_usage=0.9)
+    summary = Summary("what was done", frozenset(), 0)
+    made = plan("u:10 " + "a:1! t:1! " * 200 + "t:500", 1_000, target_usage=0.9, summary=summary)
     assert sum(item.inserted is not None for item in made.arrangement.items) >= 200
     assert made.plan.tokens_after <= 1_000
+    assert made.plan.step == 6
+    shows(made.plan.notice, "what was done")
 
 
 def ran(number: int, command: str, result: str) -> list[dict[str, Any]]:

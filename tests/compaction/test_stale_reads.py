@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.compaction.pasted_lines import cut_with_lines, standing_out
+from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.compaction.stale_reads import replace_stale_reads
 from amplifier_module_context_persistent.messages.elide import WHOLE, Cut, elide_message
 from amplifier_module_context_persistent.view.plan import Plan
-from tests.support.drafts import check_total, draft_of
+from tests.support.drafts import check_total, draft_of, request_of
 
 LINE = "[src/a.py changed since; read it again]"
 TEXT = "    1\tfirst_line = compute()\n    2\tsecond_line = compute()"
@@ -47,6 +48,25 @@ def test_a_read_is_out_of_date_where_its_edit_is_left_out() -> None:
     assert made.cuts["m0b"].instead == "[out of date: src/a.py changed since by 1 edit; read it again]"
     assert "m2b" not in made.cuts
     check_total(made)
+
+
+def test_a_read_that_is_taken_in_again_is_out_of_date_too() -> None:
+    """Where a plan has room left, what was left out comes back, and is judged by the edits that do not."""
+    long = "\n" + "plain words only here\n" * 100
+    edit = {"file_path": "src/a.py", "old_string": "first_line = compute()", "new_string": "first_line = 1"}
+    messages = [
+        {"role": "user", "content": "go", "metadata": {"message_id": "u0"}},
+        *group(0, "read_file", {"file_path": "src/a.py"}, TEXT + long),
+        *group(1, "read_file", {"file_path": "src/a.py"}, TEXT),
+        *group(2, "edit_file", edit, "edited" + long),
+        *group(3, "edit_file", edit, "edited"),
+        {"role": "assistant", "content": "done", "metadata": {"message_id": "a4"}},
+        {"role": "user", "content": "more", "metadata": {"message_id": "u5"}},
+    ]
+    made = compact(request_of(messages, 300, protected_tool_results=0, compaction_notice_enabled=False)).plan
+    assert made.keep == ("u0", "m0a", "m0b", "m1a", "m1b", "m3a", "m3b", "a4", "u5")
+    for read in ("m0b", "m1b"):
+        assert made.cuts[read].instead == "[out of date: src/a.py changed since by 2 edits; read it again]"
 
 
 @pytest.mark.parametrize(
