@@ -57,6 +57,7 @@ class Origin(NamedTuple):
     """Where a message was written that stands elsewhere."""
 
     line: int
+    """The line that was written right after it."""
     before: int
     """The ordinal of the next message there."""
 
@@ -193,7 +194,7 @@ class IndexBuilder:
         if member is not None:
             self._resets.member(ordinal, member.reset_id, member.number, doubtful=doubtful)
         elif origin:
-            self.moved(ordinal, origin)
+            self.moved(ordinal, origin.before)
 
     def withdraw_copies(self, hashes: Iterable[int]) -> bool:
         """Leave out messages that do not continue the chain, since others with their ids do; whether there were any."""
@@ -207,9 +208,9 @@ class IndexBuilder:
         self._resets.forget(ordinal)
         self.report("repeated", "one of two messages with the same id; the one that continues the chain is read", place)
 
-    def moved(self, ordinal: int, origin: Origin) -> None:
-        """Take note that a message stands elsewhere than it was written."""
-        self._resets.moved[ordinal] = origin.before
+    def moved(self, ordinal: int, before: int) -> None:
+        """Take note that a message stands elsewhere than it was written: before the one with another ordinal."""
+        self._resets.moved[ordinal] = before
 
     def control(self, value: Control, standing: ControlStatus) -> None:
         """Take a control record."""

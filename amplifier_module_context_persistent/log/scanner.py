@@ -115,13 +115,10 @@ class Scanner:
         self.line, self.offset = number, offset
         self._before = (seed, self._chain.computed)
         self.builder.place = place = Place(number, offset, len(line) + 1, seed, computed)
-        if line[-CRC_TAIL_BYTES:] == b',"_crc":"%08x"}' % computed:
-            self._chain.pass_verified(computed)
-            self._take(line, 0, ControlStatus(intact=is_intact(line)))
-        elif stored_crc(line) is None:
+        if (stored := stored_crc(line)) is None:
             self._take_without_checksum(line, place, computed)
         else:
-            self._take_doubtful(line, place, computed)
+            self._take_with_checksum(line, place, stored, computed)
 
     def skip(self, length: int, crc: int, tail: bytes) -> None:
         """Report and pass over a line that is too long to be held in memory.
@@ -192,16 +189,16 @@ class Scanner:
             return
         self._take(line, flags, standing, finding)
 
-    def _take_doubtful(self, line: bytes, place: Place, computed: int) -> None:
-        """Take a line whose checksum does not follow from the one that the line before it carries."""
-        chain, builder, stored = self._chain, self.builder, stored_crc(line) or 0
+    def _take_with_checksum(self, line: bytes, place: Place, stored: int, computed: int) -> None:
+        """Take a line that carries a checksum; usually it follows from the one that the line before it carries."""
+        chain, builder = self._chain, self.builder
         first, ordinal, origin, finding = not chain.begun, len(self.index), None, None
         seeds, body = chain.seeds(place.line), line[:-CRC_TAIL_BYTES]
         seed = next((seed for seed in seeds if continues(body, stored, seed)), None)
         if seed is None and (early := chain.written_before(line, stored)):
             seed = early.stored
-            if early.is_message and early.ordinal + 1 < ordinal:  # else nothing that can be read stands between
-                builder.moved(early.ordinal, Origin(place.line, ordinal))
+            if early.is_message:
+                builder.moved(early.ordinal, ordinal)
         if seed is not None:
             place.seed, place.check = seed, stored
             standing = ControlStatus(intact=is_intact(line))
@@ -220,7 +217,7 @@ class Scanner:
             chain.pass_strange(place.line)
             builder.copying = False
         if seed not in (chain.stored, chain.computed) and (late := chain.written_after(stored)):
-            origin = Origin(late.line - 1, late.ordinal)
+            origin = Origin(late.line, late.ordinal)
         chain.stored, chain.computed, chain.begun = stored, computed, True
         self._take(line, DAMAGED if seed is None else 0, standing, finding, origin)
         if seed is None:

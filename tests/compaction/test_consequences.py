@@ -101,10 +101,16 @@ def test_nobody_is_left_between_two_others_without_an_answer() -> None:
         made.drop(position)
     leave_nobody_unanswered(made)
     assert kept(made) == "0 6 7 8"
-    made = draft("u:9 u:9 u:9 u:9 a:9 u:9", 1_000)
-    made.drop(4)
+    made = draft("u:9 a:9 u:9 a:9 u:9 a:9 u:9", 1_000)
+    for position in (1, 2, 3, 5):
+        made.drop(position)
     leave_nobody_unanswered(made)
-    assert kept(made) == "0 1 2 3 5"  # nobody spoke between them
+    assert kept(made) == "0 6"
+    made = draft("u:9 a:9 u:9 u:9 u:9 u:9 a:9 u:9", 1_000)
+    for position in (1, 2, 6):
+        made.drop(position)
+    leave_nobody_unanswered(made)
+    assert kept(made) == "0 3 4 5 7"  # nobody spoke between them
 
 
 PLAIN = "nothing of note was said in here at all today\n" * 40

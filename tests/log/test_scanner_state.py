@@ -48,6 +48,10 @@ def test_a_scan_goes_on_where_lines_were_passed_over() -> None:
         assert scanner.line == 6 + bool(before)
         scanner.feed(bare(9))
         assert [kind for kind, *_ in found(scanner)] == ["unchained"]
+    went_on = scan([])
+    went_on.go_on(scan([bare(9)]))
+    went_on.feed(b"".join(LINES))
+    assert found(went_on) == found(scan([bare(9), *LINES])) == [("checksum", 1, 0)]  # the line before is reported
 
 
 def test_a_scan_goes_on_from_its_snapshot() -> None:
