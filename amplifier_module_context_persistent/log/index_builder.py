@@ -66,12 +66,12 @@ class Origin(NamedTuple):
 class ControlStatus:
     """What is known of a control record besides its content."""
 
+    intact: bool
+    """Its own checksum holds, if it is a begin or a commit of a reset."""
     chained: bool = True
     """It continues the checksum chain."""
     after_loss: bool = False
     """The line before it cannot be read, so nobody can say whether it continues the chain."""
-    intact: bool = True
-    """Its own checksum holds, if it is a begin or a commit of a reset."""
     counts_as_header: bool = True
     """It stands where a header tells the version of the log."""
 
@@ -99,7 +99,8 @@ class IndexBuilder:
         """Whether they may have copies that stand before them."""
         self._behind_strange_control = False
         """Whether a control record that does not continue the chain stands before them, and no message yet."""
-        self._standing = ControlStatus()
+        self._standing: ControlStatus
+        """What is known of the control record at hand, once there is one."""
         self._named: set[tuple[str, str]] = set()
         """The kind and the id of each plan and pin."""
         self._names, self._names_code = b"", 0

@@ -174,7 +174,7 @@ class Scanner:
     def _take_without_checksum(self, line: bytes, place: Place, computed: int) -> None:
         """Take a line that carries no checksum at its end."""
         chain, flags, finding = self._chain, UNCHAINED, None
-        standing = ControlStatus(chained=False, intact=is_intact(line), counts_as_header=self._may_begin(place.line))
+        standing = ControlStatus(is_intact(line), chained=False, counts_as_header=self._may_begin(place.line))
         place.seed, place.check = chain.stored, crc32(line, chain.stored)
         chain.pass_strange(place.line)
         if has_misplaced_crc(line):
@@ -201,15 +201,15 @@ class Scanner:
                 builder.moved(early.ordinal, ordinal)
         if seed is not None:
             place.seed, place.check = seed, stored
-            standing = ControlStatus(intact=is_intact(line))
+            standing = ControlStatus(is_intact(line))
             if first and self._bare and stored != computed:
                 detail = "its checksum was altered, as the line after it tells; it is read all the same"
                 builder.report("checksum", detail, self._bare)
         else:
             standing = ControlStatus(
+                is_intact(line),
                 chained=False,
                 after_loss=self._bare is not None and self._bare.line == place.line - 1,
-                intact=is_intact(line),
                 counts_as_header=self._may_begin(place.line) and not is_own_header(line, seeds),
             )
             place.seed, place.check = 0, crc32(line)
@@ -254,7 +254,7 @@ class Scanner:
                     if continues(body, stored, seed):
                         place.seed, place.check, flags = seed, stored, 0
             chain.stored, chain.computed, chain.begun = computed if stored is None else stored, computed, True
-            self._take(record, flags, ControlStatus(chained=not flags, after_loss=True, intact=is_intact(record)))
+            self._take(record, flags, ControlStatus(is_intact(record), chained=not flags, after_loss=True))
         chain.stored, chain.begun = after
 
     def _take(

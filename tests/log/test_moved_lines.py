@@ -53,6 +53,15 @@ def test_any_two_lines_may_change_places(tmp_path: Path) -> None:
     print(f"exchanged lines: {count}")
 
 
+def test_a_message_that_was_moved_behind_its_reset_stays_hidden() -> None:
+    """That is reported, with its line: nobody else would say why it is not there."""
+    changed = list(LINES)
+    changed[1], changed[14] = LINES[14], LINES[1]
+    scanner = scan(changed)
+    assert named(LINES[1]) not in ids(scanner)
+    assert [one.line for one in scanner.index.damage if one.detail.endswith("it stays hidden")] == [15]
+
+
 def test_exchanged_lines_are_read_where_they_stand() -> None:
     """Neighbours and others, where no reset has to judge them."""
     lines = sealed([*map(body, range(8))])

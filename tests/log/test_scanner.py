@@ -294,6 +294,7 @@ def test_a_record_glued_behind_a_torn_one_is_read(six: list[bytes]) -> None:
     assert ids(scanner) == [0, 2, 3, 4, 5]
     assert scanner.index.offsets[1] == len(six[0]) + 40
     assert scanner.index.lengths[1] == len(six[2])
+    assert [bool(flag & DAMAGED) for flag in scanner.index.flags] == [False, True, *[False] * 3]
 
 
 def test_a_record_behind_nul_bytes_is_read(six: list[bytes]) -> None:
@@ -333,6 +334,15 @@ def test_a_control_record_behind_a_lost_line_takes_effect_once(lost: bytes) -> N
         assert scanner.index.plan is not None
         assert scanner.index.plan["id"] == "new"
         assert ids(scanner) == [0, 2, 3]
+
+
+def test_a_control_record_without_a_checksum_takes_no_effect() -> None:
+    """Nobody knows where it comes from; it is reported."""
+    lines = sealed([body(0), encode_control("plan", id="chained")])
+    scanner = scan([*lines, encode_control("plan", id="bare") + b"}\n"])
+    assert scanner.index.plan is not None
+    assert scanner.index.plan["id"] == "chained"
+    assert [kind for kind, *_ in found(scanner)] == ["unchained"]
 
 
 def test_garbage_behind_a_record_does_not_condemn_the_next(six: list[bytes]) -> None:
