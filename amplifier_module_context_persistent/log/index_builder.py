@@ -224,12 +224,13 @@ class IndexBuilder:
 
     def receipt(self, line: bytes) -> bool:
         """Take a sound receipt without parsing it, as there is one a request; False where it has to be parsed."""
-        start = line.find(_PROVIDER)
-        end = line.find(b'"', start + len(_PROVIDER))
-        names = line[start + len(_PROVIDER) : end] if start != -1 else b""
-        if start != -1 and line[end : end + len(_MODEL)] == _MODEL:
-            end = line.find(b'"', end + len(_MODEL))
-            names = line[start + len(_PROVIDER) : end]
+        names = b""
+        if (start := line.find(_PROVIDER)) != -1:
+            start += len(_PROVIDER)
+            end = line.find(b'"', start)
+            if line.startswith(_MODEL, end):
+                end = line.find(b'"', end + len(_MODEL))
+            names = line[start:end]
         if b"\\" in names or _LINE in line:
             return False
         if names != self._names:

@@ -430,7 +430,7 @@ def test_what_holds_a_view_together_counts_too() -> None:
     summary = Summary("what was done", frozenset(), 0)
     made = plan("u:10 " + "a:1! t:1! " * 200 + "t:500", 1_000, target_usage=0.9, summary=summary)
     assert sum(item.inserted is not None for item in made.arrangement.items) >= 200
-    assert made.plan.tokens_after <= 1_000
+    assert 950 < made.plan.tokens_after <= 1_000  # and no further than that
     assert made.plan.step == 6
     shows(made.plan.notice, "what was done")
 

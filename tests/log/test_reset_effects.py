@@ -55,6 +55,14 @@ def test_a_message_of_a_reset_is_what_was_given() -> None:
     assert decode(line) == decode(sealed([body(10)])[0])
 
 
+def test_an_edited_copy_of_a_message_of_a_reset_is_left_out() -> None:
+    """Wherever in the reset it stands, the message itself counts, and counts once."""
+    lines = log_of(body(20))
+    edited = lines[7].replace(b"message 10", b"Message 10")
+    for place in range(6, 11):
+        assert ids(scan([*lines[:place], edited, *lines[place:]])) == [*LIVE, 20], place
+
+
 @pytest.mark.parametrize(("at", "named"), [(6, "begin"), (9, "commit")])
 def test_an_edited_begin_or_commit_is_reported_and_the_other_one_decides(at: int, named: str) -> None:
     """It can be parsed, but what it says is not what was written."""
