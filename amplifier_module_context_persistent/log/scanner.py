@@ -202,9 +202,10 @@ class Scanner:
         if seed is not None:
             place.seed, place.check = seed, stored
             standing = ControlStatus(is_intact(line))
-            if first and self._bare and stored != computed:
+            bare, known = self._bare, self.index.damage
+            if first and bare and stored != computed and not (known and known[-1].offset == bare.offset):
                 detail = "its checksum was altered, as the line after it tells; it is read all the same"
-                builder.report("checksum", detail, self._bare)
+                builder.report("checksum", detail, bare)
         else:
             standing = ControlStatus(
                 is_intact(line),

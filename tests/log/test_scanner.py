@@ -353,6 +353,7 @@ def test_garbage_behind_a_record_does_not_condemn_the_next(six: list[bytes]) -> 
     assert ids(scanner) == [0, 1, 2, 3, 4, 5]
     appended = sealed([body(6)], zlib.crc32(lines[1][:-1], scan(six[:1]).seed))
     assert found(scan([*lines[:2], *appended])) == found(scanner)
+    assert found(scan([six[0][:-1] + b"garbage\n", *six[1:]])) == [("glued", 1, 0)]  # also where it is the first one
 
 
 def test_bare_records_in_one_line_are_both_read() -> None:
