@@ -133,6 +133,7 @@ def test_every_kind_of_control_record_is_known_and_counted() -> None:
     controls = [
         encode_control("plan", id="old"),
         encode_control("plan", id="p"),
+        encode_control("side_plan", id="beside"),
         encode_control("usage", provider="p", model="m", actual_tokens=1),
         encode_control("usage", **USAGE),
         encode_control("usage", provider="p", model="other"),
@@ -142,15 +143,17 @@ def test_every_kind_of_control_record_is_known_and_counted() -> None:
         encode_control("pin", message_id="id-1", pinned=False),
         encode_control("of a later version"),
     ]
-    index = scan(sealed([header, *map(body, range(4)), *controls])).index
+    lines = sealed([header, *map(body, range(4)), *controls])
+    copied = next(line for line in lines if b"beside" in line).replace(b"beside", b"copied")
+    index = scan([*lines, copied]).index  # what does not continue the chain takes no effect
     assert index.unknown_version == ""
     assert [value["log_id"] for value in index.headers] == ["l"]
-    assert index.plan["id"] == "p"
+    assert (index.plan["id"], index.side_plan["id"]) == ("p", "beside")
     assert index.usage["p", "m"]["actual_tokens"] == 5
     assert set(index.usage) == {("p", "m"), ("p", "other")}
     assert (index.heads, index.pins) == ({"h"}, {2})
     assert index.control_counts == {
-        "header": 1, "plan": 2, "usage": 3, "system": 1, "pin": 3, "of a later version": 1,
+        "header": 1, "plan": 2, "side_plan": 2, "usage": 3, "system": 1, "pin": 3, "of a later version": 1,
     }  # fmt: skip
 
 
