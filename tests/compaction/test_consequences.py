@@ -82,6 +82,7 @@ def test_a_plan_has_no_more_markers_than_there_is_room_for() -> None:
         ("u:9 t:9 u:9 t:9 a:9 t:9 t:9 a:9", 5, "0 1 2 3 6 7"),
         ("u:9 t:9 a:9 a:9 t:9 t:9 a:9", 4, "0 1 5 6"),  # of two words the gap would begin after the first one
         ("u:9 t:9 t:9 a:9 t:9", 2, "0 1 3 4"),  # it begins after a result; the word after it stays
+        ("u:9 t:9 a:9 t:9 t:9 t:9", 4, "0 1 2 3 5"),  # a word before the result that it begins after stays, too
         ("u:9 a:9 t:9 t:9 a:9", 2, "0 1 3 4"),  # what is held stays all the same
         ("u:9 t:9 a:9 t:9 u:9 t:9", 3, "0 1 2 4 5"),  # in a finished turn a message of its own marks it
     ],
