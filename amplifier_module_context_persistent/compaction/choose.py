@@ -43,7 +43,8 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
             if draft.fits(goal_tokens):
                 return taken
         price, position = heapq.heappop(heap)
-        best = loss.best(position) if draft.kept[position] else None
+        find = loss.gone if draft.total_tokens <= goal_tokens else loss.best  # a shorter message is one message still
+        best = find(position) if draft.kept[position] else None
         if best is None:
             continue
         if best[0] > price:  # it has grown since; another one may lose less now

@@ -43,8 +43,14 @@ class Loss:
 
     def best(self, position: int) -> tuple[float, Form] | None:
         """The cheapest form of a group, with its price."""
-        priced = [(self.of(position, form), form) for form in self.forms.of(position, self.stage)]
-        return min(priced, key=itemgetter(0), default=None)
+        return self._least(position, self.forms.of(position, self.stage))
+
+    def gone(self, position: int) -> tuple[float, Form] | None:
+        """The form of a group that leaves it out, with its price: all that helps where only messages are too many."""
+        return self._least(position, [form for form in self.forms.of(position, self.stage) if form.entry is None])
+
+    def _least(self, position: int, forms: Iterable[Form]) -> tuple[float, Form] | None:
+        return min(((self.of(position, form), form) for form in forms), key=itemgetter(0), default=None)
 
     def took(self, position: int) -> Iterable[int]:
         """Take note that a group shows less; the other groups whose prices fell by that."""
@@ -110,9 +116,14 @@ class UniqueTermsLoss(Loss):
         """How many of the first groups are left alone as long as that can be."""
         self._known: dict[int, tuple[tuple[int, int, int], tuple[float, Form] | None]] = {}
 
+    def of(self, position: int, form: Form) -> float:
+        """What of a group nothing else would show, for a token; more for what the provider has in its cache."""
+        price = self._price(position, form, self._only(position))
+        return price * SEALED if position < self.sealed else price
+
     def best(self, position: int) -> tuple[float, Form] | None:
         """The cheapest form of a group, with its price; looked for again where what it depends on has changed."""
-        only = {name for name in self.shown[position] if self.counts[name] == 1}
+        only = self._only(position)
         state = len(only), self.draft.sizes[position], self.draft.freed_by_leaving_out(position)
         if position not in self._known or self._known[position][0] != state:
             self._known[position] = state, self._cheapest(position, only)
@@ -121,16 +132,25 @@ class UniqueTermsLoss(Loss):
 
     def _cheapest(self, position: int, only: set[str]) -> tuple[float, Form] | None:
         """The cheapest form of a group that alone shows some names, as if the provider had nothing in its cache."""
-        weight = 100 + (AGE - 1) * 100 * position // max(1, len(self.draft.view) - 1)
-        found: tuple[float, Form] | None = None
+        weight, found = self._weight(position), None
         for form in chain(self.forms.of(position, self.stage), self.forms.with_lines(position, only, self.needed)):
             if found is None or form.words * weight < found[0] * form.saved:
-                lost = self.lost(position, form, only)
-                worth = len(lost) + (NEEDED - 1) * len(lost & self.needed)
-                price = (form.words + worth) * weight / form.saved
+                price = self._price(position, form, only)
                 if found is None or price < found[0]:
                     found = price, form
         return found
+
+    def _only(self, position: int) -> set[str]:
+        """The names that a group alone shows."""
+        return {name for name in self.shown[position] if self.counts[name] == 1}
+
+    def _weight(self, position: int) -> int:
+        return 100 + (AGE - 1) * 100 * position // max(1, len(self.draft.view) - 1)
+
+    def _price(self, position: int, form: Form, only: set[str]) -> float:
+        lost = self.lost(position, form, only)
+        worth = len(lost) + (NEEDED - 1) * len(lost & self.needed)
+        return (form.words + worth) * self._weight(position) / form.saved
 
     def lost(self, position: int, form: Form, shown: set[str]) -> set[str]:
         """Of the names that a group shows, those that it no longer shows in a form."""

@@ -163,7 +163,10 @@ class Options:
         90, "int ≥ 0", at_least(0), "The most images of a request; where the provider takes fewer, that many."
     )
     max_messages: int | None = _option(
-        None, "int > 1", lambda v: v is None or (is_int(v) and v > 1), "The most messages that a view may have."
+        None,
+        "int > 1",
+        lambda v: v is None or (is_int(v) and v > 1),
+        "The most messages that a view may have, but for what always stays and for markers of what is left out.",
     )
     output_reserve_fraction: float = _option(
         1.0, "0 ≤ share ≤ 1", share_or_zero, "The share of the provider's `max_output_tokens` that is kept free."

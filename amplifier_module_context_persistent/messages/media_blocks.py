@@ -137,7 +137,23 @@ def source_of(block: Mapping[str, Any]) -> MediaSource | None:
         return MediaSource(medium.kind, medium.media_type or "text/plain", text=body, name=name)
     data = body.partition(",")[2] if body.startswith("data:") else body
     kind = {"image": "image/png", "document": "application/pdf"}.get(medium.kind, "")
-    return MediaSource(medium.kind, medium.media_type or kind, data, name=name)
+    true = type_of_image(data) if medium.kind == IMAGE else ""
+    return MediaSource(medium.kind, true or medium.media_type or kind, data, name=name)
+
+
+def with_true_types(message: Message) -> Message:
+    """The message with images of the type that their first bytes tell; the same object where they say so."""
+    content = _Walk(lambda block, _: _with_true_type(block)).blocks(message.get("content"))
+    return message if content is message.get("content") else {**message, "content": content}
+
+
+def _with_true_type(block: Message) -> Message:
+    source = block.get("source")
+    if not isinstance(source, dict) or source.get("type") != "base64" or not isinstance(source.get("data"), str):
+        return block
+    said = source.get("media_type")
+    true = type_of_image(source["data"]) or ("image/jpeg" if said == "image/jpg" else said)
+    return block if block["type"] != IMAGE or true == said else {**block, "source": {**source, "media_type": true}}
 
 
 class _Walk:

@@ -49,6 +49,15 @@ class TakenMessages:
         return bool(self.order or self.tail)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Deferred:
+    """A record that waits for the next append."""
+
+    body: bytes
+    index: Index
+    """Of the history that it is about; a log that was read anew, as after a purge, has another one."""
+
+
 class RecordBuilder:
     """The history of one session in one log.
 
@@ -86,7 +95,7 @@ class RecordBuilder:
         self._headed = False
         self.shown_line: tuple[int, str] | None = None
         """The line that the last view ended with, and the ordinal of the answer before it; None where it had none."""
-        self._deferred: deque[bytes] = deque()
+        self._deferred: deque[Deferred] = deque()
 
     def _holds_conversation(self, index: Index) -> bool:
         if any(role != SYSTEM for role in index.roles) or has_removals(index):
@@ -94,27 +103,38 @@ class RecordBuilder:
         return not all(map(is_memory_file, self._log.read(range(len(index)))))
 
     def defer(self, *bodies: bytes) -> None:
-        """Buffer records until the next append or close."""
-        self._deferred.extend(bodies)
+        """Buffer records until the next append or close; they go if the log is another one by then."""
+        self._deferred.extend(Deferred(body, self._log.index) for body in bodies)
 
     def withdraw(self, body: bytes) -> None:
         """Take back a buffered record, unless it is in the log already."""
-        with contextlib.suppress(ValueError):
-            self._deferred.remove(body)
+        for one in [one for one in tuple(self._deferred) if one.body == body]:
+            with contextlib.suppress(ValueError):
+                self._deferred.remove(one)
 
-    def take_deferred(self) -> list[bytes]:
-        """Take the buffered records; the caller appends them, or buffers them again."""
+    def take_deferred(self) -> list[Deferred]:
+        """Take the buffered records; the caller appends them, or puts them back."""
         if not self._deferred:
             return []
-        taken: list[bytes] = []
+        taken: list[Deferred] = []
         with contextlib.suppress(IndexError):  # until there are none: other threads add and take meanwhile
             while True:
                 taken.append(self._deferred.popleft())
         return taken
 
-    def carrying(self, carried: Sequence[bytes], prepare: Prepare) -> Prepare:
-        """Prepare buffered records, and then what `prepare` gives."""
-        return lambda index: [*self.control(carried)(index), *prepare(index)]
+    def put_back(self, taken: Sequence[Deferred]) -> None:
+        """Buffer records again that were not stored."""
+        self._deferred.extend(taken)
+
+    def carrying(self, carried: Sequence[Deferred], prepare: Prepare) -> Prepare:
+        """Prepare buffered records, and then what `prepare` gives.
+
+        What was buffered before the log was replaced is left out: a purge may have removed what it is about.
+        """
+        return lambda index: [
+            *self.control([one.body for one in carried if one.index is index])(index),
+            *prepare(index),
+        ]
 
     def add(self, message: Message, *, timestamp: str, own_id: str | None = None) -> Prepare:
         """Prepare the record of a message, as `to_plain` gave it; none if the log holds it already.

@@ -12,6 +12,7 @@ import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from ..catalogue.session_list_cache import keep_in_database
@@ -133,7 +134,7 @@ class Store:
         if carried:
             prepared = history.carrying(carried, prepared)
         try:
-            await session.commit.append(prepared, small=small, unstored=lambda: history.defer(*carried))
+            await session.commit.append(prepared, small=small, unstored=lambda: history.put_back(carried))
         except LogCreateError as error:
             if self._config.require_persistence or self._acknowledged:
                 raise
@@ -156,7 +157,8 @@ class Store:
         if self._session is not None and (waiting := self._session.history.take_deferred()):
             history = self._session.history
             try:
-                await self._commit.append(history.control(waiting), unstored=lambda: history.defer(*waiting))
+                put_back = partial(history.put_back, waiting)
+                await self._commit.append(history.carrying(waiting, lambda _: []), unstored=put_back)
             except LogError as error:
                 logger.warning("records that waited for the next append are not stored: %s", error)
         if self._acknowledged:

@@ -14,6 +14,7 @@ from ..compaction.provider_limits import MARGIN_BYTES, budget_tokens, limits_of
 from ..config import Config
 from ..errors import FloorError, LogError, RetentionError
 from ..log.base import Log
+from ..log.index import Index
 from ..messages.message import Message
 from ..messages.metadata import given_id
 from ..tokens.calibration import Meter
@@ -90,7 +91,8 @@ class ViewService:
         """The budget of the last request."""
         self._render = render_options(config)
         self._heads: set[str] = set()
-        """Hashes of head texts that are queued for the log."""
+        """Hashes of head texts that are queued for the log, as long as it is not replaced."""
+        self._heads_of: Index | None = None
 
     def answer(self, log: Log, ask: Ask) -> ViewResult:
         """Make the view of a request, with a new plan where it needs one.
@@ -225,6 +227,8 @@ class ViewService:
         head = ""
         if request.head_text is not None:
             head = text_hash(request.head_text)
+            if self._heads_of is not log.index:
+                self._heads, self._heads_of = set(), log.index
             if head in log.index.heads:
                 self._heads.discard(head)
             elif head not in self._heads:

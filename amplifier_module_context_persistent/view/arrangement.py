@@ -253,6 +253,7 @@ class Arranger:
         put_in = "" if cut is None else cut.instead + cut.then
         is_odd = odd.text or odd.marks > marks or well_formed(put_in) is not put_in
         is_odd = is_odd or any(self.how.wire.name(name) != name for name in odd.names)
+        is_odd = is_odd or (odd.types and self.how.wire.true_types)
         return (self.how.wire, marks) if is_odd else None
 
     def _longer(self, call: Call, call_id: str, name: str = "") -> int:

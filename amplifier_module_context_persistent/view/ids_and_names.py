@@ -13,6 +13,9 @@ Pure: a message and the rules of who reads it give the same message in any proce
   of them (ai.google.dev/api/caching#FunctionDeclaration, read 2026-11).
 - *Cache marks.* Anthropic: "A maximum of 4 blocks with cache_control may be provided" (docs "Prompt caching", read
   2026-11). The first four stay, so that a view goes on as it began.
+- *Types of images.* Anthropic: what a block says has to be what its bytes are, and `image/jpg` is no type ("the image
+  was specified using the image/png media type, but the image appears to be a image/jpeg image",
+  github.com/anthropics/claude-code/issues/12009, 2025-11).
 - *The last message.* Claude models from 4.6 on take no prefill: "The conversation must end with a user message"
   (github.com/vybestack/llxprt-code/pull/3695, 2026-09). `arrange` adds a line for all of them, as a model's name does
   not always say what it is.
@@ -34,6 +37,7 @@ from typing import Any, Literal
 import orjson
 
 from ..config.option_table import LateSystem
+from ..messages.media_blocks import with_true_types
 from ..messages.message import CALL_BLOCKS, Message, call_name_of, calls_of, is_block
 from ..messages.text import well_formed
 from .recipients import ANTHROPIC, GEMINI, OPENAI
@@ -62,6 +66,8 @@ class WireRules:
     cache_marks: int = _ANY
     answer_last: bool = True
     """Whether an answer may come last in a request."""
+    true_types: bool = False
+    """Whether an image has to be of the type that its block says."""
     strict: bool = False
     """Whether they are the strict ones."""
 
@@ -92,7 +98,7 @@ TAKES_ALL = WireRules()
 """Takes everything that is text."""
 
 _SURE: Mapping[str, WireRules] = {
-    ANTHROPIC: WireRules(64, 128, _PLAIN, _PLAIN, 4, answer_last=False),
+    ANTHROPIC: WireRules(64, 128, _PLAIN, _PLAIN, 4, answer_last=False, true_types=True),
     OPENAI: WireRules(64, 64, None, _PLAIN),
     GEMINI: WireRules(_ANY, 128, None, _GOOGLE),
 }
@@ -103,7 +109,7 @@ _STRICT: Mapping[str, WireRules] = {
 }
 _UNKNOWN = WireRules(answer_last=False)
 """Of a reader of whom nothing is known: a line that is added at the end changes nothing that was sent."""
-_NARROWEST = WireRules(64, 64, _PLAIN, _PLAIN, 4, answer_last=False)
+_NARROWEST = WireRules(64, 64, _PLAIN, _PLAIN, 4, answer_last=False, true_types=True)
 
 
 @lru_cache(maxsize=64)
@@ -153,6 +159,8 @@ class Oddities:
     """The names of tools in it that not every provider takes."""
     marks: int = 0
     """How many cache marks it has."""
+    types: bool = False
+    """Whether an image in it is of another type than its block says."""
 
 
 def oddities_of(message: Message) -> Oddities | None:
@@ -167,7 +175,8 @@ def oddities_of(message: Message) -> Oddities | None:
         given.append(name)
     names = tuple(name for name in given if _NARROWEST.name(name) != name)
     marks = _marks_in(message.get("content")) if b'"cache_control"' in encoded else 0
-    return Oddities(text, names, marks) if text or names or marks else None
+    types = (text or b'"base64"' in encoded) and with_true_types(message) is not message
+    return Oddities(text, names, marks, types) if text or names or marks or types else None
 
 
 def sendable(message: Message, rules: WireRules, marks: int) -> Message:
@@ -178,7 +187,7 @@ def sendable(message: Message, rules: WireRules, marks: int) -> Message:
         rules: what the reader takes.
         marks: how many cache marks it may keep, the first ones.
     """
-    changed: Message = well_formed_value(message)
+    changed: Message = well_formed_value(with_true_types(message) if rules.true_types else message)
     if isinstance(listed := changed.get("tool_calls"), list):
         changed["tool_calls"] = [_renamed(call, rules) for call in listed]
     if isinstance(name := changed.get("name"), str) and changed.get("role") in ("tool", "function"):

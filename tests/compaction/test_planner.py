@@ -404,6 +404,16 @@ async def test_a_cap_on_messages_is_kept_by_plans_that_free_few_tokens() -> None
     assert session.plans <= 20
 
 
+@pytest.mark.parametrize("strategy", ["truncate", "importance", "sliding_window"])
+def test_where_only_messages_are_too_many_nothing_is_shortened(strategy: str) -> None:
+    """A shorter message is one message still; whole groups go, also of what people said."""
+    made = plan(
+        "u:10 a:300 " + "t:50 u:300 a:300 " * 10 + "t:300", 100_000, max_messages=20, compaction_strategy=strategy
+    )
+    assert not any(cut.shortens for cut in made.plan.cuts.values())
+    assert 5 <= len(made.plan.keep) <= 10
+
+
 def test_a_plan_made_of_a_plan_keeps_the_notice_where_the_gap_is() -> None:
     """Where nothing more is dropped, the place of the cut is that of the plan before."""
     messages = history("u:10 u:10 t:900 t:900 t:900 a:1")

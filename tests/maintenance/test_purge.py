@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import (
     LockTimeoutError,
     LogFailedError,
@@ -215,6 +216,25 @@ async def test_a_session_goes_on_behind_a_purge(path: str, start_session: StartS
     assert [message["content"] for message in await manager.get_messages()] == said
     assert [message["content"] for message in messages(path)] == said
     assert findings(path) == []
+
+
+async def test_what_waits_for_an_append_is_not_written_behind_a_purge(path: str) -> None:
+    """A receipt and a head text of before it may hold what was removed; those of later views are written."""
+    heads = ["hunter2 is the key", "no key any more", "no key any more"]
+
+    async def head() -> str:
+        return heads.pop(0)
+
+    async with PersistentContextManager(path) as manager:
+        await manager.set_system_prompt_factory(head)
+        await manager.add_message({"role": "user", "content": "the key is hunter2"})
+        await manager.get_messages_for_request()
+        purged(path, redact("hunter2"))
+        await manager.get_messages_for_request()
+        await manager.add_message({"role": "assistant", "content": "done"})
+        await manager.get_messages_for_request()
+    assert b"hunter2" not in content_of(path)
+    assert [kind for kind in kinds(path) if kind in ("system", "view")] == ["system", "view", "view"]
 
 
 @pytest.mark.parametrize("mode", ["before", "cleared", "redact"])

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent import InMemoryContextManager
+from amplifier_module_context_persistent import InMemoryContextManager, to_anthropic
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.transfer.fork import fork_session
@@ -54,6 +54,34 @@ async def view_of(*messages: Message, family: str = "", **options: Any) -> list[
 
 
 # -- what is shown -----------------------------------------------------------------------------------------------------
+
+JPEG = base64.b64encode(b"\xff\xd8\xff\xe0\x00\x10JFIF\0" + bytes(40)).decode()
+UNKNOWN = base64.b64encode(bytes(40)).decode()
+
+
+def picture(media_type: str, data: str = JPEG) -> Message:
+    return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        (picture("image/jpg"), "image/jpeg"),
+        (picture("image/png"), "image/jpeg"),
+        (picture("image/jpeg"), "image/jpeg"),
+        (picture("image/jpg", UNKNOWN), "image/jpeg"),
+        (picture("image/webp", UNKNOWN), "image/webp"),
+    ],
+)
+async def test_an_image_goes_to_anthropic_under_its_true_type(given: Message, shown: str) -> None:
+    """In what a person or a tool gave; who does not look at the type gets what was given."""
+    messages = [user("look"), calls("c"), result("c", [copy.deepcopy(given)]), user([copy.deepcopy(given)])]
+    for family, expected in (("anthropic", shown), ("", shown), ("openai", given["source"]["media_type"])):
+        view = await view_of(*messages, family=family)
+        types = [block["source"]["media_type"] for at in (2, 3) for block in view[at]["content"]]
+        assert types == [expected] * 2
+    sent = to_anthropic(messages)["messages"]
+    assert [block["source"]["media_type"] for block in sent[3]["content"]] == [shown]
 
 
 @pytest.mark.parametrize("family", ["", "anthropic", "openai", "gemini", "acme"])
