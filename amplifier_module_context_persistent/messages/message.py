@@ -153,6 +153,10 @@ def call_arguments_of(call: Mapping[str, Any]) -> dict[str, Any]:
     return given if isinstance(given, dict) else {} if given is None else {"arguments": given}
 
 
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
 def parsed(text: str) -> Any:
     """The value that a text in a message is the JSON of.
 
@@ -160,7 +164,7 @@ def parsed(text: str) -> Any:
         ValueError: it is none, or nested very deeply.
     """
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=_no_number)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     if is_too_deep(text.encode("utf-8", "surrogatepass"), value, _MOST_DEPTH):

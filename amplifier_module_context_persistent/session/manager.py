@@ -17,7 +17,7 @@ from typing import Any, Concatenate, ParamSpec, Self
 
 from ..clock import new_id, utc_now
 from ..config import Config, Options
-from ..errors import LogFailedError, PinError, RecordError
+from ..errors import LogError, LogFailedError, PinError, RecordError
 from ..log.base import Log
 from ..messages.host_form import content_key
 from ..messages.incoming import to_plain, why_refused
@@ -199,8 +199,10 @@ class PersistentContextManager:
                 session = await self._store.append(
                     lambda history: history.add(plain, timestamp=timestamp, own_id=own_id), small=small
                 )
-            except LogFailedError:
-                self._unknown[content_key(plain)] = given_id(plain) or own_id
+            except (RecordError, LogError) as error:
+                self._pending.take_back(plain)
+                if isinstance(error, LogFailedError):
+                    self._unknown[content_key(plain)] = given_id(plain) or own_id
                 raise
             self._unknown.pop(key, None)
         if self._host.hooks is not None:

@@ -269,6 +269,11 @@ _REFUSALS = ("bound to a different conversation", "in `thinking` block", "in `re
 """What Claude's errors say of reasoning (Claude docs, "Fix a thinking block bound to a different conversation")."""
 
 
+def _is_answer(message: Message) -> bool:
+    """Whether a message is a provider's, or a part of its answer."""
+    return message["role"] == "assistant" and not hook_of(metadata_of(message)) and not is_reference_only(message)
+
+
 class PendingRequests:
     """The requests of one session that wait for their answers, each by the hash of what it was sent.
 
@@ -331,7 +336,7 @@ class PendingRequests:
         metadata = message.get("metadata")
         if is_reference_only(message):
             return message
-        if message["role"] != "assistant" or hook_of(metadata_of(message)):
+        if not _is_answer(message):
             if self._answers:
                 self._waiting = []
             return message
@@ -349,6 +354,10 @@ class PendingRequests:
         bound = self._waiting[0] if self._answers == 1 else f"{self._waiting[0]}+{self._answers - 1}"
         made_by = self._maker() if self._names_makers else {}
         return {**message, "metadata": {**made_by, **(metadata or {}), BOUND_KEY: bound}}
+
+    def take_back(self, message: Message) -> None:
+        """Take back what `note` noted of a message that was not stored; it may be added again."""
+        self._answers -= _is_answer(message) and self._answers > 0
 
     def _maker(self) -> Message:
         asked = zip(("provider", "model"), self._asked.get(self._waiting[0], ()), strict=False)

@@ -37,6 +37,7 @@ _KEPT = (
     _SERVER_CALLS | _SERVER_RESULTS | {"document", "file", "input_file", "image_url", "input_image", "search_result"}
 )
 """Kinds of blocks that Amplifier's requests cannot carry, and these bodies can."""
+_CHAT_RULES = rules_of(OPENAI, strict=True)
 _SERVER_ID = re.compile(r"(?:srvtoolu|mcptoolu)_[a-zA-Z0-9_]+")
 _SECRETS = frozenset({"encrypted_content", "encrypted_index", "encrypted_stdout"})
 
@@ -264,7 +265,8 @@ def _chat_messages(message: Message) -> Iterator[Message]:
         yield from _chat_answers(message)
     else:
         blocks = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
-        parts = [part for block in blocks if (part := _chat_part(block)) is not None]
+        as_part = _text_part if role in INSTRUCTING else _chat_part  # system text has no images
+        parts = [part for block in blocks if (part := as_part(block)) is not None]
         is_text = all(part["type"] == "text" for part in parts)
         if content := "\n".join(part["text"] for part in parts) if is_text else parts:
             yield {"role": role, "content": content}
@@ -286,7 +288,8 @@ def _chat_answers(message: Message) -> Iterator[Message]:
             yield from results
             said, calls, results = [], [], []
         if is_block(block, _SERVER_CALLS):
-            calls.append((_chat_id(block["id"]), str(block.get("name") or "unknown"), block.get("input") or {}))
+            name = _CHAT_RULES.name(str(block.get("name") or "unknown"))
+            calls.append((_chat_id(block["id"]), name, block.get("input") or {}))
         elif text := _told(block):
             said.append(text)
     if results:
@@ -297,7 +300,7 @@ def _chat_answers(message: Message) -> Iterator[Message]:
 
 
 def _chat_id(call_id: str) -> str:
-    return rules_of(OPENAI, strict=True).call_id(call_id)
+    return _CHAT_RULES.call_id(call_id)
 
 
 def _chat_answer(said: list[str], calls: list[tuple[str, str, Any]]) -> Iterator[Message]:
@@ -317,6 +320,10 @@ def _chat_part(block: Message) -> Message | None:
         return {"type": "image_url", "image_url": {"url": source.address}}
     if source is not None and source.kind == "document" and source.data and source.media_type == "application/pdf":
         return {"type": "file", "file": {"filename": source.name or "document.pdf", "file_data": source.address}}
+    return _text_part(block)
+
+
+def _text_part(block: Message) -> Message | None:
     text = _told(block)
     return {"type": "text", "text": text} if text.strip() else None
 

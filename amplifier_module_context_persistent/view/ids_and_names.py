@@ -2,6 +2,7 @@
 
 Pure: a message and the rules of who reads it give the same message in any process. History keeps what it was given.
 
+- *Numbers* are finite: JSON has no NaN and no Infinity; null stands for them.
 - *Text* is UTF-8. Half a surrogate pair alone cannot be encoded: Anthropic answers 400 "no low surrogate in string",
   clients in Python fail before they send (github.com/anthropics/claude-code/issues/60394, 2026-05).
 - *Ids of calls.* Anthropic: `^[a-zA-Z0-9_-]+$`, 64 characters ("tool_use.id: String should match pattern",
@@ -32,6 +33,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
+from math import isfinite
 from typing import Any, Literal
 
 import orjson
@@ -154,7 +156,7 @@ class Oddities:
     """What of a message may have to be shown otherwise."""
 
     text: bool = False
-    """Whether a text in it is no UTF-8."""
+    """Whether a text in it is no UTF-8, or a number not finite."""
     names: tuple[str, ...] = ()
     """The names of tools in it that not every provider takes."""
     marks: int = 0
@@ -166,8 +168,8 @@ class Oddities:
 def oddities_of(message: Message) -> Oddities | None:
     """What of a message, in its accepted form, may have to be shown otherwise; None where nothing is."""
     try:
-        encoded = orjson.dumps(message)
-        text = False
+        encoded = orjson.dumps(message)  # which writes null for a number that is not finite
+        text = b"null" in encoded and well_formed_value(message) != message
     except TypeError:  # half a surrogate pair, or a number that `orjson` does not write
         encoded, text = b'"cache_control"', well_formed_value(message) != message
     given = [call.name for call in calls_of(message)]
@@ -235,12 +237,14 @@ def _inner_key(block: Message) -> str:
 
 
 def well_formed_value(value: Any) -> Any:
-    """A JSON value whose texts, keys among them, can all be encoded; lists and objects are new ones.
+    """A JSON value whose texts, keys among them, and numbers can all be encoded; lists and objects are new ones.
 
     `metadata.message_id` stays: hosts name a message by it.
     """
     if isinstance(value, str):
         return well_formed(value)
+    if isinstance(value, float):
+        return value if isfinite(value) else None
     if isinstance(value, list):
         return [well_formed_value(item) for item in value]
     if isinstance(value, dict):

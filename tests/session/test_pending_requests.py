@@ -38,6 +38,15 @@ def test_what_comes_while_a_request_waits_changes_nothing() -> None:
     assert bound_of(pending, answer()) == "one"
 
 
+def test_an_answer_that_was_not_stored_is_no_part_of_it() -> None:
+    """What is added again is the first part still; another message that failed changes nothing."""
+    pending = PendingRequests("s")
+    pending.hand_out("one")
+    pending.take_back(pending.note(answer()))
+    pending.take_back(user("Also this."))
+    assert [bound_of(pending, answer()) for _ in range(2)] == ["one", "one+1"]
+
+
 def test_requests_that_were_sent_different_things_leave_it_open() -> None:
     """Unless all that wait were sent the same; a later request begins anew."""
     pending = PendingRequests("s")

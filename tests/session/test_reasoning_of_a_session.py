@@ -6,8 +6,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 import pytest_asyncio
 
+from amplifier_module_context_persistent.errors import RecordError
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.answers import result
 from tests.support.messages import Message, user
@@ -45,6 +47,17 @@ async def session(tmp_path: Path) -> AsyncIterator[Thinking]:
     """In the end every view is proved."""
     async with Thinking(tmp_path / "log.jsonl", max_tokens=100_000) as session:
         yield session
+
+
+async def test_an_answer_that_is_added_again_keeps_its_reasoning(tmp_path: Path) -> None:
+    """It could not be stored at first."""
+    async with Thinking(tmp_path / "log.jsonl", max_tokens=100_000, max_record_bytes=2_000) as session:
+        await session.add(user("Question"))
+        await session.view(None, NEWER)
+        with pytest.raises(RecordError):
+            await session.add({**reply(1), "name": "x" * 2_000})
+        await session.add(reply(1), user("And?"))
+        assert thoughts(await session.view(None, NEWER)) == [1]
 
 
 async def test_reasoning_lasts_while_the_session_only_grows(session: Thinking, tmp_path: Path) -> None:

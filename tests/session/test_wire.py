@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent import InMemoryContextManager, to_anthropic
+from amplifier_module_context_persistent import InMemoryContextManager, to_anthropic, to_openai
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.transfer.fork import fork_session
@@ -82,6 +82,19 @@ async def test_an_image_goes_to_anthropic_under_its_true_type(given: Message, sh
         assert types == [expected] * 2
     sent = to_anthropic(messages)["messages"]
     assert [block["source"]["media_type"] for block in sent[3]["content"]] == [shown]
+
+
+@pytest.mark.parametrize("family", ["", "anthropic", "openai", "gemini", "acme"])
+async def test_a_number_that_is_not_finite_is_no_number(family: str) -> None:
+    """JSON has none; arguments that are no JSON for it stay a text."""
+    listed = calls("c")
+    listed["tool_calls"][0]["arguments"] = {"most": float("inf"), "least": 0.5, "none": None}
+    text = {"role": "assistant", "content": [{"type": "tool_call", "id": "d", "name": "ls", "input": '{"x": NaN}'}]}
+    view = await view_of(user("go"), listed, result("c"), text, result("d"), family=family)
+    assert view[1]["tool_calls"][0]["arguments"] == {"most": None, "least": 0.5, "none": None}
+    assert view[3]["content"][0]["input"] == {"arguments": '{"x": NaN}'}
+    for body in (to_anthropic(view), to_openai(view)):
+        json.dumps(body, allow_nan=False)
 
 
 @pytest.mark.parametrize("family", ["", "anthropic", "openai", "gemini", "acme"])

@@ -82,6 +82,13 @@ def test_tools_that_a_server_ran() -> None:
     }
 
 
+def test_the_name_of_a_servers_tool_is_one_that_openai_takes() -> None:
+    """As those of other tools."""
+    named = [{**SEARCH[1], "name": "srv:do.it"} if block is SEARCH[1] else block for block in SEARCH]
+    _, openai = both([user("go"), {"role": "assistant", "content": named}])
+    assert openai["messages"][1]["tool_calls"][0]["function"]["name"] == "srv_do_it"
+
+
 def test_half_of_what_a_server_ran_is_left_out() -> None:
     """A call without its result, or a result of nothing."""
     for blocks in (SEARCH[:2], [*SEARCH[:1], *SEARCH[2:]]):
@@ -96,6 +103,9 @@ def test_system_text_stands_where_each_wants_it() -> None:
     assert anthropic["system"] == "One.\n\nTwo."
     assert [message["content"] for message in anthropic["messages"]] == ["go", "Late."]
     assert [message["role"] for message in openai["messages"]] == ["system", "developer", "user", "system"]
+    image = {"type": "image", "source": {"type": "url", "url": "https://a/b.png"}}
+    openai = to_openai([{"role": "system", "content": [{"type": "text", "text": "One."}, image]}, user("go")])
+    assert openai["messages"][0]["content"] == "One.\n[image: https://a/b.png]"  # which takes texts only there
 
 
 def test_thinking_that_is_signed_goes_to_anthropic() -> None:
