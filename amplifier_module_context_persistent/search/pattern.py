@@ -136,6 +136,8 @@ def compile_regex(query: str, flags: int = 0) -> regex.Pattern[str]:
             raise RecallError(f"query: its counted repeats stand for more than {MOST_SIZE:,} characters; use * or +")
         # A brace that counts nothing stands for itself in `re`; in `regex` it may allow for errors.
         return _compiled(_BRACE.sub(lambda found: found[0] if found[0] != "{" else r"\{", query), flags)
+    except FutureWarning as doubt:  # Python may read it otherwise one day
+        raise RecallError(f"query: ambiguous: {doubt}; put a backslash before what stands for itself") from doubt
     except (re.error, regex.error, OverflowError, RecursionError, Warning) as error:
         raise RecallError(f"query: not a regular expression: {error}") from error
 

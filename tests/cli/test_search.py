@@ -137,6 +137,7 @@ def test_a_long_line_is_cut_around_the_match() -> None:
     ("arguments", "said"),
     [
         (["("], "not a regular expression"),
+        (["[[]x"], "ambiguous: Possible nested set at position 1; put a backslash"),
         (["(?:a{999}){999}"], "its counted repeats"),
         (["(a)\\2"], "not a regular expression"),
         (["x" * 300], "at most 200 characters"),
