@@ -44,6 +44,18 @@ def is_own_header(line: bytes, seeds: Iterable[int]) -> bool:
     return any(continues(body, stored, seed) for seed in seeds)
 
 
+def as_known_version(header: Message) -> Message:
+    """A header of a log that is not read-only, with the version that such a log has; the same one if it names it.
+
+    Another version in it is damage. Whoever writes the header anew would otherwise take away what tells that: its
+    checksum, or the line before it.
+    """
+    if not unknown_version(header):
+        return header
+    rest = {key: value for key, value in header.items() if key not in ("_record", "version")}
+    return {"_record": "header", "version": FORMAT_VERSION, **rest}
+
+
 def check_readable(index: Index, location: str) -> None:
     """Refuse a log of a version that nobody reads any more.
 

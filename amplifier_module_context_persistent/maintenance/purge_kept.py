@@ -15,6 +15,7 @@ from dataclasses import replace
 from zlib import crc32
 
 from ..errors import PurgeError
+from ..log.format_version import as_known_version
 from ..log.index import DAMAGED, UNCHAINED, Index
 from ..log.read_back import NumberedLine
 from ..log.record_kinds import holds_item, kind_of
@@ -132,8 +133,9 @@ class Rewrite:
         self._counts.controls_removed = sum(removed)
         lost = (found for found in index.damage if found.kind in ("unreadable", "oversized", "glued"))
         self._counts.unreadable_removed = sum(1 for _ in lost)
-        for header in index.headers:
-            self._put(encode_object(without_title(header)))
+        damaged = {found.line for found in index.damage if found.kind in _DAMAGED}
+        for header, place in zip(index.headers, self._reader.scanner.builder.places.headers, strict=True):
+            self._put_control(encode_object(as_known_version(without_title(header))), damaged=place.line in damaged)
         scanner.go_on(self._reader.scanner)
         self._scanner, self._total, self._gone, self._was_live = scanner, 0, set(), bytearray()
 
@@ -260,6 +262,8 @@ class Rewrite:
         elif self._purge.cleared and not kind.permanent:
             self._late.append(control_body(line, value))
         else:
+            if name == "header" and (known := as_known_version(value)) is not value:
+                line, value = encode_object(known) + b"}", known
             changed = redact_control(value, self._purge.redact) if self._purge.redact else value
             self._counts.controls_redacted += changed != value
             if changed != value and (kind.named_by_hash or holds_item(value)):
@@ -268,10 +272,14 @@ class Rewrite:
             if name in ("view", "asked"):
                 self._asked = str(value.get("provider", "")), str(value.get("model", ""))
             body = control_body(line, value) if changed == value else encode_object(changed)
-            if damaged:
-                self._lines.put_raw(body + b"}")
-            else:
-                self._put(body)
+            self._put_control(body, damaged=damaged)
+
+    def _put_control(self, body: bytes, *, damaged: bool) -> None:
+        """Write a control record; what was damaged gets no checksum, so it is reported, and takes no effect again."""
+        if damaged:
+            self._lines.put_raw(body + b"}")
+        else:
+            self._put(body)
 
     def _is_void(self, name: str, value: Message) -> bool:
         """Whether a control record touches what goes, or is out of force where the resets that voided it go."""

@@ -37,7 +37,7 @@ from tests.support.purges import (
     redact,
     write_log,
 )
-from tests.support.sweeps import some
+from tests.support.sweeps import some, spread
 
 
 def test_before_a_message_all_that_stands_before_it_goes(path: str) -> None:
@@ -146,6 +146,30 @@ def test_bytes_that_are_no_record_stay_and_damage_is_counted(path: str) -> None:
     assert (counts.unreadable_removed, counts.unreadable_kept) == (1, 1)
     purged(path, EVERYTHING)
     assert_sound(path)
+
+
+FLIPPED_HEADERS = {
+    "redact": (redact("message"), [0, 2, 7]),
+    "before": (before(2), [2, 7]),
+    "cleared": (CLEARED, [0, 2, 7]),
+    "everything": (EVERYTHING, [7]),
+}
+
+
+@pytest.mark.parametrize("mode", FLIPPED_HEADERS)
+def test_a_purge_makes_no_flipped_bit_of_a_header_another_version(path: str, mode: str) -> None:
+    """The log goes on after each purge, and what is kept of the damage is still reported."""
+    lines = sealed([HEADER, *map(body, range(3)), *reset_bodies("r", keep(0, 0), keep(2, 2))])
+    purge, left = FLIPPED_HEADERS[mode]
+    version = 8 * lines[0].index(b"version")
+    for bit in sorted({*range(version, version + 80), *spread(range(8 * len(lines[0])), 23)}):
+        flipped = bytearray(b"".join(lines))
+        flipped[bit // 8] ^= 1 << bit % 8
+        write_file(path, bytes(flipped))
+        purged(path, purge)
+        append_to(path, 7)
+        assert stored_numbers(path) == left, flipped
+        assert bit // 8 == len(lines[0]) - 1 or findings(path) or b"header" not in content_of(path), flipped
 
 
 def test_a_damaged_reset_is_written_anew_and_still_reported(path: str) -> None:

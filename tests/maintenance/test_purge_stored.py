@@ -16,9 +16,9 @@ from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.maintenance.purge import plan_purge, purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.transfer.copy_log import copy_log
-from tests.support.logs import STAMP, append, body, numbers, reset_bodies, sealed
+from tests.support.logs import STAMP, append, append_to, body, numbers, reset_bodies, sealed
 from tests.support.postgres import CuttingProxy, TestServer
-from tests.support.purges import before, plan, redact
+from tests.support.purges import HEADER, before, plan, redact
 from tests.support.sweeps import spread
 
 LINES = sealed([*map(body, range(20)), plan(10, (0, 3)), *reset_bodies("r", body(30)), *map(body, range(40, 60))])
@@ -27,6 +27,7 @@ LOGS = {
     "edited": b"".join(LINES).replace(b"4", b"5", 9),
     "lost": b"".join(LINES[:7] + LINES[8:]),
     "moved": b"".join([*LINES[:3], LINES[4], LINES[3], *LINES[5:]]),
+    "version": b"".join(sealed([HEADER, *map(body, range(60))])).replace(b'"version":2', b'"version":3'),
 }
 
 
@@ -59,6 +60,9 @@ def test_what_stays_is_what_stays_in_a_file(kind: str, name: str, stored: str, t
             said.append((planned, purge_log(place, purge, now=lambda: STAMP)))
         except PurgeError as error:
             said.append(str(error))
+    with closing(open_log(stored)) as log:
+        append(log, 99)
+    append_to(path, 99)
     copy_log(stored, back)
     assert Path(back).read_bytes() == Path(path).read_bytes()
     assert said[0] == said[1]
