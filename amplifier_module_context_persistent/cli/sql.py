@@ -24,7 +24,7 @@ from .exit_codes import UNUSABLE
 from .many_sessions import gathering, source_line, source_of
 from .session_argument import all_sessions, no_catalogue_option, storage_option
 from .tables import table
-from .terminal import console, escaped, unusable
+from .terminal import UnusableError, console, escaped, unusable
 
 _LATE_S = 0.5
 
@@ -73,6 +73,8 @@ def sql(
         prices = PriceList.load(prices_path) if prices_path is not None else PriceList()
         counter = named_counter(tokenizer)
     asked = sys.stdin.read() if query == "-" else query
+    if asked is not None:
+        _check_text(asked)
     sessions = all_sessions(everywhere=everywhere) if asked is not None else []
     with gathering(sessions, counter) as found:
         views = add_views(found, prices)
@@ -94,6 +96,18 @@ def sql(
     sys.stdout.flush()
     more = f"; only the first {limit:,} rows, --limit gives more" if answer.is_cut else ""
     click.echo(escaped(f"from {line}{more}"), err=True)
+
+
+def _check_text(query: str) -> None:
+    """Check that a query is whole text.
+
+    Raises:
+        UnusableError: it has a byte that is not UTF-8, or half of a surrogate pair.
+    """
+    try:
+        query.encode()
+    except UnicodeEncodeError as error:
+        raise UnusableError(f"the query is not UTF-8 at character {error.start + 1}; give it in UTF-8") from error
 
 
 @contextmanager

@@ -175,6 +175,16 @@ def test_it_writes_nothing_and_reads_no_file(home: Path, query: str) -> None:
     assert not list(home.glob("new*"))
 
 
+@pytest.mark.parametrize(
+    ("query", "given"), [("SELECT '\udcff'", None), ("-", b"SELECT '\xff'")], ids=["argument", "input"]
+)
+def test_a_query_that_is_not_utf_8_is_refused(query: str, given: bytes | None) -> None:
+    """In a person's words, wherever it comes from."""
+    done = subprocess.run([COMMAND, *ALL, query], input=given, capture_output=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"Error: the query is not UTF-8 at character 9; give it in UTF-8\n"
+
+
 def test_it_ends() -> None:
     """A query without end, and one that nothing can interrupt, in a process of its own."""
     done = run(*ALL, "--timeout", "0.2", f"{WITHOUT_END} SELECT count(*) FROM c", code=2)
