@@ -16,8 +16,12 @@ from ..log.record_line import MAX_DEPTH, RESERVED_KEYS, ROLES, Message
 _PLAIN_TYPES = frozenset({str, int, bool, float, type(None)})
 
 
-def to_plain(message: Mapping[str, Any]) -> Message:
+def to_plain(message: Mapping[str, Any], *, is_stored: bool = False) -> Message:
     """Copy a message into plain JSON types: tuples become lists, models and dataclasses are dumped.
+
+    Args:
+        message: the message.
+        is_stored: it was read from a log: a key `_reset` that it still has is its own.
 
     Raises:
         RecordError: reserved keys, a wrong role, keys that are not strings, types that JSON lacks (with the path).
@@ -28,7 +32,7 @@ def to_plain(message: Mapping[str, Any]) -> Message:
         raise RecordError(f"{refused.path()}: {refused.reason}") from None
     if not isinstance(plain, dict):
         raise RecordError(f"a message must be a JSON object, not {type(message).__name__}")
-    if not RESERVED_KEYS.isdisjoint(plain):
+    if not is_stored and not RESERVED_KEYS.isdisjoint(plain):
         reserved = RESERVED_KEYS & plain.keys()
         raise RecordError(f"message.{min(reserved)}: this key is reserved for the log; rename it")
     role = plain.get("role")

@@ -33,6 +33,7 @@ from ..compaction.plan_request import PlanRequest
 from ..compaction.planner import compact
 from ..config import NATIVE, STRATEGIES, SUMMARIZE, Config
 from ..errors import ConfigError, ContextPersistentError, FloorError, RecallError
+from ..log.record_line import RESERVED_KEYS
 from ..messages.message import Message, text_of
 from ..messages.metadata import without_bound
 from ..session.manager import PersistentContextManager
@@ -113,8 +114,12 @@ class ManagerPolicy:
         self._provider = provider
 
     async def add(self, message: Message) -> None:
-        """Take in a message; the request that it answers is the one that was played."""
-        await self._manager.add_message(without_bound(message))
+        """Take in a message; the request that it answers is the one that was played.
+
+        A key `_reset` that it has in its log is left out: a manager takes none.
+        """
+        played = {key: value for key, value in without_bound(message).items() if key not in RESERVED_KEYS}
+        await self._manager.add_message(played)
 
     def expect_recalls(self, terms: Iterable[str]) -> None:
         """Be ready to search these terms, without reading the history for each of them."""

@@ -83,7 +83,7 @@ def carry(
         own = rename(given) if hashed in taken else given
         taken.add(hashed)
         try:
-            body = encode_message(to_plain(message), message_id=own, timestamp=None)
+            body = encode_message(to_plain(message, is_stored=True), message_id=own, timestamp=None)
             check_size(body)
         except RecordError as reason_given:
             refused[ordinal] = str(reason_given)

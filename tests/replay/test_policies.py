@@ -44,6 +44,15 @@ def test_a_cached_counter_counts_as_the_one_below_it():
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES))
+def test_every_policy_plays_a_message_with_a_key_like_that_of_a_reset(name):
+    """A log may hold such a message; a manager would refuse it as a new one."""
+    messages = [{**message, "_reset": 5} for message in GENERATED[:8]]
+    session = PlayedSession.of("g", messages, count)
+    measures = asyncio.run(play(Player(session, CachedCounter(EstimateCounter())), name, 4_000, {}))
+    assert measures.requests == sum(message["role"] == "assistant" for message in messages)
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
 def test_every_policy_makes_valid_views_of_a_generated_session(name):
     """On a session of several budgets every view is valid; those of the package are within the budget."""
     session = PlayedSession.of("g", GENERATED, count)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.log.record_line import seal
+from amplifier_module_context_persistent.log.record_line import decode, encode_object, seal
 from amplifier_module_context_persistent.transfer import copy_log
 from amplifier_module_context_persistent.transfer.copy_log import (
     carry,
@@ -38,6 +38,33 @@ def test_a_message_keeps_its_id_and_an_id_used_twice_is_replaced(tmp_path: Path)
     assert [one.renamed_from for one in carried] == [None, None, "id-0"]
     for one in carried:
         assert json.loads(seal(one.body, 0)[0])["metadata"]["message_id"] == one.message_id
+
+
+OWN_KEYS = [5, None, ["r"], ["r", "0"], {"r": 0}, ["r", 0, 0], [["r", 0]], 1 << 70]
+
+
+@pytest.mark.parametrize("own", OWN_KEYS, ids=str)
+def test_a_key_like_that_of_a_reset_stays_in_a_message(tmp_path: Path, own: object) -> None:
+    """It is no membership, in the log and in a copy of the copy."""
+    content = b"".join(sealed([encode_object({**json.loads(body(0) + b"}"), "_reset": own})]))
+    for name in ("log", "copy"):
+        refused = dict[int, str]()
+        with opened(tmp_path / name, content) as reader:
+            assert [message.get("_reset", "none") for message in reader.read(range(1))] == [own]
+            (carried,) = carry(reader, range(1), rename=str, refused=refused)
+        assert not refused
+        content = b"".join(sealed([carried.body]))
+    line = content.removesuffix(b"\n")
+    assert decode(line) == {**json.loads(body(0) + b"}"), "_reset": own}
+
+
+def test_a_membership_that_was_written_by_hand_stays_in_a_message(tmp_path: Path) -> None:
+    """A copy of a line without a checksum does not make it one of a reset."""
+    by_hand = b'{"role":"user","content":"message 0","metadata":{"message_id":"id-0"},"_reset":["r",0]}\n'
+    with opened(tmp_path / "log", by_hand) as reader:
+        (carried,) = carry(reader, range(1), rename=str, refused={})
+    with opened(tmp_path / "copy", b"".join(sealed([carried.body]))) as reader:
+        assert [message["_reset"] for message in reader.read(reader.index.live)] == [["r", 0]]
 
 
 def test_what_is_too_large_is_refused_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
