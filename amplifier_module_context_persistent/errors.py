@@ -121,5 +121,9 @@ class NotALogError(LogUnreadableError):
     """A file is there and can be read, and no line of it is a record: it is no log."""
 
 
+class ReplaceError(LogError):
+    """A new file was to take the place of a log; nothing was written."""
+
+
 class LockTimeoutError(LogError, TimeoutError):
     """Another process kept the log's lock for longer than `lock_timeout_s`; nothing was stored."""

@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import click
@@ -18,6 +17,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..log.atomic_file import NewFile, check_free
+from ..log.not_a_log import check_replaceable
 from ..replay import compare as play_all
 from ..replay.api import Comparison, Measures
 from ..replay.measures import Prices
@@ -98,6 +99,9 @@ def compare(
     billed as cached.
     """
     if svg_path is not None and os.path.lexists(svg_path):
+        with unusable(svg_path):
+            check_replaceable(svg_path, own=path)
+            check_free(svg_path, replace=True)
         ask(f"{one_line(svg_path)} exists. Replace it?", yes=yes)
     if model is not None and (base, cached, write) != (None, None, None):
         raise click.UsageError("give either --model or prices")
@@ -110,8 +114,9 @@ def compare(
     if svg_path is not None:
         title = f"{session_name(path)}: tokens of each request"
         series = {one.policy: one.measures.request_tokens for one in found.replayed}
-        with unusable(svg_path):
-            Path(svg_path).write_text(svg(series, budget, title=one_line(title)), encoding="utf-8")
+        with unusable(svg_path), NewFile(svg_path, replace=True) as file:
+            file.write(svg(series, budget, title=one_line(title)).encode("utf-8"))
+            file.finish()
     if as_json:
         click.echo(json.dumps(_as_json(path, found, prices)))
     else:

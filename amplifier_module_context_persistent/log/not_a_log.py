@@ -3,22 +3,26 @@
 A log is damaged if some of its lines are no records; what can be read of it is read. A file of which no line is a
 record is a stranger's: it is neither read as an empty session nor repaired nor purged. The beginning of one record is
 enough, as a crash during the first append leaves it.
+
+No export, report or chart takes the place of a log, whoever asks for it (`check_replaceable`).
 """
 
 from __future__ import annotations
 
 import errno
+import os
 
 import orjson
 
-from ..errors import NotALogError
+from ..errors import NotALogError, ReplaceError
 from .base import ReadableLog
 from .database_location import is_postgres
-from .record_line import MAX_RECORD_BYTES
+from .record_line import CONTROL_HEAD, MAX_RECORD_BYTES, ROLES, has_crc
 
 _BEGINNINGS = (b'{"_record":', b'{"role":')
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # gzip, zstd
 _FIRST_BYTES = 64  # as many NUL bytes are what a power cut leaves, not the beginning of some other file
+_LOG, _MESSAGES = "the log of a session", "a file of a session's messages"
 
 
 def check_is_log(reader: ReadableLog) -> None:
@@ -44,6 +48,65 @@ def check_may_be_written(log: ReadableLog) -> None:
         return
     if not _is_torn_record(log):
         raise _not_a_log(log)
+
+
+def check_replaceable(path: str | os.PathLike[str], *, own: str = "", by_messages: bool = False) -> None:
+    """Check that a new file would not take the place of a log, also through a link.
+
+    Args:
+        path: the new file's place; other files that are there are the caller's to ask about.
+        own: the location of the session's log, which is refused by any name.
+        by_messages: the new file holds messages alone, so it may replace another such file.
+
+    Raises:
+        ReplaceError: a log is there.
+        OSError: what is there cannot be read.
+    """
+    place = os.path.realpath(os.path.expanduser(path))
+    if not os.path.isfile(place):
+        return
+    if own and os.path.exists(own) and os.path.samefile(place, own):
+        what = "the session's log itself"
+    else:
+        what = _what_of_a_session(place)
+        if by_messages and what == _MESSAGES:
+            return
+    if what:
+        why = f"this is {what}, which is not replaced; name another file, or move this one away first"
+        raise ReplaceError(errno.EEXIST, why, os.fspath(path))
+
+
+def _what_of_a_session(path: str) -> str:
+    """What a file is: a log, messages without checksums, or empty for any other.
+
+    It is one of them if it begins as a record does, or if most of its lines are records.
+    """
+    lines = records = sealed = 0
+    with open(path, "rb") as file:
+        first = file.read(_FIRST_BYTES)
+        begins = _begins_as_record(first) or _nearly_begins_as_record(first)
+        file.seek(0)
+        while line := file.readline(MAX_RECORD_BYTES):
+            line = line.rstrip(b"\n")
+            if _is_record(line):
+                records += 1
+                sealed += line.startswith(CONTROL_HEAD) or has_crc(line)
+            lines += bool(line)
+            if begins and sealed:
+                break
+    if not begins and 2 * records <= lines:
+        return ""
+    return _LOG if sealed or first.startswith(CONTROL_HEAD) else _MESSAGES
+
+
+def _is_record(line: bytes) -> bool:
+    if not line.lstrip(b" \t").startswith(b"{"):
+        return False
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return "_record" in value or value.get("role") in ROLES
 
 
 def _may_be_strange(reader: ReadableLog) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..log.atomic_file import NewFile
+from ..log.not_a_log import check_replaceable
 from ..messages.normalize import tokens_of
 from ..messages.outcome import FAILED, REJECTED
 from ..messages.secrets import OwnForms
@@ -84,11 +85,13 @@ def report(
 
     Raises:
         FileExistsError: there is such a file.
+        ReplaceError: it is a log, the session's or another.
         ValueError: `views` is none of the three.
         LogUnreadableError: the log's bytes changed while they were read.
     """
     if views not in VIEWS:
         raise ValueError(f"views: {views!r} is not known; allowed are: {', '.join(VIEWS)}")
+    check_replaceable(path, own=transcript.path)
     shown = list(transcript.turns() if turns is None else turns)
     with NewFile(path, replace=force) as file:
         blocks, bodies = BodyBlocks(), Bodies(redact=redact, own=own)

@@ -20,15 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import ContextPersistentError
 from ..log.atomic_file import NewFile
 from ..log.filesystem import FileSystem
+from ..log.not_a_log import check_replaceable
 from ..log.record_line import MARK, Message, encode_object
 from ..messages.host_form import as_hosts_write
 from ..messages.message import THINKING_BLOCKS, is_block
 from ..messages.metadata import without_bound
 from ..messages.secrets import REDACTED, OwnForms, redact_value
 from ..messages.text import to_json
+from ..paths import LOG_NAME
 from ..transcript.transcript import Transcript
 from ..view.entry import INSTRUCTING
 from .copy_log import unread_lines
@@ -72,10 +73,7 @@ EXPORTERS: dict[str, Exporter] = {
 """The formats of others."""
 
 FORMATS = ("markdown", "jsonl", "transcript", *EXPORTERS)
-
-
-class ExportRefusedError(ContextPersistentError, ValueError):
-    """The export would replace the session's log; nothing was written."""
+_MESSAGES_ALONE = ("jsonl", "transcript")
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,13 +208,13 @@ def export_session(
 
     Raises:
         LogUnreadableError: the session's log is not there, or cannot be read.
-        ExportRefusedError: the file is the session's log.
+        ReplaceError: the file is a log, the session's or another.
         FileExistsError: the file is there already.
         OSError: it cannot be written.
     """
     with Transcript(session, files=files) as transcript:
-        if os.path.exists(path) and os.path.samefile(path, transcript.path):
-            raise ExportRefusedError("this is the session's log itself, which no export replaces; name another file")
+        by_messages = into in _MESSAGES_ALONE and os.path.basename(path) != LOG_NAME
+        check_replaceable(path, own=transcript.path, by_messages=by_messages)
         export = Export(transcript, into, redact=redact, own=own, start=start, stop=stop)
         with NewFile(path, replace=force) as file:
             for piece in export:

@@ -121,6 +121,21 @@ def test_an_svg_is_written(path: Path, tmp_path: Path) -> None:
     assert "chart.svg: No such file" in done.output
 
 
+def test_an_svg_replaces_no_log_and_follows_no_link(path: Path, tmp_path: Path) -> None:
+    """Neither the session's own nor another, with --yes too; it appears whole, in its own place."""
+    other = plain(tmp_path / "other.jsonl", MESSAGES)
+    (tmp_path / "link.svg").symlink_to(path)
+    (tmp_path / "away.svg").symlink_to(tmp_path / "chart")
+    (tmp_path / "chart").write_text("mine")
+    before = path.read_bytes()
+    for target in (path, other, tmp_path / "link.svg"):
+        done = compare(path, "--svg", str(target), "--yes", code=2)
+        assert "which is not replaced; name another file" in " ".join(done.output.split())
+    assert "already" in compare(path, "--svg", str(tmp_path / "away.svg"), "--yes", code=2).output
+    assert path.read_bytes() == other.read_bytes() == before
+    assert (tmp_path / "chart").read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -45,11 +45,12 @@ def test_an_export_goes_to_a_file(log: Path, tmp_path: Path) -> None:
     assert told == {"path": str(tmp_path / "out"), "format": "jsonl", "messages": 7, "redacted": 1, "unread_lines": 0}
     assert (tmp_path / "out").read_text() == exported(log, "jsonl")
     assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o600
-    assert "--force" in refused("export", log, "-o", tmp_path / "out")
-    done = run("export", log, "-o", tmp_path / "out", "--force")
+    (tmp_path / "out").write_text("other")
+    assert "--force" in refused("export", log, "--format", "transcript", "-o", tmp_path / "out")
+    done = run("export", log, "--format", "jsonl", "-o", tmp_path / "out", "--force")
     assert done.stdout == ""
     assert "7 messages" in done.stderr
-    assert (tmp_path / "out").read_text().startswith("# Session")
+    assert (tmp_path / "out").read_text() == exported(log, "jsonl")
     assert "log itself" in refused("export", log, "-o", log, "--force")
     assert "directory" in refused("export", log, "-o", tmp_path, "--force")
     assert str(tmp_path / "no" / "out") in refused("export", log, "-o", tmp_path / "no" / "out")

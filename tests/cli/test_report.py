@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fixtures.generate import generate_session
-from tests.support.commands import run, shows
+from tests.support.commands import refused, run, shows
 from tests.support.pages import read_page
 from tests.support.projects import two_projects
 from tests.support.recorded_sessions import record
@@ -46,6 +46,18 @@ def test_without_a_name_it_is_named_by_the_session(session, tmp_path, monkeypatc
     assert (tmp_path / "report-s.html").exists()
     assert "--force" in run("report", session, code=2).stderr
     run("report", session, "--force")
+
+
+def test_a_log_is_not_replaced(session, tmp_path):
+    """Neither the session's own, also through a link, nor another; --force changes nothing about it."""
+    (tmp_path / "link.html").symlink_to(session)
+    other = shutil.copy(session, tmp_path / "other.jsonl")
+    before = session.read_bytes()
+    for target in (session, tmp_path / "link.html", other):
+        shows(
+            refused("report", session, "-o", target, "--force"), str(target), "which is not replaced; name another file"
+        )
+    assert session.read_bytes() == other.read_bytes() == before
 
 
 def test_json_says_what_was_made(session, tmp_path):

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.errors import NotALogError
-from amplifier_module_context_persistent.log.not_a_log import check_is_log
+from amplifier_module_context_persistent.errors import NotALogError, ReplaceError
+from amplifier_module_context_persistent.log.not_a_log import check_is_log, check_replaceable
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_message, seal
 from tests.support.sweeps import spread
@@ -111,3 +111,58 @@ async def test_a_session_goes_on_after_a_first_append_torn_anywhere(tmp_path: Pa
         async with PersistentContextManager(str(path)) as manager:
             await manager.add_message({"role": "user", "content": "hello"})
             assert (await manager.get_messages())[-1]["content"] == "hello"
+
+
+PLAIN = b'{"content":"the role stands last","role":"user"}\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "alone"),
+    [
+        (RECORD, False),
+        (RECORD[:40], True),
+        (b'{"_record":"header","ver', False),
+        (b"\0" * 99 + b"\n" + RECORD * 3, False),
+        (RECORD.replace(b"role", b"rple", 1) + RECORD, False),
+        (PLAIN, True),
+        (PLAIN + RECORD, False),
+        (b'{"role":"user","content":"by an older module"}\n' * 3 + RECORD, False),
+    ],
+)
+def test_a_log_is_not_replaced(tmp_path: Path, content: bytes, alone: bool) -> None:
+    """Also through a link, and damaged; messages without checksums give way to their like."""
+    (tmp_path / "log").write_bytes(content)
+    (tmp_path / "link").symlink_to("log")
+    for name in ("log", "link"):
+        with pytest.raises(ReplaceError, match="which is not replaced; name another file") as caught:
+            check_replaceable(tmp_path / name)
+        assert caught.value.filename == str(tmp_path / name)
+    if alone:
+        check_replaceable(tmp_path / "log", by_messages=True)
+    else:
+        with pytest.raises(ReplaceError):
+            check_replaceable(tmp_path / "log", by_messages=True)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"<!doctype html>\n<p>" + RECORD, b"# Session\n\n```\n" + RECORD + b"```\n"),
+        *(b'{"messages":[\n{"role":"user","content":"x"}\n]}\n', b"[]", b"{}\n", b'"role"\n'),
+    ],
+)
+def test_what_is_no_log_may_be_replaced(tmp_path: Path, content: bytes) -> None:
+    """A page or an export that quotes a record is none; nor is nothing, nor a directory."""
+    (tmp_path / "other").write_bytes(content)
+    for name in ("other", "nothing", "."):
+        check_replaceable(tmp_path / name)
+
+
+def test_the_sessions_own_log_is_never_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it holds, and by whatever name; a log in a database is no file."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    own = tmp_path / "log"
+    own.write_bytes(b"")
+    with pytest.raises(ReplaceError, match="the session's log itself"):
+        check_replaceable("~/log", own=str(own), by_messages=True)
+    check_replaceable(own, own="postgresql://host/db#log")

@@ -13,9 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.errors import ReplaceError
 from amplifier_module_context_persistent.messages.host_form import same_content
 from amplifier_module_context_persistent.messages.secrets import REDACTED
-from amplifier_module_context_persistent.transfer.export import FORMATS, ExportRefusedError, export_session
+from amplifier_module_context_persistent.paths import LOG_NAME
+from amplifier_module_context_persistent.transfer.export import FORMATS, export_session
 from tests.support.checker import same
 from tests.support.commands import shows
 from tests.support.exports import SESSION, exported, store
@@ -203,7 +205,7 @@ async def test_a_file_is_private_and_never_replaced_unasked(tmp_path: Path) -> N
     await store(tmp_path / "log", SESSION)
     old = os.umask(0)
     try:
-        export_session(tmp_path / "log", tmp_path / "out", "jsonl")
+        export_session(tmp_path / "log", tmp_path / "out", "atif")
     finally:
         os.umask(old)
     assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o600
@@ -214,9 +216,27 @@ async def test_a_file_is_private_and_never_replaced_unasked(tmp_path: Path) -> N
     (tmp_path / "other").hardlink_to(tmp_path / "log")
     before = (tmp_path / "log").read_bytes()
     for name in ("log", "other"):
-        with pytest.raises(ExportRefusedError):
+        with pytest.raises(ReplaceError):
             export_session(tmp_path / "log", tmp_path / name, force=True)
     assert (tmp_path / "log").read_bytes() == before
+
+
+async def test_no_export_takes_the_place_of_another_log(tmp_path: Path) -> None:
+    """Messages alone, with no checksums, give way to messages alone: they may be an earlier export."""
+    await store(tmp_path / "log", SESSION)
+    await store(tmp_path / "other", SESSION)
+    (tmp_path / LOG_NAME).write_text('{"role":"user","content":"by hand"}\n')
+    for into, name in product(FORMATS, ("other", LOG_NAME)):
+        before = (tmp_path / name).read_bytes()
+        with pytest.raises(ReplaceError):
+            export_session(tmp_path / "log", tmp_path / name, into, force=True)
+        assert (tmp_path / name).read_bytes() == before
+    for into in FORMATS:
+        for _ in range(2):
+            export_session(tmp_path / "log", tmp_path / into, into, force=True)
+    export_session(tmp_path / "log", tmp_path / "jsonl", "transcript", force=True)
+    with pytest.raises(ReplaceError, match="messages"):
+        export_session(tmp_path / "log", tmp_path / "jsonl", "markdown", force=True)
 
 
 async def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
