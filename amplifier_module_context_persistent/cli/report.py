@@ -109,7 +109,7 @@ def report(
 )
 @click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
 @own_forms_options
-@click.option("--force", is_flag=True, help="Make every page anew, also with other options than before.")
+@click.option("--force", is_flag=True, help="Make every page anew, as with other options; replace any index.html.")
 @click.option("--open", "opens", is_flag=True, help="Open the list in the browser.")
 @click.pass_context
 def reports(
@@ -127,11 +127,14 @@ def reports(
     They lie in DIRECTORY; index.html lists them. A page that is newer than its log is kept. The list has every report
     in DIRECTORY, so that several projects can have one list.
     """
+    from ..report import check_index, write_index
     from ..report import report as make_report
-    from ..report import write_index
 
     sessions = sessions_here()
     failed = made = 0
+    index = str(Path(directory) / "index.html")
+    with making(index, force=force):
+        check_index(directory, force=force)
     with unusable(directory):
         Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)
         for session in sessions:
@@ -145,7 +148,7 @@ def reports(
             except (OSError, ContextPersistentError, ValueError, UnusableError) as error:
                 failed += 1
                 click.echo(escaped(f"{one_line(session.id)}: {reason(error)}"), err=True)
-        path, listed = write_index(directory)
+        path, listed = write_index(directory, force=force)
     click.echo(escaped(one_line(path)))
     click.echo(f"{counted(listed, 'report')}, {made:,} made{f', {failed:,} failed' if failed else ''}.", err=True)
     if opens:

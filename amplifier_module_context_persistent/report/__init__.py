@@ -13,7 +13,7 @@ Rules of this package:
 - `page/` holds the template, the styles and the script, as they stand in the file: nothing is minified or built.
 """
 
-from .index_page import write_index
+from .index_page import check_index, write_index
 from .report import Made, report
 
-__all__ = ["Made", "report", "write_index"]
+__all__ = ["Made", "check_index", "report", "write_index"]

@@ -16,7 +16,8 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from ..log.atomic_file import NewFile
+from ..log.atomic_file import NewFile, check_free
+from ..log.not_a_log import check_replaceable
 from .body import visible
 from .shell import moment, page_text, policy_hash, rendered
 
@@ -24,6 +25,7 @@ INDEX_NAME = "index.html"
 
 _STYLES = ("base.css", "index.css")
 _BEGIN, _END = b'<script type="text/plain" id="session">', b"</script>"
+_MADE_BY = b"<!-- A list of reports, made by context-persistent "  # at the beginning of `page/index.html`
 _MOST_SHELL_BYTES = 1 << 20  # the notes of a report stand in its shell, before its data
 
 
@@ -59,15 +61,34 @@ def reports_in(directory: str | os.PathLike[str]) -> list[ReportLine]:
     return sorted(found, key=lambda line: (-line.number("ended"), line.file))
 
 
-def write_index(directory: str | os.PathLike[str]) -> tuple[str, int]:
-    """Write `index.html`, which lists the reports in a directory, with mode 0600; one that is there is replaced.
+def check_index(directory: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Check that a directory has no `index.html`, or such a list; with `force`, any file but a log.
+
+    Raises:
+        FileExistsError: it has another one.
+        ReplaceError: it has a log there.
+        OSError: it cannot be read.
+    """
+    place = Path(directory) / INDEX_NAME
+    check_replaceable(place)
+    check_free(os.fspath(place), replace=force or _is_list(place))
+
+
+def write_index(directory: str | os.PathLike[str], *, force: bool = False) -> tuple[str, int]:
+    """Write `index.html`, which lists the reports in a directory, with mode 0600; such a list is replaced.
+
+    Args:
+        directory: where the reports are.
+        force: replace any `index.html`.
 
     Returns:
         Its path, and how many reports it lists.
 
     Raises:
+        FileExistsError: there is another `index.html`.
         OSError: a file cannot be read or written.
     """
+    check_index(directory, force=force)
     lines = reports_in(directory)
     styles = "\n".join(map(page_text, _STYLES))
     policy = f"default-src 'none'; style-src '{policy_hash(styles)}'; base-uri 'none'; form-action 'none'"
@@ -76,6 +97,13 @@ def write_index(directory: str | os.PathLike[str]) -> tuple[str, int]:
         file.write(page)
         file.finish()
     return file.path, len(lines)
+
+
+def _is_list(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return _MADE_BY in file.read(1 << 10)
 
 
 def _notes(path: Path) -> Mapping[str, Any] | None:

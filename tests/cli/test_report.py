@@ -112,6 +112,18 @@ def test_open_shows_the_page_in_the_browser(session, tmp_path, opened):
     assert len(opened) == 2
 
 
+def test_reports_replace_no_other_index_unasked(tmp_path, monkeypatch):
+    """Refused before any report is made; the error says what replaces it."""
+    two_projects(tmp_path, monkeypatch)
+    Path("site").mkdir()
+    Path("site/index.html").write_text("mine")
+    shows(refused("reports", "site"), "index.html", "--force replaces a file")
+    assert [path.name for path in Path("site").iterdir()] == ["index.html"]
+    assert Path("site/index.html").read_text() == "mine"
+    run("reports", "site", "--force")
+    assert "3 reports, 0 made." in run("reports", "site").stderr
+
+
 def test_reports_are_made_of_a_projects_sessions(tmp_path, monkeypatch, opened):
     """Each one once, again where its log is newer; what cannot be read is named, and the others are made."""
     two_projects(tmp_path, monkeypatch)

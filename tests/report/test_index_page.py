@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent.errors import ReplaceError
 from amplifier_module_context_persistent.replay import open_transcript
 from amplifier_module_context_persistent.report import report, write_index
 from benchmarks.chromium import BROWSER, WHY_NOT, Page
@@ -58,6 +59,20 @@ def test_it_lists_the_reports_newest_first(directory: Path) -> None:
     )
     assert "<script" not in page
     assert "other.html" not in page
+
+
+def test_another_index_is_not_replaced_unasked(directory: Path) -> None:
+    """A page that is no such list stays, unless that is asked for; a log stays in any case."""
+    place = directory / "index.html"
+    place.write_text("<!doctype html>\n<html>mine</html>")
+    with pytest.raises(FileExistsError):
+        write_index(directory)
+    assert place.read_text() == "<!doctype html>\n<html>mine</html>"
+    assert write_index(directory, force=True)[1] == 2
+    place.unlink()
+    place.write_text('{"role":"user","content":"hi"}\n')
+    with pytest.raises(ReplaceError):
+        write_index(directory, force=True)
 
 
 def test_a_directory_without_reports_has_an_empty_list(tmp_path: Path) -> None:
