@@ -65,8 +65,11 @@ def data_blocks(head: bytes, bodies: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def moment(time_ms: int) -> str:
-    """A time as the head says it, in UTC; empty where it is not known."""
-    return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M") if time_ms else ""
+    """A time as the head says it, in UTC; empty where it is not known, or lies outside of the calendar."""
+    try:
+        return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M") if time_ms else ""
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 @cache

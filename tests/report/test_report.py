@@ -55,6 +55,12 @@ SESSION = [
 ]
 
 
+def test_a_time_outside_of_the_calendar_is_not_said(make):
+    """In UTC it lies after the year 9999; the report is made all the same."""
+    _, page = make([{"role": "user", "content": "hi", "metadata": {"timestamp": "9999-12-31T23:59:59-23:59"}}])
+    assert page.bodies == [[["t", "hi"]]]
+
+
 def test_messages_stand_in_it_in_order(make):
     """Texts, thinking and calls as parts; roles, times and ids in columns."""
     made, page = make(SESSION)
