@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -240,13 +241,13 @@ class SessionMarkdown:
         """The export, a piece at a time; `messages` are positions in the history with messages, redacted."""
         name = session_id_in(self._transcript) or Path(self._transcript.path).stem
         yield f"# Session {inline(name)}\n\n"
-        begins = {turn.start: turn.number for turn in self._transcript.turns()}
+        starts = [turn.start for turn in self._transcript.turns()]
         all_of_it, of_turn, number = _Sums(), _Sums(), 0
         for position, message in messages:
-            if position in begins:
+            if (now := bisect_right(starts, position)) != number:
                 if of_turn.counts:
                     yield _turn_end(number, of_turn)
-                of_turn, number = _Sums(), begins[position]
+                of_turn, number = _Sums(), now
                 yield f"## Turn {number}\n\n"
             yield self._message(position, message, (of_turn, all_of_it))
         if of_turn.counts:

@@ -73,6 +73,10 @@ async def test_a_part_is_exported_by_places(tmp_path: Path) -> None:
     part = exported(tmp_path / "log", "markdown", start=5)
     assert part.startswith("# Session said\n\n## Turn 2\n\n### User")
     assert part.count("## Turn ") == 1
+    for start, stop in ((1, 3), (4, 5)):
+        part = exported(tmp_path / "log", "markdown", start=start, stop=stop)
+        assert part.startswith("# Session said\n\n## Turn 1\n\n### ")
+        assert part.count("## Turn ") == part.count("\nTurn 1: ") == part.count("\nTurn ") == 1
 
 
 def priced(position: int, text: str, **more: Any) -> Message:
