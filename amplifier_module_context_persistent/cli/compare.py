@@ -24,7 +24,7 @@ from ..replay.api import Comparison, Measures
 from ..replay.measures import Prices
 from ..replay.policies import NAMES
 from ..tokens.prices import PriceList
-from .parameters import DEFAULT_BUDGET_TOKENS
+from .parameters import DEFAULT_BUDGET_TOKENS, not_empty
 from .progress import progress, stages
 from .session_argument import session_argument, session_name
 from .terminal import UnusableError, ask, console, counted, escaped, one_line, open_transcript, unreadable, unusable
@@ -76,7 +76,9 @@ _LEGEND = (
 @click.option("--price-write", "write", type=click.FloatRange(min=0), help="Of all others; else 1.25 times it.")
 @click.option("--model", help="Instead of prices, a model whose list prices hold, as in `stats`.")
 @click.option("--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding.")
-@click.option("--svg", "svg_path", type=click.Path(dir_okay=False), help="Write a chart to this file.")
+@click.option(
+    "--svg", "svg_path", callback=not_empty, type=click.Path(dir_okay=False), help="Write a chart to this file."
+)
 @click.option("--yes", is_flag=True, help="Do not ask before a file is replaced.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compare(

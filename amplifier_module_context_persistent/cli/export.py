@@ -14,7 +14,7 @@ import click
 from ..messages.secrets import OwnForms
 from ..transfer.export import FORMATS, Export, export_session, redacted_values
 from .exit_codes import DONE, FINDINGS
-from .parameters import Span, SpanType, chosen_positions, own_forms_options
+from .parameters import Span, SpanType, chosen_positions, not_empty, own_forms_options
 from .progress import progress
 from .session_argument import session_argument
 from .terminal import counted, escaped, making, one_line, open_transcript, telling_damage, unreadable
@@ -32,7 +32,13 @@ _MOST_SHOWN = 20  # places of secrets; --json has all
     metavar="FORMAT",
     help=f"One of {', '.join(FORMATS)}; markdown by default.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Write to a new file (mode 0600) instead of the standard output.")
+@click.option(
+    "-o",
+    "--output",
+    callback=not_empty,
+    metavar="FILE",
+    help="Write to a new file (mode 0600) instead of the standard output.",
+)
 @click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
 @click.option("--range", "span", type=SpanType(), help="Only this message, or messages A:B.")
 @click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")

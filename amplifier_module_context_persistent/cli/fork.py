@@ -12,6 +12,7 @@ import click
 
 from ..transfer.fork import Fork, Rewind, fork_session, rewind_session
 from .exit_codes import DONE, FINDINGS
+from .parameters import not_empty
 from .progress import progress
 from .session_argument import complete_turn_or_id, say_how_to_go_on, session_argument
 from .terminal import ask, counted, say, unusable
@@ -35,7 +36,9 @@ def turn_or_id(value: str) -> int | str:
     help="The last turn to copy, or a message's id; by default all.",
 )
 @click.option("--session", "session_id", metavar="ID", help="The new session's id; by default a new one.")
-@click.option("-o", "--output", metavar="PATH", help="The new log's file; by default beside SESSION's.")
+@click.option(
+    "-o", "--output", callback=not_empty, metavar="PATH", help="The new log's file; by default beside SESSION's."
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 @click.pass_context

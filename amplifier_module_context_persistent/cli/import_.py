@@ -17,6 +17,7 @@ from ..transfer.importers.account import Account, Import, LostLine
 from ..transfer.importers.registry import importer_of
 from ..transfer.importers.source import STANDARD_INPUT
 from .exit_codes import DONE, FINDINGS
+from .parameters import not_empty
 from .progress import progress, stages
 from .session_argument import say_how_to_go_on, storage, storage_option
 from .terminal import UnusableError, counted, one_line, say, unusable
@@ -29,7 +30,13 @@ _MOST_SHOWN = 50  # lines that could not be imported; --json has more
 @click.argument("source", metavar="[SOURCE]", required=False, type=click.Path())
 @click.option("--from", "agent", type=click.Choice(tuple(PLACES)), help="All sessions of this agent.")
 @click.option("--session", "session_id", metavar="ID", help="The new session's id; by default the source's.")
-@click.option("-o", "--output", metavar="PATH", help="The new log's file; by default among this project's sessions.")
+@click.option(
+    "-o",
+    "--output",
+    callback=not_empty,
+    metavar="PATH",
+    help="The new log's file; by default among this project's sessions.",
+)
 @click.option(
     "--format",
     "source_format",

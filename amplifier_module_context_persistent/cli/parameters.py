@@ -111,6 +111,17 @@ class TimeType(_TimeBase):
             self.fail("give how long ago, as in 12h or 3d, or a date, as in 2026-01-31", param, ctx)
 
 
+def not_empty(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
+    """Check the name of a new file, as the callback of an option.
+
+    Raises:
+        BadParameter: it is empty.
+    """
+    if name == "":
+        raise click.BadParameter("this is an empty name; give the path of the new file")
+    return name
+
+
 R = TypeVar("R")
 
 

@@ -18,7 +18,7 @@ from ..messages.secrets import OwnForms
 from ..tokens.prices import PriceList
 from ..transcript.transcript import Transcript, session_id_in
 from .exit_codes import DONE, FINDINGS
-from .parameters import Span, SpanType, chosen_turns, own_forms_options
+from .parameters import Span, SpanType, chosen_turns, not_empty, own_forms_options
 from .progress import progress, stages
 from .session_argument import session_argument, sessions_here, storage_option
 from .terminal import (
@@ -38,7 +38,9 @@ _MOST_NAMED = 10  # messages in which something was redacted
 
 @click.command()
 @session_argument
-@click.option("-o", "--output", metavar="FILE", help="The new file (mode 0600); else report-SESSION.html.")
+@click.option(
+    "-o", "--output", callback=not_empty, metavar="FILE", help="The new file (mode 0600); else report-SESSION.html."
+)
 @click.option("--turns", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
 @click.option(
     "--views",

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from amplifier_module_context_persistent import __version__
 from amplifier_module_context_persistent.cli.main import TABLE, main
-from tests.support.commands import run
+from tests.support.commands import refused, run
 from tests.support.sessions_of_a_home import log_of, write
 
 
@@ -138,6 +138,22 @@ def test_a_shell_completes_commands_sessions_and_options(typed: str, offered: li
     write(log_of("abc-1"))
     write(log_of("abd-2", ".."))
     assert sorted(completed(f"context-persistent {typed}")) == offered
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [("export", "-o"), ("report", "-o"), ("fork", "-o"), ("import", "-o"), ("compare", "--svg")],
+)
+def test_an_empty_name_of_a_new_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, option: str
+) -> None:
+    """As a wrong use of the option; nothing is written, under no other name either."""
+    monkeypatch.chdir(tmp_path)
+    Path("s.jsonl").write_text('{"role":"user","content":"hi"}\n')
+    said = refused(command, "s.jsonl", option, "")
+    assert said.startswith("Usage: ")
+    assert "this is an empty name; give the path of the new file" in said
+    assert os.listdir() == ["s.jsonl"]
 
 
 def test_a_shell_gets_a_script() -> None:
