@@ -131,7 +131,12 @@ class NewFile:
         assert self._fd is not None  # noqa: S101 - as above
         content, self._waiting = bytes(self._waiting), bytearray()
         if content and (written := self._files.write(self._fd, content)) != len(content):
-            raise OSError(errno.ENOSPC, f"only {written} of {len(content)} bytes were taken", self.path)
+            raise OSError(errno.ENOSPC, no_room(written, len(content)), self.path)
+
+
+def no_room(written: int, wanted: int) -> str:
+    """What is wrong where the system takes a part of what is written."""
+    return f"there was room for {written:,} of {wanted:,} bytes: the disk is full, or a limit is reached; make room"
 
 
 def remove_other_name(path: str, files: FileSystem) -> None:

@@ -14,7 +14,7 @@ from secrets import token_hex
 
 from ..catalogue.catalogue_file import CatalogueError, remove_catalogue
 from ..errors import AppendError, LogError, LogFailedError, PurgeError
-from ..log.atomic_file import remove_other_name
+from ..log.atomic_file import no_room, remove_other_name
 from ..log.filesystem import WINDOWS, FileSystem, unreadable
 from ..log.index import Index
 from ..log.lock import LogLock
@@ -136,7 +136,7 @@ class PurgeFile:
         if len(self._waiting) > more_than_bytes:
             written = self._files.write(self._fd, bytes(self._waiting))
             if written != len(self._waiting):
-                raise OSError(errno.ENOSPC, f"only {written} of {len(self._waiting)} bytes were taken")
+                raise OSError(errno.ENOSPC, no_room(written, len(self._waiting)))
             self._waiting.clear()
 
     def _refused(self, error: OSError) -> AppendError:
