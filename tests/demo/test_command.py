@@ -88,6 +88,7 @@ def test_two_runs_differ_in_paths_alone(
     assert not list(directory.iterdir())
 
 
+@takes_long
 def test_json_is_one_object_with_everything_in_it(
     played: PlayedDemo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
