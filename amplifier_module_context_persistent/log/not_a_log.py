@@ -17,7 +17,8 @@ import orjson
 from ..errors import NotALogError, ReplaceError
 from .base import ReadableLog
 from .database_location import is_postgres
-from .record_line import CONTROL_HEAD, MAX_RECORD_BYTES, ROLES, has_crc
+from .record_line import CONTROL_HEAD, MAX_RECORD_BYTES, has_crc
+from .salvage import is_record
 
 _BEGINNINGS = (b'{"_record":', b'{"role":')
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # gzip, zstd
@@ -88,7 +89,7 @@ def _what_of_a_session(path: str) -> str:
         file.seek(0)
         while line := file.readline(MAX_RECORD_BYTES):
             line = line.rstrip(b"\n")
-            if _is_record(line):
+            if is_record(line):
                 records += 1
                 sealed += line.startswith(CONTROL_HEAD) or has_crc(line)
             lines += bool(line)
@@ -97,16 +98,6 @@ def _what_of_a_session(path: str) -> str:
     if not begins and 2 * records <= lines:
         return ""
     return _LOG if sealed or first.startswith(CONTROL_HEAD) else _MESSAGES
-
-
-def _is_record(line: bytes) -> bool:
-    if not line.lstrip(b" \t").startswith(b"{"):
-        return False
-    try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return False
-    return "_record" in value or value.get("role") in ROLES
 
 
 def _may_be_strange(reader: ReadableLog) -> bool:

@@ -32,7 +32,7 @@ def whole_records(line: bytes) -> Iterator[tuple[int, int]]:
         if start is None:
             continue
         before = line[begin:start].rstrip(b"\0\r\t ")
-        if before and _is_record(before):  # without a checksum, so its end was not seen
+        if before and is_record(before):  # without a checksum, so its end was not seen
             yield begin, begin + len(before)
         yield start, end
         begin = end
@@ -53,13 +53,14 @@ def _start_of_record(line: bytes, begin: int, end: int) -> tuple[int | None, int
         if start < 0:
             return None, bytes_read
         bytes_read += end - start
-        if _is_record(line[start:end]):
+        if is_record(line[start:end]):
             return start, 0  # what stands after it is not read again
         stop = start
     return None, bytes_read
 
 
-def _is_record(line: bytes) -> bool:
+def is_record(line: bytes) -> bool:
+    """Whether bytes are one record: a message or a control record, with a checksum or without."""
     try:
         value = decode(line)
     except ValueError:
