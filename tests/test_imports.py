@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,9 +13,6 @@ from tests.support.places import DOCS, ROOT
 
 PACKAGE = Path(amplifier_module_context_persistent.__file__).parent
 NAME = PACKAGE.name
-MOST_LINES = 500
-MOST_FUNCTION_LINES = 60
-MOST_PUBLIC_METHODS = 12
 
 ROW = re.compile(r"^\| (?P<rooms>`[^|]+`) \| (?P<purpose>[^|]+) \|$", re.MULTILINE)
 FLOORS = [
@@ -190,45 +186,6 @@ def test_the_errors_import_nothing_of_the_package(modules: dict[str, Module]) ->
 def test_the_checkers_share_no_mistake_with_the_engine(name: str) -> None:
     """They import nothing of the package."""
     assert PACKAGE.name not in (ROOT / "tests" / "support" / f"{name}.py").read_text(encoding="utf-8")
-
-
-def test_files_are_short(modules: dict[str, Module]) -> None:
-    """At most 500 lines; what is longer is more than one thing."""
-    lines = {name: module.path.read_text(encoding="utf-8").count("\n") for name, module in modules.items()}
-    assert not {name: count for name, count in lines.items() if count > MOST_LINES}
-
-
-def test_functions_can_be_seen_at_once(modules: dict[str, Module]) -> None:
-    """About 60 lines."""
-    long = {
-        f"{name}.{node.name}": node.end_lineno - node.lineno + 1
-        for name, module in modules.items()
-        for node in module.nodes
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        if node.end_lineno and node.end_lineno - node.lineno >= MOST_FUNCTION_LINES
-    }
-    assert not long
-
-
-def test_classes_are_about_one_thing(modules: dict[str, Module]) -> None:
-    """At most twelve public methods, or their number and a reason in the docstring: "N public methods: why"."""
-    classes = (node for module in modules.values() for node in module.nodes if isinstance(node, ast.ClassDef))
-    for node in classes:
-        methods = [
-            item.name
-            for item in node.body
-            if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) and not item.name.startswith("_")
-        ]
-        said = re.findall(r"(\d+) public methods:", ast.get_docstring(node) or "")
-        if len(methods) > MOST_PUBLIC_METHODS or said:
-            assert said == [str(len(methods))], f"{node.name} has {len(methods)} public methods"
-
-
-def test_a_class_name_stands_for_one_thing(modules: dict[str, Module]) -> None:
-    """In the whole package."""
-    nodes = (node for module in modules.values() for node in module.nodes if isinstance(node, ast.ClassDef))
-    counts = Counter(node.name for node in nodes)
-    assert not sorted(name for name, count in counts.items() if count > 1)
 
 
 def test_help_names_the_public_names() -> None:

@@ -75,8 +75,8 @@ class PersistentContextManager:
 
     An `async with` statement closes it.
 
-    22 public methods: hosts call eight by the contract's names and two as capabilities (retained texts, usage); four
-    receive the host's events; `recall`, `pin`, `hide`, `show_again`, `initialize`, `close` and `log_path` are for those
+    Hosts call eight methods by the contract's names and two as capabilities (retained texts, usage); four receive the
+    host's events; `recall`, `pin`, `hide`, `show_again`, `initialize`, `close` and `log_path` are for those
     who use a manager directly.
 
     Args:

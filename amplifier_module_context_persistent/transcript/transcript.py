@@ -81,8 +81,6 @@ class LiveMessage:
 class Transcript:
     """A log that is read and never written; close it, or use it in a `with` statement.
 
-    13 public methods: each asks one thing of the same opened log.
-
     Args:
         path: the log's file, or `postgresql://…#NAME`.
         files: the system calls, to be told how far reading is.

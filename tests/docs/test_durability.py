@@ -1,8 +1,7 @@
-"""The tests that the documents name as proofs exist, and do not grow unnoticed."""
+"""The tests that the documents name as proofs exist."""
 
 import re
 from pathlib import Path
-from runpy import run_path
 
 import pytest
 
@@ -32,45 +31,3 @@ def test_proofs_are_named() -> None:
     """The page on durability names one for each failure that it lists."""
     text = (DOCS / "durability.md").read_text(encoding="utf-8")
     assert len(re.findall(r"`test_\w+\.test_\w+`", text)) > 15
-
-
-MOST_STATEMENTS = 7_250
-"""What the proofs may weigh; the limit of 19,000 that the project aims at is for all other tests."""
-
-MORE_PROOFS = (
-    "catalogue/test_faults.py",
-    "compaction/test_view_promises.py",
-    "log/postgres/test_attacks.py",
-    "log/test_golden.py",
-    "messages/test_incoming.py",
-    "maintenance/test_purge_faults.py",
-    "support/catalogue_faults.py",
-    "support/checker.py",
-    "support/fakefs.py",
-    "support/fuzz.py",
-    "support/histories.py",
-    "support/log_contract.py",
-    "support/postgres_proofs.py",
-    "support/reasoning_kills.py",
-    "support/request_checker.py",
-    "support/small_scope.py",
-    "support/snapshot_faults.py",
-    "support/soak.py",
-    "support/view_checker.py",
-    "support/view_properties.py",
-    "support/writer.py",
-    "transfer/importers/test_any_values.py",
-    "transfer/importers/test_hostile_files.py",
-    "view/test_bound_reasoning.py",
-)
-"""Suites of small cases, made-up cases, faults and kills that the page does not name, and what the proofs stand on."""
-
-
-def test_the_proofs_weigh_no_more_than_their_limit() -> None:
-    """They are not counted among the tests that are to become lighter, so they are listed."""
-    text = (DOCS / "durability.md").read_text(encoding="utf-8").partition("## How it is tested")[2]
-    stems = set(re.findall(r"`(test_\w+)\.", text)) | set(re.findall(r"`tests/[\w/]+/(test_\w+)\.py`", text))
-    proofs: set[Path] = {path for path in (ROOT / "tests").rglob("test_*.py") if path.stem in stems}
-    proofs |= {ROOT / "tests" / name for name in MORE_PROOFS}
-    statements_in = run_path(str(ROOT / "tests" / "test_weight.py"))["statements_in"]
-    assert sum(map(statements_in, proofs)) <= MOST_STATEMENTS
