@@ -1,7 +1,6 @@
 """The tests that the documents name as proofs exist."""
 
 import re
-from pathlib import Path
 
 import pytest
 
