@@ -28,7 +28,7 @@ PURE = {"messages", "view", "compaction", "search"}
 EVENT_LOOP = {"session", "demo", "__init__", "log.group_commit", "replay.api", "replay.policies"}
 """Rooms and modules that may import asyncio."""
 
-HOST = {"session", "demo", "__init__", "replay.policies", "messages.secrets"}
+HOST = {"session", "demo", "__init__", "replay.policies", "messages.secrets.redact"}
 """Rooms and modules that may import amplifier_core."""
 
 FILES_AND_LOOPS = {"asyncio", "filelock", "io", "os", "pathlib", "shutil", "socket", "threading"}

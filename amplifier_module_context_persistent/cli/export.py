@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from ..messages.secrets import OwnForms
+from ..messages.secrets.own_forms import OwnForms
 from ..transfer.export import FORMATS, Export, export_session, redacted_values
 from .exit_codes import DONE, FINDINGS
 from .parameters import Span, SpanType, chosen_positions, not_empty, own_forms_options

@@ -25,7 +25,7 @@ Span = tuple[int | None, int | None]
 """The first and the last number, from 1; negative ones count from the end; None is the beginning or the end."""
 
 if TYPE_CHECKING:
-    from ..messages.secrets import OwnForms
+    from ..messages.secrets.own_forms import OwnForms
 
     _SpanBase = click.ParamType[Span]
 else:
@@ -151,7 +151,7 @@ def _own(file: str | None, values: str | None) -> OwnForms | None:
     names = [name.strip() for name in (values or "").split(",") if name.strip()]
     if file is None and not names:
         return None
-    from ..messages.secrets import OwnForms, OwnFormsError, own_forms  # compiles the forms of all known secrets
+    from ..messages.secrets.own_forms import OwnForms, OwnFormsError, own_forms
 
     try:
         lines = Path(file).read_text(encoding="utf-8").splitlines() if file is not None else []

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from ..errors import ContextPersistentError
-from ..messages.secrets import OwnForms
+from ..messages.secrets.own_forms import OwnForms
 from ..tokens.prices import PriceList
 from ..transcript.transcript import Transcript, session_id_in
 from .exit_codes import DONE, FINDINGS

@@ -14,7 +14,7 @@ from typing import Any
 from ..log.record_kinds import kind_of
 from ..log.record_line import Message, name_of
 from ..messages.message import THINKING_BLOCKS, is_block
-from ..messages.secrets import in_json
+from ..messages.secrets.redact import in_json
 
 REPLACEMENT = "[redacted]"
 

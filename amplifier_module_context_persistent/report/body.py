@@ -19,7 +19,8 @@ from typing import Any
 from unicodedata import category
 
 from ..messages.message import Message
-from ..messages.secrets import OwnForms, redact_text, redact_value
+from ..messages.secrets.own_forms import OwnForms
+from ..messages.secrets.redact import redact_text, redact_value
 from ..messages.text import parts_of
 
 IMAGE_BYTES = 2_000_000

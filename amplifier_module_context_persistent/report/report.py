@@ -16,7 +16,7 @@ from ..log.atomic_file import NewFile
 from ..log.not_a_log import check_replaceable
 from ..messages.normalize import tokens_of
 from ..messages.outcome import FAILED, REJECTED
-from ..messages.secrets import OwnForms
+from ..messages.secrets.own_forms import OwnForms
 from ..tokens.counter import EstimateCounter, TokenCounter
 from ..tokens.prices import PRICES_AS_OF, PriceList
 from ..transcript.cost import Bills

@@ -99,7 +99,7 @@ def test_commands_that_read_import_nothing_of_the_host(tmp_path, names: tuple[st
     rooms = {module.split(".")[1] for module in modules if module.startswith("amplifier_module_context_persistent.")}
     assert "session" not in rooms
     assert "list" not in names or not rooms & {"compaction", "window"} | {
-        one for one in modules if "secret_formats" in one
+        one for one in modules if "secrets.formats" in one
     }
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.log.record_line import decode
-from amplifier_module_context_persistent.messages.secrets import OwnFormsError, own_forms, redact_text
+from amplifier_module_context_persistent.messages.secrets.own_forms import OwnFormsError, own_forms
+from amplifier_module_context_persistent.messages.secrets.redact import redact_text
 from tests.support.commands import run, shows
 from tests.support.pages import read_page
 from tests.support.sessions_of_a_home import write

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from amplifier_module_context_persistent.messages.secret_formats import ALPHABETS, TOKENS, Format
-from amplifier_module_context_persistent.messages.secrets import redact_text
+from amplifier_module_context_persistent.messages.secrets.formats import ALPHABETS, TOKENS, Format
+from amplifier_module_context_persistent.messages.secrets.redact import redact_text
 from tests.support.ordinary_lines import ordinary_lines
 from tests.support.secret_forms import FORMS, line_with_secrets, sample
 from tests.support.secret_forms import TOKENS as WRITTEN

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import amplifier_module_context_persistent
-from amplifier_module_context_persistent.messages.secret_names import Likelihood, likelihood_of
-from amplifier_module_context_persistent.messages.secrets import REDACTED, redact_text, redact_value
+from amplifier_module_context_persistent.messages.secrets.names import Likelihood, likelihood_of
+from amplifier_module_context_persistent.messages.secrets.own_forms import REDACTED
+from amplifier_module_context_persistent.messages.secrets.redact import redact_text, redact_value
 from tests.support.growth import assert_grows_with_the_text
 from tests.support.secret_forms import LETTERS, LINES, SAMPLES, line_with_secrets
 from tests.support.sweeps import WHOLE
@@ -172,9 +173,10 @@ def test_a_text_under_a_sensitive_key_goes_whatever_its_length(key: str, value: 
 
 
 def test_the_sources_of_this_package_hold_no_secrets() -> None:
-    """At most one line in a thousand of source code is taken for one; of each third file, or of all."""
+    """At most one line in a thousand of source code is taken for one; the table of forms is left out."""
     lines = changed = 0
-    for path in sorted(PACKAGE.rglob("*.py"))[:: 1 if WHOLE else 3]:
+    paths = [path for path in sorted(PACKAGE.rglob("*.py")) if path.name != "formats.py"]
+    for path in paths[:: 1 if WHOLE else 3]:
         text = path.read_text("utf-8")
         lines += text.count("\n")
         changed += sum(old != new for old, new in zip(text.split("\n"), redact_text(text).split("\n"), strict=True))

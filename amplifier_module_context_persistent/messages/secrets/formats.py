@@ -1,8 +1,7 @@
-"""The table of forms: what a secret looks like that is known by itself, or by the place in which it stands.
+"""The table of forms: what a secret looks like that is known by itself.
 
 `TOKENS` are forms of services, in a small notation: fixed text, and in braces an alphabet and a length. `{a36}` is 36
 letters and digits, `{b20,}` at least 20 of base64url, `{h8,12}` 8 to 12 of hexadecimal. Forms are parted by spaces.
-`PLACES` are expressions in which a named group is the secret: passwords in addresses, headers, commands, files.
 docs/redaction.md says how to add a row; a test generates samples and near misses of each.
 
 Rules:
@@ -306,103 +305,3 @@ TOKENS = (
     ),
 )  # fmt: skip
 """Every known form, in the order in which they are looked for."""
-
-PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
-    (
-        "webhook",
-        ("/hooks", "/webhook", "hooks.slack.com", "hook.", "/with/key/", "/workflows/"),
-        re.compile(
-            r"""
-              (?<=hooks\.slack\.com/services/)(?P<secret>[A-Za-z0-9/_-]{20,200})
-            | (?<=hooks\.slack\.com/workflows/)(?P<workflow>[A-Za-z0-9/_-]{20,200})
-            | (?<=hooks\.slack\.com/triggers/)(?P<trigger>[A-Za-z0-9/_-]{20,200})
-            | (?<=/api/webhooks/)(?P<discord>[0-9]{17,20}/[A-Za-z0-9_-]{60,100})
-            | (?<=webhook\.office\.com/)(?P<teams>webhookb2/[A-Za-z0-9@/_-]{40,400})
-            | (?<=/with/key/)(?P<ifttt>[A-Za-z0-9_-]{20,100})
-            | //hook\.[a-z0-9.]{0,20}make\.com/(?P<make>[A-Za-z0-9]{20,80})
-            | //(?!(?:[a-z]{1,10}\.)?discord)[^\s/"'<>]{3,100}/(?:[\w.-]{1,40}/){0,4}(?:incoming-?)?(?:web)?hooks?/(?:[\w-]{1,40}/){0,3}
-                (?P<path>(?=[A-Za-z_-]{0,60}[0-9])(?=[0-9_-]{0,60}[A-Za-z])[A-Za-z0-9_-]{20,200})
-            """,
-            re.VERBOSE,
-        ),
-    ),
-    ("password in a URL", ("://",), re.compile(r"://[^\s:/@\"'`<>\\]*:(?P<secret>[^\s/@\"'`<>\\]+)(?=@[\w\[$%{-])")),
-    (
-        "key of a query",
-        ("appid=", "hapikey=", "?key=", "&key=", "oneycomb-Team", "oneycomb-team"),
-        re.compile(
-            r"[?&](?:appid|hapikey)=(?P<query>[A-Za-z0-9-]{30,64})(?![\w/.%-])"
-            r"|[?&]key=(?P<mixed>(?=[^\s&]{0,80}[A-Z])(?=[^\s&]{0,80}[a-z])(?=[^\s&]{0,80}[0-9])[A-Za-z0-9_-]{32,80})(?![\w/.%-])"
-            r"|[Hh]oneycomb-[Tt]eam: ?(?P<team>[A-Za-z0-9]{22,64})"
-        ),
-    ),
-    (
-        "credentials in a header",
-        ("uthorization", "UTHORIZATION", "earer", "EARER"),
-        re.compile(
-            r"(?:authorization\\*[\"']?\s*[:=,]\s*\\*[\"']?[fb]?[\"']?(?:bearer|basic|token|apikey|negotiate|key|bot|ssws|[a-z][a-z-]{1,20}(?=[ ][^ ]*[0-9][^ ]{12}))\s+|\bbearer[ ]+(?=[\w.~+/-]*[0-9]))"
-            r"(?P<secret>[^\s\"'\\,;<>(){}$`]{8,})",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "signature of a request",
-        ("ignature=", "sig=", "ecurity-Token="),
-        re.compile(r"(?:Signature=|[?&;](?:sig|signature|X-Amz-Signature|X-Amz-Security-Token|X-Goog-Signature)=)(?P<secret>[A-Za-z0-9%/+_~-]{24,4000}=*)"),
-    ),
-    (
-        "password of a command",
-        ("curl", "wget", " set ", "sudo -S", "PASSWORD", "IDENTIFIED", "http ", "https ", "sshpass", "mysql", "redis-cli", "docker login", "pass:", "ldap", "smbclient"),
-        re.compile(
-            r"""
-              \b(?:curl|wget|https?|xh)\b[^\n|;]{0,400}?\s(?:-u|-U|-a|--user|--proxy-user|--auth)[ =]?\\?["']?[^\s:"'\\$]+:
-                (?P<secret>[^\s"'\\$<{][^\s"'\\]*)
-            | \b(?: sshpass[ ]+-p[ ]* | mysql(?:dump|admin)?\b[^\n|;]{0,400}?[ ]-p | redis-cli\b[^\n|;]{0,400}?[ ]-a[ ]+
-                | docker[ ]login\b[^\n|;]{0,400}?[ ]-p[ ]+ | ldap\w+\b[^\n|;]{0,400}?[ ]-w[ ]+ | -pass(?:in|out)?[ ]pass: )
-                \\?["']?(?P<other>[^\s"'\\$<{-][^\s"'\\]{2,})
-            | \bconfig(?:ure)?[ ]set[ ]\S{0,100}(?:token|secret|password|key)\S{0,100}[ ]\\?["']?(?P<set>[^\s"'\\$<{-][^\s"'\\]{5,})
-            | \becho[ ]\\?["']?(?P<echoed>[^\s"'|$]+)\\?["']?[ ]*\|[ ]*sudo[ ]-S
-            | \b(?:PASSWORD|IDENTIFIED[ ]BY)[ ]+\\?'(?P<sql>[^'\\\n%$:]+)(?=\\?')
-            | \bsmbclient\b[^\n|;]{0,400}?[ ]-U[ ]*\\?["']?[^\s%"'\\]+%(?P<third>[^\s"'\\]+)
-            """,
-            re.VERBOSE,
-        ),
-    ),
-    (
-        "password of a file",
-        ("password",),
-        re.compile(r"\b(?:login|machine|account)(?:\s|\\n){1,20}[^\s\\]{1,200}(?:\s|\\n){1,20}password\s{1,20}(?P<secret>[^\s\"'\\<$]+)"),
-    ),
-    (
-        "password of a file",
-        ("requirepass ", "masterauth ", "ENV "),
-        re.compile(
-            r"(?:^|[\n;]|\\n)[ \t]*(?:(?:requirepass|masterauth)|ENV[ ]+[A-Z0-9_]*(?:PASSWORD|PASSWD|SECRET|TOKEN|_KEY))[ ]+"
-            r"\\?[\"']?(?P<secret>[^\s\"'\\<$={][^\s\"'\\]{3,})"
-        ),
-    ),
-    (
-        "password of a file",
-        (":*:", ":5432:", ":5433:", ":6432:"),
-        re.compile(r"^[^\s:/]+:(?:\*|5432|5433|6432):[^\s:]+:[^\s:]+:(?P<secret>[^\s:]+)$", re.MULTILINE),
-    ),
-    (
-        "password of a call",
-        ("auth", "Auth", "login("),
-        re.compile(
-            r"\b(?:auth\s*=\s*\(|\w*BasicAuth\(|\blogin\()\s*\\?[\"'][^\"'\\\n]+\\?[\"']\s*,\s*\\?[\"'](?P<secret>[^\"'\\\n]+)(?=\\?[\"'])"
-        ),
-    ),
-    (
-        "password of a connection string",
-        ("assword=", "wd=", "ccountKey=", "ccessKey="),
-        re.compile(
-            r"(?:(?<=;)\s{0,20}|\b(?=(?:password|pwd|account|shared)[\w ]{0,60}=[^;\"'\n]{1,400};))"
-            r"(?:password|pwd|accountkey|sharedaccesskey)\s{0,20}=\s{0,20}(?P<secret>[^;\"'\\\s<>${}]+)"
-            r"|\b(?:host|hostaddr|user|dbname|port)=[^\s\"',()]{1,400}\s[^\n\"']{0,400}?\bpassword=(?P<other>[^\s\"'\\,;<>${}()]+)"
-            r"|\bpassword=(?P<third>[^\s\"'\\,;<>${}()]{1,400})(?=\s{1,20}(?:host|hostaddr|user|dbname|port|sslmode)=)",
-            re.IGNORECASE,
-        ),
-    ),
-)  # fmt: skip
-"""Kind, the texts of which one stands in each, and where the secret is: the group that matched."""

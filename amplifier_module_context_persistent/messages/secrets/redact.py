@@ -1,9 +1,9 @@
 """Redacting secrets in text and in JSON values: what is recognised is replaced, everything else stays.
 
 A secret is recognised in one of four ways:
-- by its form: the table `TOKENS` in `secret_formats`;
+- by its form: the table `TOKENS` in `formats`;
 - by its place: passwords in URLs, cookies, `curl -u`, netrc, webhooks and other fixed forms (`PLACES`);
-- by its name: what stands beside a name of the table in `secret_names`, in an assignment, a flag, a header or a query.
+- by its name: what stands beside a name of the table in `names`, in an assignment, a flag, a header or a query.
   A value that is a call, a variable, a path or a placeholder is code and stays;
 - by its owner: the expressions and values that a person gives (`OwnForms`).
 
@@ -15,18 +15,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from typing import Any
 
-import regex
-
-from .message import parsed
-from .secret_formats import LEAST_CHARS, PLACES, TOKENS
-from .secret_names import Likelihood, is_placeholder, likelihood_of, looks_random, redact_named
-
-REDACTED = "[REDACTED]"
+from ..message import parsed
+from .formats import LEAST_CHARS, TOKENS
+from .names import Likelihood, is_placeholder, likelihood_of, looks_random, redact_named
+from .own_forms import REDACTED, OwnForms
+from .places import PLACES
 
 Found = Callable[[str, str], None]
 """Is told the kind and the field of each secret that is replaced."""
@@ -55,72 +52,6 @@ _NO_COOKIE = re.compile(
     re.IGNORECASE,
 )
 _KEEPS = re.compile(r"sess|sid|auth|token|jwt|csrf|xsrf|remember|login|user|key|secret|^d$", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class OwnForms:
-    """What a person has replaced besides: expressions, and values wherever they stand.
-
-    `values` are looked for as they are and as JSON writes them, the longest first.
-    """
-
-    expressions: tuple[regex.Pattern[str], ...] = ()
-    values: tuple[str, ...] = ()
-
-    def redact(self, text: str, told: Callable[[str], None]) -> str:
-        """Replace them in a text; `told` is told the kind of each."""
-        for value in self.values:
-            if count := text.count(value):
-                text = text.replace(value, REDACTED)
-                for _ in range(count):
-                    told("value of one's own")
-        for expression in self.expressions:
-            text = expression.sub(partial(_replaced, "form of one's own", told), text)
-        return text
-
-
-LEAST_VALUE = 6
-"""Characters of the shortest value of one's own."""
-
-
-class OwnFormsError(ValueError):
-    """An expression or a value of one's own cannot be used; the message says which and why."""
-
-
-def own_forms(
-    lines: Iterable[str] = (), names: Iterable[str] = (), environment: Mapping[str, str] | None = None
-) -> OwnForms:
-    """Read a person's own forms.
-
-    Args:
-        lines: expressions, one a line; empty lines and those that begin with `#` are passed over.
-        names: environment variables whose contents are replaced wherever they stand.
-        environment: where these are looked up.
-
-    Raises:
-        OwnFormsError: an expression is none or matches nothing at all; a variable is not set or too short.
-    """
-    expressions = []
-    for number, line in enumerate(lines, 1):
-        text = line.strip()
-        if not text or text.startswith("#"):
-            continue
-        try:
-            expression = regex.compile(text)
-        except regex.error as error:
-            raise OwnFormsError(f"line {number}: this is no regular expression: {error}") from error
-        if expression.search("") is not None:
-            raise OwnFormsError(f"line {number}: this expression matches an empty text, so it would match everywhere")
-        expressions.append(expression)
-    found = set()
-    for name in names:
-        value = (environment or {}).get(name, "")
-        if not value:
-            raise OwnFormsError(f"the environment variable {name} is not set, so its value cannot be looked for")
-        if len(value) < LEAST_VALUE:
-            raise OwnFormsError(f"the value of {name} has fewer than {LEAST_VALUE} characters: it would stand in words")
-        found |= {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-    return OwnForms(tuple(expressions), tuple(sorted(found, key=lambda value: (-len(value), value))))
 
 
 def redact_text(text: str, found: Callable[[str], None] | None = None, own: OwnForms | None = None) -> str:

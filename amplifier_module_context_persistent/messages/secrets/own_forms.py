@@ -1,0 +1,85 @@
+"""The expressions and values that a person has replaced besides the known secrets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import regex
+
+REDACTED = "[REDACTED]"
+"""The text put in a secret's place."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnForms:
+    """What a person has replaced besides: expressions, and values wherever they stand.
+
+    `values` are looked for as they are and as JSON writes them, the longest first.
+    """
+
+    expressions: tuple[regex.Pattern[str], ...] = ()
+    values: tuple[str, ...] = ()
+
+    def redact(self, text: str, told: Callable[[str], None]) -> str:
+        """Replace them in a text; `told` is told the kind of each."""
+        for value in self.values:
+            if count := text.count(value):
+                text = text.replace(value, REDACTED)
+                for _ in range(count):
+                    told("value of one's own")
+        for expression in self.expressions:
+            text = expression.sub(partial(_replaced, told), text)
+        return text
+
+
+LEAST_VALUE = 6
+"""Characters of the shortest value of one's own."""
+
+
+class OwnFormsError(ValueError):
+    """An expression or a value of one's own cannot be used; the message says which and why."""
+
+
+def own_forms(
+    lines: Iterable[str] = (), names: Iterable[str] = (), environment: Mapping[str, str] | None = None
+) -> OwnForms:
+    """Read a person's own forms.
+
+    Args:
+        lines: expressions, one a line; empty lines and those that begin with `#` are passed over.
+        names: environment variables whose contents are replaced wherever they stand.
+        environment: where these are looked up.
+
+    Raises:
+        OwnFormsError: an expression is none or matches nothing at all; a variable is not set or too short.
+    """
+    expressions = []
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        try:
+            expression = regex.compile(text)
+        except regex.error as error:
+            raise OwnFormsError(f"line {number}: this is no regular expression: {error}") from error
+        if expression.search("") is not None:
+            raise OwnFormsError(f"line {number}: this expression matches an empty text, so it would match everywhere")
+        expressions.append(expression)
+    found = set()
+    for name in names:
+        value = (environment or {}).get(name, "")
+        if not value:
+            raise OwnFormsError(f"the environment variable {name} is not set, so its value cannot be looked for")
+        if len(value) < LEAST_VALUE:
+            raise OwnFormsError(f"the value of {name} has fewer than {LEAST_VALUE} characters: it would stand in words")
+        found |= {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    return OwnForms(tuple(expressions), tuple(sorted(found, key=lambda value: (-len(value), value))))
+
+
+def _replaced(told: Callable[[str], None], _match: Any) -> str:
+    told("form of one's own")
+    return REDACTED
