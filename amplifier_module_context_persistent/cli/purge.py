@@ -1,6 +1,7 @@
 """`context-persistent purge`: remove history for good, from one log or a text from all of them.
 
-Exit codes: 0 done, or there is nothing to remove; 2 unusable or refused, or some logs were not purged.
+Exit codes: 0 done, or there is nothing to remove; 1 done in the logs, but files that were named still hold a text that
+was to go; 2 unusable or refused, or some logs were not purged.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from ..maintenance.redact import REPLACEMENT
 from ..messages.secrets.own_forms import REDACTED, OwnForms
 from ..messages.secrets.redact import redact_text
 from ..search.pattern import compile_regex, replace_matches
-from ..transfer.host_files import host_copies, matching_lines, own_transcript, update_host_files
-from .exit_codes import DONE, UNUSABLE
+from ..transfer.host_files import host_copies, named_in, own_transcript, told_matches, update_host_files
+from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .parameters import own_forms_options
 from .progress import stages
 from .session_argument import complete, complete_turn_or_id, last_path, path_of, sessions_here, storage, storage_option
@@ -73,8 +74,9 @@ def purge(
 
     Takes one of --before, --cleared, --everything, --redact and --secrets, and --torn beside it or alone. A new file
     replaces the log in one step (in a database, new rows); running sessions go on with it. A transcript.jsonl that an
-    import or a fork wrote is brought in step. The host's own copies, exports, reports and backups are not touched;
-    copies beside the log are named. `search --hidden` says whether a text is left.
+    import or a fork wrote is brought in step. The host's own copies, exports, reports and backups are not touched; the
+    host's copies are named, and the exit code is 1 if one holds a text that was to go. `search --hidden` says whether a
+    text is left in a log.
     """
     if everything_before:
         everything = True
@@ -120,11 +122,12 @@ def _plan(path: str, what: Purge) -> _PurgeScope:
     with unusable(path):
         own = own_transcript(path) if not what.is_torn_only else None
         planned = _PurgeScope(path, plan_purge(path, what), own)
-        for copy in host_copies(path):
-            if what.redact is None:
-                planned.copies += [copy] * (Path(copy) != planned.own and not what.is_torn_only)
-            elif Path(copy) != planned.own and (lines := matching_lines(copy, what.redact)):
-                planned.copies.append(f"{copy}: {counted(lines, 'line')}")
+        copies = [copy for copy in host_copies(path) if Path(copy) != planned.own]
+        if what.redact is not None:
+            told = ((file, told_matches(file, what.redact)) for file in (*copies, *named_in(path)))
+            planned.copies = [f"{file}: {matches}" for file, matches in told if matches]
+        elif not what.is_torn_only:
+            planned.copies = copies
     return planned
 
 
@@ -157,13 +160,18 @@ def _purge(planned: list[_PurgeScope], what: Purge, *, dry_run: bool, yes: bool)
             say(f"  {one.own}, which an import or a fork wrote, is brought in step")
     if len(planned) == 1 and not todo and not unread:
         say(f"{planned[0].path}: nothing to purge.")
+    for one in planned:
+        if one.counts.is_nothing and one.counts.tails_matching:
+            say(f"{one.path}:")
+            _show_counts(one.counts)
     if copies := [copy for one in planned for copy in one.copies if todo or what.redact]:
         held = " that hold it" if what.redact else ""
         say(f"The host keeps copies of its own{held}, which are not touched:")
         for copy in copies:
             say(f"  {copy}")
+    is_left = what.redact is not None and (bool(copies) or any(one.counts.tails_matching for one in planned))
     if not todo:
-        return UNUSABLE if unread else DONE
+        return _exit_code(is_left=is_left, is_failed=bool(unread))
     if dry_run:
         say("Nothing was done (--dry-run).")
         return UNUSABLE if unread else DONE
@@ -171,20 +179,29 @@ def _purge(planned: list[_PurgeScope], what: Purge, *, dry_run: bool, yes: bool)
     failed = 0
     for one in todo:
         try:
-            _purge_one(one, what)
+            is_left |= not _purge_one(one, what)
         except (OSError, ContextPersistentError, ValueError) as error:
             if len(planned) == 1:
                 raise UnusableError(f"{one_line(one.path)}: {reason(error)}") from error
             failed += 1
             click.echo(f"NOT PURGED: {one_line(one.path)}: {reason(error)}", err=True)
-    say("Done." if len(planned) == 1 else f"Done: {counted(len(todo) - failed, 'session')} purged.")
+    done = "Done" if len(planned) == 1 else f"Done: {counted(len(todo) - failed, 'session')} purged"
+    say(f"{done}, but files named above still hold what was to go: remove it there too." if is_left else f"{done}.")
     if any(stored_name(one.path) is not None for one in todo):
         say(VACUUM_ADVICE)
-    return UNUSABLE if unread or failed else DONE
+    return _exit_code(is_left=is_left, is_failed=bool(unread or failed))
 
 
-def _purge_one(one: _PurgeScope, what: Purge) -> None:
-    done = purge_log(one.path, what, now=utc_now)
+def _exit_code(*, is_left: bool, is_failed: bool) -> int:
+    """The exit code of a purge; `is_left` says that a named file still holds a text that was to go."""
+    if is_failed:
+        return UNUSABLE
+    return FINDINGS if is_left else DONE
+
+
+def _purge_one(one: _PurgeScope, what: Purge) -> bool:
+    """Purge one log; False if a file that belongs to it still holds what was to go."""
+    done, because = purge_log(one.path, what, now=utc_now), ""
     if one.own is not None:
         _, because = update_host_files(one.path, time=None)
         if because:
@@ -192,6 +209,7 @@ def _purge_one(one: _PurgeScope, what: Purge) -> None:
     if done != one.counts:
         say(f"{one.path}: the log had changed in the meantime; this was removed:")
         _show_counts(done)
+    return not because
 
 
 def _replacing(expression: str) -> Callable[[str], str]:

@@ -95,8 +95,8 @@ def search_command(
     PATTERN is a regular expression of Python in which `^` and `$` match at lines. A message on which it takes too long
     is given up, and counted. With --words, all words must be in a message, in any order and any case; "two words" are a
     phrase, begin* is the beginning of a word. The texts, thinking, calls and tool results of live messages are
-    searched; with --hidden, all that the log holds. Exits with 0 if something was found, 1 if nothing was, 2 if
-    something could not be searched.
+    searched; with --hidden, all that the log holds, and the checkpoint of a session that several hosts share. Exits
+    with 0 if something was found, 1 if nothing was, 2 if something could not be searched.
     """
     if sum((bool(sessions), everywhere, last)) > 1:
         raise click.UsageError("give one of SESSION, --all and --last")
@@ -323,7 +323,7 @@ def _piece(text: str) -> str:
 
 
 def _head_of_hidden(found: HiddenText) -> Text:
-    where = "" if found.what.startswith("saved") else f"line {found.line:,}, byte {found.offset:,}: "
+    where = "" if found.is_outside else f"line {found.line:,}, byte {found.offset:,}: "
     return Text(escaped(one_line(f"[{where}{found.what}]")), "bold magenta")
 
 

@@ -28,7 +28,8 @@ from ..messages.metadata import is_ephemeral
 from ..messages.text import arguments_text, parts_of
 from ..search.pattern import Pattern, SlowPatternError
 from ..search.words import AllWords
-from .transcript import LiveMessage, Transcript
+from .shared_checkpoint import shared_checkpoints, texts_of
+from .transcript import LiveMessage, Transcript, session_id_in
 
 _SEARCHED = frozenset({"role", "content", "tool_calls", "thinking_block"})
 """Keys of a message that its searched text is made of."""
@@ -66,6 +67,8 @@ class HiddenText:
     text: str
     message: Message
     """The record; empty for what is none."""
+    is_outside: bool = False
+    """Whether another file than the log holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +153,12 @@ def word_of_matches(pattern: Pattern | AllWords) -> tuple[bytes, bool]:
 
 
 def hidden_texts(transcript: Transcript) -> Iterator[HiddenText]:
-    """Give what `search` does not look at, in the order of the log; torn tails come last.
+    """Give what `search` does not look at, in the order of the log; torn tails and shared checkpoints come last.
 
     Of live messages it is what their metadata and other fields say.
 
     Raises:
-        LogUnreadableError: the log's bytes changed while they were read, or a saved torn tail cannot be read.
+        LogUnreadableError: the log's bytes changed while they were read, or a file outside it cannot be read.
     """
     reader = cast("StoredLog", transcript.reader)  # as every log that is stored is
     live = {reader.index.offsets[ordinal] for ordinal in reader.index.live}
@@ -179,14 +182,25 @@ def hidden_texts(transcript: Transcript) -> Iterator[HiddenText]:
             tail = _text(file.file.read(torn.offset, torn.torn_bytes))
             yield HiddenText("torn tail", last + 1, torn.offset, tail, {})
         for name in saved_tails(file.path):
-            yield HiddenText(f"saved torn tail {Path(name).name}", 1, 0, _text(_saved_tail(name)), {})
+            yield HiddenText(f"saved torn tail {Path(name).name}", 1, 0, _saved_tail(name), {}, is_outside=True)
+    yield from _checkpoints(transcript)
 
 
-def _saved_tail(name: str) -> bytes:
+def _saved_tail(name: str) -> str:
     try:
-        return Path(name).read_bytes()
+        return _text(Path(name).read_bytes())
     except OSError as error:
         raise unreadable(error, name) from error
+
+
+def _checkpoints(transcript: Transcript) -> Iterator[HiddenText]:
+    """Give the checkpoints that several hosts share: they hold the session's messages, and a purge leaves them."""
+    try:
+        for checkpoint in shared_checkpoints(transcript.path, session_id_in(transcript)):
+            text = "\n".join(texts_of(checkpoint))
+            yield HiddenText(f"the hosts' shared checkpoint {checkpoint}", 1, 0, text, {}, is_outside=True)
+    except OSError as error:
+        raise unreadable(error, str(error.filename)) from error
 
 
 def _text(content: bytes) -> str:

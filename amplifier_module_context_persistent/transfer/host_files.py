@@ -23,8 +23,9 @@ from ..maintenance.raw_records import strings_of
 from ..messages.host_form import as_hosts_write
 from ..messages.message import Message
 from ..messages.metadata import is_ephemeral, timestamp_of
-from ..paths import LOG_NAME
-from ..transcript.transcript import Transcript
+from ..paths import LOG_NAME, session_id_of
+from ..transcript.shared_checkpoint import shared_checkpoints, texts_of
+from ..transcript.transcript import Transcript, session_id_in
 from ..view.entry import INSTRUCTING
 
 TRANSCRIPT_NAME, METADATA_NAME = "transcript.jsonl", "metadata.json"
@@ -174,25 +175,52 @@ def own_files(log: str | Path) -> list[Path]:
 def hosts_files(log: str | Path) -> list[Path]:
     """All files of the host that lie in a session's directory: its copies of the messages, and its metadata."""
     metadata = Path(log).with_name(METADATA_NAME)
-    return [*map(Path, host_copies(log)), *([metadata] if is_hosts_log(log) and metadata.is_file() else [])]
+    return [*_copies_beside(log), *([metadata] if is_hosts_log(log) and metadata.is_file() else [])]
 
 
 def host_copies(log: str | Path) -> list[str]:
-    """The host's copies of a session's messages that lie beside its log: a purge of the log does not reach them."""
-    directory = Path(log).parent
-    if not is_hosts_log(log):
-        return []
-    return sorted(os.fspath(path) for pattern in _COPIES for path in directory.glob(pattern) if path.is_file())
+    """Find the host's copies of a session's messages, which a purge of the log does not reach.
 
-
-def matching_lines(copy: str | Path, replace: Callable[[str], str]) -> int:
-    """How many lines of a host's copy hold what a redaction would replace.
+    They lie beside the log; a session that several hosts share has another one (`transcript/shared_checkpoint.py`).
 
     Raises:
-        OSError: it cannot be read.
+        LogUnreadableError: the log cannot be read.
+        OSError: a directory cannot be read.
     """
-    with Path(copy).open("rb") as lines:
-        return sum(any(replace(text) != text for text in _texts(line)) for line in lines)
+    session_id = session_id_of(os.fspath(log))
+    if session_id is None and os.path.exists(log):
+        with Transcript(log) as transcript:
+            session_id = session_id_in(transcript)
+    return [*map(os.fspath, _copies_beside(log)), *map(os.fspath, shared_checkpoints(log, session_id))]
+
+
+def named_in(log: str | Path) -> list[str]:
+    """Find the host's files that name a session: a name is made of what was said, so it may hold a secret."""
+    if not is_hosts_log(log):
+        return []
+    found = Path(log).parent.glob(f"{METADATA_NAME}*")
+    return sorted(os.fspath(path) for path in found if path.is_file())
+
+
+def _copies_beside(log: str | Path) -> list[Path]:
+    if not is_hosts_log(log):
+        return []
+    return sorted(path for pattern in _COPIES for path in Path(log).parent.glob(pattern) if path.is_file())
+
+
+def told_matches(copy: str | Path, replace: Callable[[str], str]) -> str:
+    """Say how much of a host's copy holds what a redaction would replace, such as `2 lines`; empty if nothing does.
+
+    Raises:
+        OSError: the copy cannot be read.
+    """
+    path = Path(copy)
+    if ".jsonl" in path.name:
+        with path.open("rb") as lines:
+            found, unit = sum(any(replace(text) != text for text in _texts(line)) for line in lines), "line"
+    else:
+        found, unit = sum(replace(text) != text for text in texts_of(path)), "text"
+    return f"{found:,} {unit}{'' if found == 1 else 's'}" if found else ""
 
 
 def _texts(line: bytes) -> Iterator[str]:

@@ -130,12 +130,13 @@ def test_a_key_is_removed_from_all_sessions(tmp_path: Path) -> None:
         assert f"  {copy}: 1 line\n" in done.stdout
         assert "events.jsonl" not in done.stdout
         assert holders(home) == before
-    assert "Done: 4 sessions purged." in run("purge", "--redact", KEY, "--all-sessions", "--yes").stdout
+    done = run("purge", "--redact", KEY, "--all-sessions", "--yes", code=1)
+    shows(done.stdout, "Done: 4 sessions purged, but files named above still hold what was to go")
     assert holders(home) == [copy]
     assert searched("--hidden", "--all") == []
     forked = log_of("forked").with_name("transcript.jsonl").read_text().splitlines()
     assert [json.loads(line)["content"] for line in forked] == ["my key is [redacted]", "Thank you."]
-    again = run("purge", "--redact", KEY, "--all-sessions", "--yes")
+    again = run("purge", "--redact", KEY, "--all-sessions", "--yes", code=1)
     shows(again.stdout, "something to purge in 0", f"  {copy}: 1 line\n")
 
 
@@ -160,7 +161,7 @@ def test_a_purge_of_one_session_takes_its_own_transcript_along(tmp_path: Path) -
     theirs = log_of("imported").with_name("transcript.jsonl")
     theirs.write_text(theirs.read_text() + json.dumps({"role": "user", "content": "the host's"}) + "\n")
     before = theirs.read_text()
-    assert f"  {theirs}: 1 line\n" in run("purge", "imported", "--redact", KEY, "--yes").stdout
+    assert f"  {theirs}: 1 line\n" in run("purge", "imported", "--redact", KEY, "--yes", code=1).stdout
     assert theirs.read_text() == before
 
 
