@@ -15,7 +15,7 @@ from itertools import compress, pairwise
 from typing import Any
 
 from .id_table import IdTable
-from .record_line import ROLES
+from .record_line import REMOVALS, ROLES
 
 ROLE_CODES = {role: code for code, role in enumerate(ROLES)}
 USER, ASSISTANT, TOOL = ROLE_CODES["user"], ROLE_CODES["assistant"], ROLE_CODES["tool"]
@@ -133,6 +133,11 @@ class Index:
     def model_of(self, ordinal: int) -> tuple[str, str]:
         """The provider and the model that gave an answer; empty texts where nobody knows."""
         return self.models[self.answered_by[ordinal]]
+
+    @property
+    def has_removals(self) -> bool:
+        """Whether something was ever taken out of the live history."""
+        return not REMOVALS.isdisjoint(self.control_counts)
 
     def is_held(self, ordinal: int) -> bool:
         """Whether a record is, or was, part of the history."""

@@ -1,4 +1,4 @@
-"""Compare a list that a host sets with the live history, and find what of it may be taken. Pure.
+"""Compare a list that a host sets with the live history, and find what of it may be taken; nothing is written here.
 
 `set_messages` does not replace a history that was loaded from a log. But two things that hosts do with it are more
 than a stale copy, and they are recognised:
@@ -20,14 +20,167 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
 
-from ..messages.host_form import same_content
+from ..log.base import Log
+from ..log.control_records import control_records
+from ..log.record_line import REMOVALS
+from ..messages.host_form import content_key, same_content
 from ..messages.message import Message, given_calls, result_id_of, texts_of
-from ..messages.metadata import REMINDER_PREFIX, REPAIR_SOURCE, given_id, metadata_of, timestamp_of
+from ..messages.metadata import (
+    REMINDER_PREFIX,
+    REPAIR_SOURCE,
+    given_id,
+    instant_of,
+    is_ephemeral,
+    metadata_of,
+    timestamp_of,
+)
+from .replayed_messages import stored_under
 
 CLOSING_TEXT = "The tool calls before this were interrupted, and the turn ended here."
 
 _SYSTEM = frozenset({"system", "developer"})
+
+
+@dataclass(frozen=True, slots=True)
+class TakenMessages:
+    """What is taken of a list that a host sets: the new order of the live history, and the messages that follow it."""
+
+    order: list[int | Message] = field(default_factory=list)
+    """Positions in the live history, and new messages; empty if the order stays."""
+    tail: list[Message] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """How many messages are new."""
+        return sum(isinstance(item, dict) for item in self.order) + len(self.tail)
+
+    def __bool__(self) -> bool:
+        return bool(self.order or self.tail)
+
+
+@dataclass(frozen=True, slots=True)
+class ListComparison:
+    """The result of comparing a list with the log."""
+
+    taken: TakenMessages
+    live: Sequence[Message]
+    """The live history that the list was compared with."""
+    unknown: int = 0
+    """How many messages of a list that is not taken the log does not hold, live or hidden."""
+
+
+def look_at(log: Log, given: Sequence[Message]) -> ListComparison:
+    """Find what of a list is to be taken, and count what is unknown if that is nothing.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    all_live = list(log.read(log.index.live))
+    positions = [position for position, message in enumerate(all_live) if not is_ephemeral(message)]  # what hosts know
+    live = [all_live[position] for position in positions]
+    found = align(live, given)
+    if found is not None and not (found.tail or found.results or found.closings):
+        return ListComparison(TakenMessages(), live)
+    known = KnownMessages(log, live)
+    tail = None
+    if found is not None and not any(map(known.is_hidden, found.inserted)) and not known.repeats(found.tail):
+        tail = new_messages(found.tail, known.is_new, ends_removed=known.ends_removed)
+    if found is None or tail is None:
+        return ListComparison(TakenMessages(), live, count_unknown(log, given))
+    order = arranged(live, found, tail)
+    while order and isinstance(last := order[-1], dict):  # what comes last is appended
+        tail.insert(0, last)
+        order.pop()
+    if order == list(range(len(live))):
+        order = []
+    taken = TakenMessages([positions[item] if isinstance(item, int) else item for item in order], tail)
+    return ListComparison(taken, live, 0 if taken else count_unknown(log, given))
+
+
+def count_unknown(log: Log, given: Sequence[Message]) -> int:
+    """How many messages of a list the log does not hold, by their ids or else by their contents."""
+    ids = [brought for message in given if (brought := given_id(message)) is not None]
+    known = log.index.find_all(ids)
+    bare = [content_key(message) for message in given if given_id(message) is None]
+    contents = {content_key(message) for message in log.read(range(len(log.index)))} if bare else set()
+    return sum(brought not in known for brought in ids) + sum(content not in contents for content in bare)
+
+
+class KnownMessages:
+    """What a log holds: its live history, and the messages that were taken out of it."""
+
+    def __init__(self, log: Log, live: Sequence[Message]) -> None:
+        self._log = log
+        self._live = {content_key(message): timestamp_of(message) for message in live}
+        self._removed = self._purged = ""
+        """When messages were last taken out, and when last by a purge: what was erased is told by its age alone."""
+        self.ends_removed = log.index.has_removals
+        """Whether that is the last thing that happened."""
+        if self.ends_removed:
+            self._find_removals()
+
+    def _find_removals(self) -> None:
+        """Find the last reset or purge; reads all of the log."""
+        last_live = next(iter(self._log.lines(self._log.index.live[-1:])), (0, b""))[1]
+        for line, record in control_records(self._log, REMOVALS):
+            if record is not None:
+                self._removed, self.ends_removed = str(record.get("time", "")), True
+                self._purged = self._removed if record["_record"] == "purge" else self._purged
+            elif line == last_live:
+                self.ends_removed = False
+
+    def is_new(self, message: Message) -> bool:
+        """Whether the log never held a message: not by its id, by its content and time, or as one that was erased."""
+        time = timestamp_of(message)
+        if self.is_hidden(message) or (time and self._live.get(content_key(message)) == time):
+            return False
+        if self._purged and time and not is_newer(time, self._purged):
+            return False
+        return not self.ends_removed or is_newer(time, self._removed)
+
+    def is_hidden(self, message: Message) -> bool:
+        """Whether the log holds a message by its id, or by its content one that is not live.
+
+        A message with the content of a hidden one is another one if it is newer than what hid that, and was not written
+        at the same time.
+        """
+        brought = given_id(message)
+        if brought is not None and stored_under(self._log, brought) is not None:
+            return True
+        times, time = self._hidden_times.get(content_key(message)), timestamp_of(message)
+        return times is not None and (not is_newer(time, self._removed) or _second_of(time) in times)
+
+    def repeats(self, tail: Sequence[Message]) -> bool:
+        """Whether a tail without times only repeats messages of the live history."""
+        repeated = (not timestamp_of(message) and content_key(message) in self._live for message in tail)
+        return bool(tail) and all(repeated)
+
+    @cached_property
+    def _hidden_times(self) -> dict[str, set[datetime | None]]:
+        """When the messages were written that are not live, by their contents."""
+        index = self._log.index
+        hidden = [ordinal for ordinal in range(len(index)) if not index.is_live(ordinal) and index.is_held(ordinal)]
+        times = defaultdict[str, set[datetime | None]](set)
+        for message in self._log.read(hidden):
+            times[content_key(message)].add(_second_of(timestamp_of(message)))
+        return times
+
+
+def is_newer(time: str, than: str) -> bool:
+    """Whether one ISO 8601 time is in a later second than another: many clocks tell no more; False if one is none."""
+    one, other = _second_of(time), _second_of(than)
+    return one is not None and other is not None and one > other
+
+
+def _second_of(time: str) -> datetime | None:
+    instant = instant_of(time)
+    return instant.replace(microsecond=0) if instant is not None else None
+
+
+# -- lay a list on the history -----------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)

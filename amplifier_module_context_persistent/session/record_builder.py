@@ -3,8 +3,7 @@
 The functions here return functions that prepare records from the index as it is under the log's lock; those change
 nothing and may run twice. History is never rewritten: a reset is a record, and what it hides stays in the log.
 
-A host replays a stored transcript to resume a session. A message that brings an id is known by it; one without
-(`TimestampReplays`), by when it was written and what it says.
+Messages that a host replays when it resumes a session are recognised in `replayed_messages.py`.
 """
 
 from __future__ import annotations
@@ -14,39 +13,22 @@ import itertools
 import logging
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from hashlib import blake2b
+from dataclasses import dataclass
 
 from ..log.base import Log, Prepare
 from ..log.index import SYSTEM, Index
-from ..log.record_line import FORMAT_VERSION, REMOVALS, Member, Message, encode_control, encode_message
+from ..log.record_line import FORMAT_VERSION, Member, Message, encode_control, encode_message
 from ..log.reset_record import NewMessage, ids_in, reset_bodies
-from ..messages.host_form import content_key, same_content
-from ..messages.metadata import LINE_KEY, given_id, metadata_of, timestamp_of
+from ..messages.metadata import LINE_KEY, given_id, metadata_of
 from ..paths import REMOTE, remote_of
 from ..view.calls_and_results import Read
 from ..view.ids_and_names import header_marks
 from ..window.message_source import Extras
 from .memory_files import is_memory_file
+from .reconcile import TakenMessages
+from .replayed_messages import TimestampReplays, free_id_for, is_live_as, stored_under
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class TakenMessages:
-    """What is taken of a list that a host sets: the new order of the live history, and the messages that follow it."""
-
-    order: list[int | Message] = field(default_factory=list)
-    """Positions in the live history, and new messages; empty if the order stays."""
-    tail: list[Message] = field(default_factory=list)
-
-    @property
-    def count(self) -> int:
-        """How many messages are new."""
-        return sum(isinstance(item, dict) for item in self.order) + len(self.tail)
-
-    def __bool__(self) -> bool:
-        return bool(self.order or self.tail)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +80,7 @@ class RecordBuilder:
         self._deferred: deque[Deferred] = deque()
 
     def _holds_conversation(self, index: Index) -> bool:
-        if any(role != SYSTEM for role in index.roles) or has_removals(index):
+        if any(role != SYSTEM for role in index.roles) or index.has_removals:
             return True
         return not all(map(is_memory_file, self._log.read(range(len(index)))))
 
@@ -200,7 +182,7 @@ class RecordBuilder:
                 known = stored_under(self._log, brought) if brought else None
                 if is_memory_file(message) and (brought in taken or (known is not None and known[0] in taken)):
                     continue
-                if known is not None and known[0] not in taken and _is_live(self._log, known, message):
+                if known is not None and known[0] not in taken and is_live_as(self._log, known, message):
                     taken.add(known[0])
                     items.append(known[0])
                 else:
@@ -291,73 +273,3 @@ class RecordBuilder:
 def _member(message: Message, message_id: str, timestamp: str) -> Callable[[Member | None], bytes]:
     """Encode a message as the member of a reset, or of none; the time that it brings is kept."""
     return lambda member: encode_message(message, message_id=message_id, timestamp=timestamp, member=member)
-
-
-def has_removals(index: Index) -> bool:
-    """Whether something was ever taken out of the live history of a log."""
-    return not REMOVALS.isdisjoint(index.control_counts)
-
-
-def stored_under(log: Log, message_id: str) -> tuple[int, Message] | None:
-    """The message that a log holds under an id, live or hidden, and its ordinal."""
-    ordinal = log.index.find(message_id)
-    if ordinal is None:
-        return None
-    (stored,) = log.read([ordinal])
-    return (ordinal, stored) if given_id(stored) == message_id else None  # or another id with the same hash
-
-
-def _is_live(log: Log, known: tuple[int, Message], message: Message) -> bool:
-    """Whether a stored message is live and has the content of another one."""
-    return log.index.is_live(known[0]) and same_content(known[1], message)
-
-
-def free_id_for(log: Log, message: Message, brought: str) -> str | None:
-    """The id under which to store a message that has one already; None if the log holds the message.
-
-    If the id belongs to another message, or to one that is no longer live, another id is derived from it and the
-    content. So a host that brings the message again at each resume finds it, and it is stored once.
-    """
-    candidate = brought
-    while (known := stored_under(log, candidate)) is not None:
-        if _is_live(log, known, message):
-            return None
-        digest = blake2b(f"{candidate}\0{content_key(message)}".encode("utf-8", "surrogatepass"), digest_size=8)
-        candidate = f"m{digest.hexdigest()}"
-    return candidate
-
-
-class TimestampReplays:
-    """Messages without an id, recognised by timestamp and content; each record answers for one of them.
-
-    Only records that the log held when it was opened are looked at: what this process adds is no replay. They are
-    remembered by their ids, since a purge by another process gives records other ordinals.
-    """
-
-    def __init__(self, opened_with: int) -> None:
-        self._opened_with = opened_with
-        self._ids: dict[str, list[str]] | None = None
-        """The ids of the records of each time; None until a message asks."""
-        self._answers: dict[str, str] = {}
-        """By the id of a record, the own id of the message that replays it."""
-
-    def answer(self, log: Log, message: Message, own_id: str) -> bool:
-        """Whether a message replays a record, which may be hidden by now; asked again, it may get the same one."""
-        if not self._opened_with or not (timestamp := timestamp_of(message)):
-            return False
-        if self._ids is None:
-            self._ids = self._collected(log)
-        for message_id in self._ids.get(timestamp, ()):
-            is_free = self._answers.get(message_id, own_id) == own_id
-            stored = stored_under(log, message_id) if is_free else None
-            if stored is not None and same_content(stored[1], message):
-                self._answers[message_id] = own_id
-                return True
-        return False
-
-    def _collected(self, log: Log) -> dict[str, list[str]]:
-        ids = defaultdict[str, list[str]](list)
-        for stored in log.read([ordinal for ordinal in log.index.live if ordinal < self._opened_with]):
-            if (timestamp := timestamp_of(stored)) and (message_id := given_id(stored)):
-                ids[timestamp].append(message_id)
-        return ids

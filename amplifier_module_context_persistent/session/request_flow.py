@@ -27,6 +27,7 @@ from ..compaction.native_offer import LETS_GO
 from ..config import NATIVE, SUMMARIZE, Config
 from ..errors import FloorError, RetentionError
 from ..log.base import Log
+from ..log.control_records import control_records
 from ..log.index import SYSTEM
 from ..log.record_line import encode_control, name_of
 from ..messages.message import Message
@@ -39,7 +40,6 @@ from .host import Host, NotRetainedError, error_text, provider_facts
 from .memory_files import is_memory_file
 from .native import NativeCompaction
 from .provider_call import counted_by
-from .set_messages import control_records
 from .store import Store
 from .summarizer import sum_up
 from .view_service import Ask

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
-from amplifier_module_context_persistent.session.reconcile import align
-from amplifier_module_context_persistent.session.set_messages import is_newer
+from amplifier_module_context_persistent.session.reconcile import align, is_newer
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.stats import outline
 from amplifier_module_context_persistent.transcript.transcript import Transcript

@@ -6,7 +6,7 @@ import pytest
 
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.log.record_line import encode_message
-from amplifier_module_context_persistent.session.record_builder import TimestampReplays
+from amplifier_module_context_persistent.session.replayed_messages import TimestampReplays
 from tests.support.logs import append_bodies
 from tests.support.messages import Message
 

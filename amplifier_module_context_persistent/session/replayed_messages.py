@@ -1,0 +1,79 @@
+"""Recognise messages that a host adds again when it resumes a session: they are acknowledged, and not stored twice.
+
+A message that brings an id is known by it; one without (`TimestampReplays`), by when it was written and what it says.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from hashlib import blake2b
+
+from ..log.base import Log
+from ..log.record_line import Message
+from ..messages.host_form import content_key, same_content
+from ..messages.metadata import given_id, timestamp_of
+
+
+def stored_under(log: Log, message_id: str) -> tuple[int, Message] | None:
+    """The message that a log holds under an id, live or hidden, and its ordinal."""
+    ordinal = log.index.find(message_id)
+    if ordinal is None:
+        return None
+    (stored,) = log.read([ordinal])
+    return (ordinal, stored) if given_id(stored) == message_id else None  # or another id with the same hash
+
+
+def is_live_as(log: Log, known: tuple[int, Message], message: Message) -> bool:
+    """Whether a stored message is live and has the content of another one."""
+    return log.index.is_live(known[0]) and same_content(known[1], message)
+
+
+def free_id_for(log: Log, message: Message, brought: str) -> str | None:
+    """The id under which to store a message that has one already; None if the log holds the message.
+
+    If the id belongs to another message, or to one that is no longer live, another id is derived from it and the
+    content. So a host that brings the message again at each resume finds it, and it is stored once.
+    """
+    candidate = brought
+    while (known := stored_under(log, candidate)) is not None:
+        if is_live_as(log, known, message):
+            return None
+        digest = blake2b(f"{candidate}\0{content_key(message)}".encode("utf-8", "surrogatepass"), digest_size=8)
+        candidate = f"m{digest.hexdigest()}"
+    return candidate
+
+
+class TimestampReplays:
+    """Messages without an id, recognised by timestamp and content; each record answers for one of them.
+
+    Only records that the log held when it was opened are looked at: what this process adds is no replay. They are
+    remembered by their ids, since a purge by another process gives records other ordinals.
+    """
+
+    def __init__(self, opened_with: int) -> None:
+        self._opened_with = opened_with
+        self._ids: dict[str, list[str]] | None = None
+        """The ids of the records of each time; None until a message asks."""
+        self._answers: dict[str, str] = {}
+        """By the id of a record, the own id of the message that replays it."""
+
+    def answer(self, log: Log, message: Message, own_id: str) -> bool:
+        """Whether a message replays a record, which may be hidden by now; asked again, it may get the same one."""
+        if not self._opened_with or not (timestamp := timestamp_of(message)):
+            return False
+        if self._ids is None:
+            self._ids = self._collected(log)
+        for message_id in self._ids.get(timestamp, ()):
+            is_free = self._answers.get(message_id, own_id) == own_id
+            stored = stored_under(log, message_id) if is_free else None
+            if stored is not None and same_content(stored[1], message):
+                self._answers[message_id] = own_id
+                return True
+        return False
+
+    def _collected(self, log: Log) -> dict[str, list[str]]:
+        ids = defaultdict[str, list[str]](list)
+        for stored in log.read([ordinal for ordinal in log.index.live if ordinal < self._opened_with]):
+            if (timestamp := timestamp_of(stored)) and (message_id := given_id(stored)):
+                ids[timestamp].append(message_id)
+        return ids
