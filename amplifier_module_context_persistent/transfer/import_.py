@@ -23,7 +23,7 @@ from ..window.message_source import collector_paused
 from .drafts import Drafts, SessionDraft
 from .host_files import TRANSCRIPT_NAME
 from .import_log import import_log
-from .importers.account import Account, Import, ImportedSession
+from .importers.account import Account, Import, ImportedSession, LostLine
 from .importers.claude_code import session_of
 from .importers.registry import FORMATS, Importer, format_check, importer_of, recognise
 from .importers.source import ImportRefusedError, Source
@@ -80,6 +80,9 @@ def import_session(
         if importer.name == "log":
             return import_log(opened, to, dry_run=dry_run, now=now)
         account = Account()
+        if opened.passed_over:
+            said = opened.passed_over[:80]
+            account.notes.append(LostLine(1, 0, f"the text before the JSON is passed over: {said!r}"))
         sessions = _drafted(importer, opened, account, strict=strict)
         if in_own_directory:
             to = replace(to, working_dir=directory_of(sessions[0]) or working_dir)

@@ -1,10 +1,11 @@
 """Claude Code sessions: `~/.claude/projects/<encoded directory>/<session>.jsonl`; there is no public specification.
 
 Entries form a tree by `parentUuid`. One record stands for each content block of an answer: those with one `message.id`
-are one message. Parallel calls make siblings, which are no branches; a branch begins only where two texts of a person
-answer the same message. A compaction is a `system` entry, then a user message with `isCompactSummary`; `/clear` is a
-user's message of that command. Sub-agents stand in files of their own or, marked `isSidechain`, in the session's file;
-where there is neither, `progress` entries tell what they were asked, called and were given.
+and one `requestId` are one message, up to the next message of a person. Parallel calls make siblings, which are no
+branches; a branch begins only where two texts of a person answer the same message. A compaction is a `system` entry,
+then a user message with `isCompactSummary`; `/clear` is a user's message of that command. Sub-agents are in files of
+their own or, marked `isSidechain`, in the session's file; where there is neither, `progress` entries tell what they
+were asked, called and were given.
 """
 
 from __future__ import annotations
@@ -86,8 +87,8 @@ class ClaudeFile:
     entries: list[ClaudeEntry] = field(default_factory=list)
     """What becomes messages or is kept, in order; of an answer the first record."""
     by_uuid: dict[str, ClaudeEntry] = field(default_factory=dict)
-    answers: dict[tuple[str, bool], ClaudeEntry] = field(default_factory=dict)
-    """By `message.id`, and whether it is told by `progress`, the first record of an answer."""
+    answers: dict[str, dict[tuple[str, str, bool], ClaudeEntry]] = field(default_factory=dict)
+    """The first record of each answer since a person spoke, by agent and the answer's key."""
     began: dict[str, ClaudeEntry] = field(default_factory=dict)
     """By session, its first entry."""
     agents: dict[str, str] = field(default_factory=dict)
@@ -211,13 +212,28 @@ def _at_its_place(file: ClaudeFile, at: SourceObject, kind: str) -> ClaudeEntry:
 def _add(file: ClaudeFile, entry: ClaudeEntry) -> None:
     if entry.uuid:
         file.by_uuid.setdefault(entry.uuid, entry)
-    answer = text(mapping(entry.value.get("message")).get("id")) if entry.kind == "assistant" else ""
-    head = file.answers.setdefault((answer, entry.is_told), entry) if answer else entry
+    answers = file.answers.setdefault(entry.agent, {})
+    if entry.is_person:
+        answers.clear()
+    answer = _answer_key(entry) if entry.kind == "assistant" else None
+    head = answers.setdefault(answer, entry) if answer else entry
     head.records.append(entry)
     if head is not entry:
         entry.head = head
     elif entry.kind != "silent":
         file.entries.append(entry)
+
+
+def _answer_key(entry: ClaudeEntry) -> tuple[str, str, bool] | None:
+    """The key that the records of one answer share; None if the record has no id.
+
+    A message's id alone does not do: some gateways give one id to every answer.
+    """
+    message = mapping(entry.value.get("message"))
+    message_id = text(message.get("id"))
+    if not message_id:
+        return None
+    return message_id, text(entry.value.get("requestId")), entry.is_told
 
 
 def _check_is_one(file: ClaudeFile, entry: ClaudeEntry) -> None:

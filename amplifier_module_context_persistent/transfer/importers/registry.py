@@ -87,9 +87,10 @@ def recognise(source: Source) -> Importer:
     sample = source.sample
     found = max(IMPORTERS, key=lambda importer: importer.score(sample))
     if not found.score(sample):
+        if why := source.strangeness():
+            raise ImportRefusedError(why)
         known = ", ".join(importer.name for importer in IMPORTERS)
-        why = source.strangeness() or "there is no message in it that is known"
-        raise ImportRefusedError(f"{why}; formats are: {known}")
+        raise ImportRefusedError(f"there is no message in it that is known; formats are: {known}")
     return importer_of(_bare_kind(source, sample)) if found.name == "jsonl" else found
 
 

@@ -2,9 +2,8 @@
 
 Rules:
 - The file is only read. A FIFO, a device or a directory is refused without waiting; `-` is the standard input.
-- Each line is read and parsed once, also those by which the format is recognised.
-- A line over `MOST_LINE_BYTES` is passed over in blocks; a JSON document over `MOST_DOCUMENT_BYTES` is refused, as it
-  has to be parsed as a whole.
+- Each line is read and parsed once, also those by which the format is recognised (`lines.py`).
+- A JSON document over `MOST_DOCUMENT_BYTES` is refused, as it has to be parsed as a whole.
 - A compressed file (gzip, zstd) is decompressed into a temporary file, with a limit on window, ratio and size.
 """
 
@@ -15,19 +14,19 @@ import errno
 import gzip
 import io
 import itertools
-import json
 import os
+import re
 import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
-import orjson
-
 from ...errors import ContextPersistentError, LogUnreadableError
 from ...log.filesystem import FileSystem, open_file
 from .account import Account
+from .lines import BLOCK_BYTES, BOM, CUT, Line, parse_json, read_lines
+from .text_encoding import as_utf8, not_utf8, utf16_name
 
 if sys.version_info >= (3, 14):  # pragma: no cover - the same interface in the standard library
     from compression import zstd
@@ -35,18 +34,16 @@ else:
     from backports import zstd
 
 STANDARD_INPUT = "-"
-MOST_LINE_BYTES = 64 << 20
 MOST_DOCUMENT_BYTES = 64 << 20
 MOST_DECOMPRESSED_BYTES = 4 << 30
-_BLOCK_BYTES = 1 << 20
-_BOM = b"\xef\xbb\xbf"
 _WINDOW_LOG = 25  # 32 MiB; what writes sessions uses at most 8
 _FREE_BYTES = 256 << 20
 _RATIO = 200  # sessions compress to about a tenth, repeated ones to a hundredth
 _SAMPLE_LINES = 50
 _SAMPLE_BYTES = 4 << 20
 _SAMPLE_TEXT_BYTES = 4096
-_CUT = "; the file ends within this line"
+_JSON_BEGIN = re.compile(rb"[{\[]")
+_LINE_BREAKS = str.maketrans("\r\n\t", "   ")
 
 
 class ImportRefusedError(ContextPersistentError, ValueError):
@@ -74,38 +71,11 @@ def one_session(line: int, known: str, named: str) -> str:
     return known or named
 
 
-class Line(NamedTuple):
-    """A line of the file: its number from 1, where it begins, and its JSON value, or why it has none."""
-
-    number: int
-    offset: int
-    value: Any = None
-    error: str = ""
-    is_blank: bool = False
-
-
 class SourceObject(NamedTuple):
     """An object of a source, and its line, or its number in a document."""
 
     number: int
     value: dict[str, Any]
-
-
-def parse_json(content: bytes) -> Any:
-    """Parse JSON, also such as `orjson` refuses: NaN, and lone surrogates, which cut texts of other programs hold.
-
-    Raises:
-        ValueError: it is none, or is nested too deeply.
-    """
-    try:
-        return orjson.loads(content.removeprefix(_BOM))
-    except orjson.JSONDecodeError as refused:
-        try:
-            return json.loads(content.removeprefix(_BOM).decode("utf-8"))
-        except RecursionError:
-            raise ValueError("nested too deeply") from None
-        except ValueError:
-            raise ValueError(f"not JSON: {refused.msg}") from None
 
 
 class Source:
@@ -130,6 +100,8 @@ class Source:
         self._files = files or FileSystem()
         self._temporary: list[str] = []
         self._first_error = self._no_document = ""
+        self.passed_over = ""
+        """The text before the JSON document; empty if there is none."""
         self._fd = -1
         try:
             self._fd = self._spool(sys.stdin.buffer, MOST_DECOMPRESSED_BYTES) if is_piped else self._open()
@@ -138,13 +110,17 @@ class Source:
                 most = min(MOST_DECOMPRESSED_BYTES, max(_FREE_BYTES, _RATIO * size))
                 self._fd = self._spool(unpack(self._reader()), most)
                 self._files.close(packed)
+            if codec := utf16_name(self._files.read(self._fd, 2, 0)):
+                encoded = self._fd
+                self._fd = self._spool(self._reader(), MOST_DECOMPRESSED_BYTES, codec)
+                self._files.close(encoded)
             if not self.size:
                 raise ImportRefusedError("the file is empty")
-            lines = self._parsed_lines()
+            lines = read_lines(self._reader())
             begin = self._begin_of(lines)
             self.lines = itertools.chain(begin, lines)
             """The lines in order, blank ones too; each is given once."""
-            self.sample = self._sample_of([line for line in begin if not line.is_blank])
+            self.sample = self._sample_of([line for line in begin if not (line.is_blank or line.is_continued)])
             """What the file begins with."""
         except BaseException:
             self.close()
@@ -156,15 +132,23 @@ class Source:
             raise LogUnreadableError(errno.ENOENT, "there is no such file", self.path)
         return opened[0]
 
-    def _spool(self, packed: BinaryIO | io.BufferedIOBase, most_bytes: int) -> int:
-        """Write what can be read to a temporary file, which is `plain_path` then; a descriptor of it."""
+    def _spool(self, packed: BinaryIO | io.BufferedIOBase, most_bytes: int, codec: str = "") -> int:
+        """Write what can be read to a temporary file, which is `plain_path` then; a descriptor of it.
+
+        With a codec the text is written again as UTF-8.
+        """
         fd, name = tempfile.mkstemp(prefix="context-persistent-import-")
         self._temporary.append(name)
         with os.fdopen(fd, "wb") as plain:
-            for piece in _pieces_of(packed):
-                plain.write(piece)
-                if plain.tell() > most_bytes:
-                    raise ImportRefusedError(f"it becomes more than {most_bytes:,} bytes; nothing that large is read")
+            pieces = _pieces_of(packed)
+            try:
+                for piece in as_utf8(pieces, codec) if codec else pieces:
+                    plain.write(piece)
+                    if plain.tell() > most_bytes:
+                        too_large = f"it becomes more than {most_bytes:,} bytes; nothing that large is read"
+                        raise ImportRefusedError(too_large)
+            except UnicodeDecodeError as error:
+                raise ImportRefusedError(f"this is UTF-16 text with a damaged character: {error.reason}") from error
         self.plain_path = name
         return self._files.open_readonly(name)
 
@@ -189,33 +173,14 @@ class Source:
 
     def _reader(self) -> io.BufferedReader:
         """The file, from its beginning on."""
-        return io.BufferedReader(_RawFile(self._files, self._fd), _BLOCK_BYTES)
-
-    def _parsed_lines(self) -> Iterator[Line]:
-        file, end = self._reader(), 0
-        for number in itertools.count(1):
-            content = file.readline(MOST_LINE_BYTES + 1)
-            if not content:
-                return
-            start, end = end, end + len(content)
-            if len(content) > MOST_LINE_BYTES and not content.endswith(b"\n"):
-                while content and not content.endswith(b"\n"):
-                    content = file.readline(_BLOCK_BYTES)
-                    end += len(content)
-                size = end - start - len(content[-1:])
-                error = f"the line has {size:,} bytes; at most {MOST_LINE_BYTES:,} are read"
-                yield Line(number, start, error=error)
-            elif not content.strip():
-                yield Line(number, start, is_blank=True)
-            else:
-                yield _parsed(number, start, content)
+        return io.BufferedReader(_RawFile(self._files, self._fd), BLOCK_BYTES)
 
     def _begin_of(self, lines: Iterator[Line]) -> list[Line]:
         """The lines by which the format is recognised."""
         begin, said = [], 0
         for line in lines:
             begin.append(line)
-            said += not line.is_blank
+            said += not line.is_blank and not line.is_continued
             if said >= _SAMPLE_LINES or line.offset > _SAMPLE_BYTES:
                 break
         return begin
@@ -226,8 +191,8 @@ class Source:
         self._first_error = said[0].error if said else ""
         if not self._first_error:
             return Sample(entries, said[0].value if len(said) == 1 else None)
-        start = self._files.read(self._fd, 64, 0).removeprefix(_BOM).lstrip()[:1]
-        if start not in (b"{", b"["):
+        prefix = self._text_before_json()
+        if prefix is None:
             return Sample(entries)
         if self.size > MOST_DOCUMENT_BYTES:
             self._no_document = (
@@ -237,12 +202,27 @@ class Source:
                 raise ImportRefusedError(self._no_document)
             return Sample(entries)
         try:
-            return Sample((), parse_json(self._reader().read()))
+            document = parse_json(self._reader().read()[prefix:])
+            self.passed_over = self._files.read(self._fd, prefix, 0).decode("utf-8").strip("\ufeff \r\n")
+            return Sample((), document)
         except ValueError as error:
             is_cut = _ends_early(str(error))
             what = "the file is cut: it ends within its JSON document" if is_cut else "not a JSON document"
             self._no_document = f"{what} ({error})"
             return Sample(entries)
+
+    def _text_before_json(self) -> int | None:
+        """Bytes before a JSON document, such as a line that a command printed before it; None if there is no JSON."""
+        first = self._files.read(self._fd, _SAMPLE_TEXT_BYTES, 0)
+        begin = _JSON_BEGIN.search(first)
+        if begin is None:
+            return None
+        before = first[: begin.start()]
+        try:
+            is_text = before.decode("utf-8").replace("\ufeff", " ").translate(_LINE_BREAKS).isprintable()
+        except UnicodeDecodeError:
+            return None
+        return len(before) if is_text else None
 
     def document(self) -> Any:
         """The JSON value that the whole file is.
@@ -257,17 +237,16 @@ class Source:
     def strangeness(self) -> str:
         """What is wrong with a file that holds no session: it is no text, blank or cut; empty for any other."""
         first = self._files.read(self._fd, _SAMPLE_TEXT_BYTES, 0)
-        try:
-            text = codecs.getincrementaldecoder("utf-8")().decode(first.removeprefix(_BOM))
-        except UnicodeDecodeError:
-            return "this is a binary file, or text that is not UTF-8"
+        if wrong := not_utf8(first.removeprefix(BOM)):
+            return wrong
+        text = codecs.getincrementaldecoder("utf-8")().decode(first.removeprefix(BOM))
         if "\0" in text:
             return "this is a binary file"
         if not text.strip() and self.size == len(first):
             return "there are only blank lines in it"
         if text.lstrip()[:1] not in ("{", "["):
             return "this is no JSON"
-        if _CUT in self._first_error and _ends_early(self._first_error):
+        if CUT in self._first_error and _ends_early(self._first_error):
             return f"the file is cut: it ends within its only line ({self._first_error})"
         return self._no_document
 
@@ -288,13 +267,6 @@ class _RawFile(io.RawIOBase):
         return len(block)
 
 
-def _parsed(number: int, offset: int, content: bytes) -> Line:
-    try:
-        return Line(number, offset, parse_json(content.removesuffix(b"\n")))
-    except ValueError as error:
-        return Line(number, offset, error=str(error) if content.endswith(b"\n") else f"{error}{_CUT}")
-
-
 def _ends_early(error: str) -> bool:
     """Whether what was wrong with JSON is its end, as `orjson` says."""
     return "end of data" in error
@@ -302,7 +274,7 @@ def _ends_early(error: str) -> bool:
 
 def _pieces_of(packed: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
     try:
-        while piece := packed.read(_BLOCK_BYTES):
+        while piece := packed.read(BLOCK_BYTES):
             yield piece
     except EOFError:
         raise ImportRefusedError("the compressed file is cut: it ends within its data") from None
@@ -336,11 +308,19 @@ def entries_of(listed: Iterable[Any], account: Account) -> Iterator[SourceObject
 
 
 def objects_of(source: Source, account: Account) -> Iterator[SourceObject]:
-    """Each line that is a JSON object, which the caller notes; blank lines are counted, others are lost."""
+    """Each JSON object of the lines, which the caller notes; blank lines are counted, others are lost.
+
+    A line that holds two records counts as two.
+    """
     for line in source.lines:
+        if line.is_lost_part:
+            account.lose_part(line.number, line.error)
+            continue
         account.next_line()
         if line.is_blank:
             account.skip("blank line")
+        elif line.is_continued:
+            account.skip("line that belongs to the record before it")
         elif line.error or not isinstance(line.value, dict):
             account.lose(line.number, line.error or "no JSON object")
         else:

@@ -341,3 +341,20 @@ async def test_a_session_that_went_on_here_keeps_what_was_added(tmp_path: Path) 
     with pytest.raises(ImportConflictError, match="went on"):
         import_session(source, path=tmp_path / "log")
     assert contents(report.path) == before
+
+
+async def test_answers_of_one_id_stay_apart(tmp_path: Path) -> None:
+    """Some gateways give one id to every answer: the request's id and a person's message tell them apart."""
+    entries = [says("u1", None, "one")]
+    for number in range(3):
+        said = {"type": "text", "text": f"answer {number}"}
+        called = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {}}
+        entries.append(answers(f"a{number}", entries[-1]["uuid"], "same", said, requestId=f"r{number}"))
+        entries.append(answers(f"b{number}", f"a{number}", "same", called, requestId=f"r{number}"))
+        result = [{"type": "tool_result", "tool_use_id": f"t{number}", "content": f"result {number}"}]
+        entries.append(says(f"c{number}", f"b{number}", result))
+    entries += [answers("a8", "c2", "same", {"type": "text", "text": "done"}), says("u2", "a8", "two")]
+    entries.append(answers("a9", "u2", "same", {"type": "text", "text": "again"}))
+    _, history, _ = await imported_history(tmp_path / "s.jsonl", entries)
+    told = [line for number in range(3) for line in (f"assistant: answer {number} Bash", f"tool: result {number}")]
+    assert texts(history) == ["user: one", *told, "assistant: done", "user: two", "assistant: again"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.transfer.import_ import ImportRefusedError, import_session
-from amplifier_module_context_persistent.transfer.importers import source as source_module
+from amplifier_module_context_persistent.transfer.importers.lines import MOST_LINE_BYTES
 from tests.support.imports import history_and_view, imported, imported_history, records, texts, write_jsonl
 
 if sys.version_info >= (3, 14):
@@ -167,7 +167,7 @@ def test_compressed_files_and_bombs(tmp_path: Path) -> None:
     packed.write_bytes(zstd.compress(plain[:100]) + zstd.compress(plain[100:]))
     assert imported(packed, tmp_path / "log").messages == 3
     bomb = tmp_path / "bomb"
-    bomb.write_bytes(zstd.compress(b" " * source_module.MOST_LINE_BYTES) * 5)
+    bomb.write_bytes(zstd.compress(b" " * MOST_LINE_BYTES) * 5)
     assert bomb.stat().st_size < 100_000
     cut = tmp_path / "cut"
     cut.write_bytes(packed.read_bytes()[:20])

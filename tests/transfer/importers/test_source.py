@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from amplifier_module_context_persistent.cli import main
 from amplifier_module_context_persistent.transfer.import_ import ImportRefusedError, import_session
+from amplifier_module_context_persistent.transfer.importers import lines as lines_module
 from amplifier_module_context_persistent.transfer.importers import source as source_module
 from tests.support.claude_entries import says
 from tests.support.imports import imported, write_jsonl
@@ -116,14 +117,51 @@ def test_each_line_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     source.write_text(json.dumps(body, indent=1 if "many" in kind else None))
     if kind == "lines":
         write_jsonl(source, entries)
-    parsed, real = Counter[bytes](), source_module.parse_json
+    parsed, real = Counter[bytes](), lines_module.parse_json
 
     def counting(content: bytes) -> Any:
         value = real(content)
         parsed[content] += 1
         return value
 
-    monkeypatch.setattr(source_module, "parse_json", counting)
+    for module in (lines_module, source_module):
+        monkeypatch.setattr(module, "parse_json", counting)
     report = import_session(source, path=tmp_path / "log")
     assert report.messages == (200 if kind == "lines" else 2)
     assert sum(parsed.values()) == len(parsed) == (200 if kind == "lines" else 1)
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_text_that_windows_wrote_is_read(tmp_path: Path, codec: str) -> None:
+    """UTF-16 with a byte order mark or without, and UTF-8 with one; line ends of Windows."""
+    source = tmp_path / "s.jsonl"
+    source.write_bytes(LINES.decode().replace("one", "eins \U0001f600 \u2028").replace("\n", "\r\n").encode(codec))
+    assert imported(source).messages == 2
+
+
+def test_damaged_utf16_is_refused(tmp_path: Path) -> None:
+    """With what is wrong."""
+    (tmp_path / "s.jsonl").write_bytes(b"\xff\xfe" + "{".encode("utf-16-le") + b"\x00\xdc" * 9)
+    with pytest.raises(ImportRefusedError, match="UTF-16"):
+        import_session(tmp_path / "s.jsonl", path=tmp_path / "log")
+
+
+@pytest.mark.parametrize("codec", ["gbk", "latin-1"])
+def test_another_encoding_is_refused_with_a_way_out(tmp_path: Path, codec: str) -> None:
+    """Where the first such byte is, and how the file is written again."""
+    character = "\u597d" if codec == "gbk" else "\xfc"
+    text = json.dumps([{"role": "user", "content": f"{character} one"}], ensure_ascii=False)
+    (tmp_path / "s.json").write_bytes(text.encode(codec))
+    with pytest.raises(ImportRefusedError, match=r"not UTF-8 \(byte 0x.. at offset 30, line 1\).*iconv"):
+        import_session(tmp_path / "s.json", path=tmp_path / "log")
+
+
+@pytest.mark.parametrize("prefix", ["Exporting session: ses_1", "\ufeffInfo\r\n", "PS C:\\> opencode export\n\n"])
+def test_text_before_a_document_is_passed_over(tmp_path: Path, prefix: str) -> None:
+    """A command's own words, which a redirection took in; the report says so."""
+    source = tmp_path / "s.json"
+    document = json.dumps({"messages": [{"role": "user", "content": "hi"}], "model": "m"}, indent=1)
+    source.write_text(prefix + document, encoding="utf-8")
+    report = imported(source)
+    assert report.messages == 1
+    assert [prefix.strip("\ufeff \r\n")[:20] in note.reason.replace("\\\\", "\\") for note in report.notes] == [True]
