@@ -5,8 +5,11 @@ Rules:
   shared memory.
 - The file is created empty with mode 0600 before SQLite opens it. A link, a file of another user, one that others may
   write, and one whose schema is not exactly ours are not used; a writer puts a new one in the place of the last kind.
-- It is removed under SQLite's exclusive lock, its journal first: nobody is writing then, and a connection that was
-  opened before cannot write afterwards (SQLite sees that its file was unlinked).
+- SQLite opens the files beside it too (`-journal`, `-wal`, `-shm`). A FIFO there would block it for ever, so SQLite is
+  not called unless each of them is absent or a file of this user. No version of ours leaves a `-wal` or `-shm`.
+- It is removed under SQLite's exclusive lock, the files beside it first: nobody is writing then, and a connection that
+  was opened before cannot write afterwards (SQLite sees that its file was unlinked).
+- Waiting for another process's lock has a budget for the whole process (`lock_wait`); only a removal has its own.
 """
 
 from __future__ import annotations
@@ -15,13 +18,16 @@ import contextlib
 import glob
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from time import monotonic
 from types import MappingProxyType
+from typing import TypeVar
+
+from .lock_wait import COMMAND_WAIT_S, LockWait
 
 try:
     import sqlite3
@@ -35,10 +41,12 @@ SUFFIX = ".catalogue"
 LEAST_SQLITE = (3, 34)
 """The first version whose FTS5 has the `trigram` tokenizer (https://sqlite.org/fts5.html)."""
 
-COMMAND_WAIT_S = 2.0
-"""How long a command waits for another one's transaction; a session does not wait."""
+REMOVE_WAIT_S = 2.0
+"""How long a purge or a deletion waits for another process's transaction before it refuses."""
 _MOST_S = 10.0
 """The longest a transaction may take: a forged file must not hold anybody up."""
+_JOURNAL, *_WAL_FILES = SIDE_FILES = ("-journal", "-wal", "-shm")
+"""Suffixes of the files that SQLite opens beside a database."""
 _OPERATIONS = 10_000
 _MOST_VALUE_BYTES = 16 << 20
 _OLD_NAMES = ("context-search.sqlite3", "context-search.sqlite3.*.part")
@@ -120,6 +128,12 @@ class CatalogueError(Exception):
     """The catalogue cannot be used now; says why. Whoever asks does without it."""
 
 
+class BrokenCatalogueError(CatalogueError):
+    """The catalogue is damaged, or another version or program made it. A writer puts a new one in its place."""
+
+
+T = TypeVar("T")
+
 UNUSABLE: tuple[type[Exception], ...] = (CatalogueError, *SQLITE_ERRORS)
 """What a transaction raises, and what is asked in it."""
 
@@ -137,7 +151,7 @@ class Catalogue:
 
     Args:
         path: its file.
-        wait_s: how long to wait for another one's transaction.
+        wait_s: how long a transaction waits for another process's lock, as far as the process's budget goes.
     """
 
     path: Path
@@ -152,7 +166,7 @@ class Catalogue:
         """
         with self._connected() as connection:
             connection.execute("BEGIN")
-            _check_schema(connection)
+            self._waiting(lambda: _check_schema(connection))  # the first statement that needs the lock
             yield connection
             if self.is_cut(connection):
                 raise CatalogueError(f"{self.path}: it was cut while it was read")
@@ -178,30 +192,34 @@ class Catalogue:
         self._check_usable()
         self._make()
         with self._connected() as connection:
-            connection.execute("BEGIN IMMEDIATE")
+            self._waiting(lambda: connection.execute("BEGIN IMMEDIATE"))
             if not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
                 for statement in _SCHEMA:
                     connection.execute(statement)
             _check_schema(connection)
             yield connection
-            connection.execute("COMMIT")
+            self._waiting(lambda: connection.execute("COMMIT"))
 
-    def remove(self) -> None:
-        """Remove the file and its journal; nothing if there is none.
+    def remove(self, *, wait_s: float = REMOVE_WAIT_S) -> None:
+        """Remove the file and the files beside it; nothing if there is none. A directory there is not ours and stays.
+
+        Args:
+            wait_s: how long to wait for another process's transaction.
 
         Raises:
-            CatalogueError: another process writes it for too long, or the system refuses.
+            CatalogueError: another process uses it for too long, or the system refuses.
         """
         try:
             with contextlib.ExitStack() as locked:
-                if sqlite3 is not None and os.path.lexists(self.path) and not distrust(os.lstat(self.path)):
-                    connection = locked.enter_context(contextlib.closing(self._opened()))
+                if sqlite3 is not None and os.path.lexists(self.path) and not self._why_not_opened():
+                    connection = locked.enter_context(contextlib.closing(self._opened(wait_s)))
                     try:
                         connection.execute("BEGIN EXCLUSIVE")
                     except sqlite3.DatabaseError as error:
                         if _is(error, _BUSY):
                             raise CatalogueError(f"{self.path}: another process uses it") from error
-                _remove(f"{self.path}-journal")  # one that is broken cannot be locked, and nobody writes it
+                for suffix in SIDE_FILES:  # a broken catalogue cannot be locked, and nobody writes it
+                    _remove(f"{self.path}{suffix}")
                 _remove(str(self.path))
         except OSError as error:
             raise CatalogueError(f"{self.path}: {error.strerror}") from error
@@ -220,12 +238,8 @@ class Catalogue:
                     return
         except FileNotFoundError:
             pass
-        except CatalogueError as error:
-            if not isinstance(error.__cause__, _OtherSchemaError) and not _is(
-                error.__cause__, _CORRUPT, _NOT_A_DATABASE
-            ):
-                raise
-            self.remove()
+        except BrokenCatalogueError:
+            self.remove(wait_s=0)
         try:
             os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW, 0o600))
         except FileExistsError:
@@ -236,30 +250,58 @@ class Catalogue:
     @contextlib.contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         """A connection to the file that is there; what goes wrong with it is a `CatalogueError`."""
-        try:
-            reason = distrust(os.lstat(self.path))
-        except OSError as error:
-            raise CatalogueError(f"{self.path}: {error.strerror}") from error
-        if reason:
-            raise CatalogueError(f"{self.path}: {reason}")
+        if reason := self._why_not_opened():
+            raise CatalogueError(reason)
+        if left := [suffix for suffix in _WAL_FILES if os.path.lexists(f"{self.path}{suffix}")]:
+            raise BrokenCatalogueError(f"{self.path}{left[0]}: another program left it")
         self._check_usable()
         try:
             with contextlib.closing(self._opened()) as connection:
                 yield connection
         except _BROKEN as error:
-            raise CatalogueError(f"{self.path}: {error}") from error
+            is_broken = isinstance(error, _OtherSchemaError) or _is(error, _CORRUPT, _NOT_A_DATABASE)
+            kind = BrokenCatalogueError if is_broken else CatalogueError
+            raise kind(f"{self.path}: {error}") from error
+
+    def _why_not_opened(self) -> str:
+        """Why SQLite is not to open the file, or one that it opens with it; empty if it may."""
+        for suffix in ("", *SIDE_FILES):
+            name = f"{self.path}{suffix}"
+            try:
+                reason = distrust(os.lstat(name))
+            except FileNotFoundError as error:
+                reason = "" if suffix else f"{error.strerror}"
+            except OSError as error:
+                reason = f"{error.strerror}"
+            if reason:
+                return f"{name}: {reason}"
+        return ""
+
+    def _waiting(self, take_lock: Callable[[], T]) -> T:
+        """Call what needs a lock, again and again while another process has it and there is time.
+
+        Raises:
+            sqlite3.Error: as the call; it is locked for too long.
+        """
+        wait = LockWait(self.wait_s)
+        while True:
+            try:
+                return take_lock()
+            except sqlite3.OperationalError as error:
+                if not _is(error, _BUSY) or not wait.pause():
+                    raise
 
     def _check_usable(self) -> None:
         if not is_usable():
             raise CatalogueError(f"{self.path}: switched off, or Python has no SQLite of version 3.34 or newer")
 
-    def _opened(self) -> sqlite3.Connection:
+    def _opened(self, wait_s: float = 0) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?mode=rw"  # never creates; on a read-only system SQLite only reads
-        connection = sqlite3.connect(uri, uri=True, timeout=self.wait_s, isolation_level=None)
+        connection = sqlite3.connect(uri, uri=True, timeout=wait_s, isolation_level=None)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_VALUE_BYTES)
         connection.execute("PRAGMA mmap_size = 0")
         connection.execute("PRAGMA trusted_schema = OFF")
-        end = monotonic() + self.wait_s + _MOST_S
+        end = monotonic() + wait_s + _MOST_S
         connection.set_progress_handler(lambda: monotonic() > end, _OPERATIONS)
         return connection
 
@@ -306,7 +348,8 @@ _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 def _remove(path: str) -> None:
     with contextlib.suppress(FileNotFoundError):
-        os.remove(path)
+        if not stat.S_ISDIR(os.lstat(path).st_mode):
+            os.remove(path)
 
 
 def distrust(status: os.stat_result) -> str:
@@ -341,7 +384,9 @@ def _check_schema(connection: sqlite3.Connection) -> None:
         _OtherSchemaError: it has not.
         sqlite3.Error: it cannot be read, or SQLite has no FTS5.
     """
-    if _schema(connection) != _ours():
+    is_ours = _schema(connection) == _ours()
+    ((journal_mode,),) = connection.execute("PRAGMA journal_mode")
+    if not is_ours or journal_mode == "wal":
         raise _OtherSchemaError("another version of this package made it, or another program")
 
 

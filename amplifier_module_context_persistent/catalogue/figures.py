@@ -18,7 +18,6 @@ from ..log.open_log import file_reader
 from ..log.reader import LogReader
 from ..tokens.counter import TokenCounter, open_counter
 from .catalogue_file import (
-    COMMAND_WAIT_S,
     FIGURE_TABLES,
     NAME,
     SQLITE_ERRORS,
@@ -30,6 +29,7 @@ from .catalogue_file import (
 )
 from .covered import FIGURES, LogCoverage, Stamp, cover, covered_of, is_same_file, name_of, session_id
 from .fill import FigureRows, insert
+from .lock_wait import COMMAND_WAIT_S
 
 if TYPE_CHECKING:
     import sqlite3

@@ -21,8 +21,9 @@ import orjson
 
 from ..log.file_handle import FileHandle
 from ..log.scanner import Scanner
-from .catalogue_file import COMMAND_WAIT_S, Catalogue, CatalogueError, catalogue_of, is_usable, old_files
+from .catalogue_file import Catalogue, CatalogueError, catalogue_of, is_usable, old_files
 from .covered import SNAPSHOT, LogCoverage, Stamp, cover, covered_of, is_same_file, name_of, session_id
+from .lock_wait import COMMAND_WAIT_S
 from .snapshot_data import Snapshot, SnapshotError, restore
 
 if TYPE_CHECKING:

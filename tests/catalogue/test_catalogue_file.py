@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 import sqlite3
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 from amplifier_module_context_persistent.catalogue import catalogue_file
 from amplifier_module_context_persistent.catalogue.catalogue_file import (
     NAME,
+    SIDE_FILES,
     Catalogue,
     CatalogueError,
     catalogue_of,
@@ -127,7 +130,7 @@ def test_who_finds_it_busy_does_without_it(catalogue: Catalogue) -> None:
         with pytest.raises(CatalogueError, match="locked"), catalogue.writing():
             pass
         with pytest.raises(CatalogueError, match="another process uses it"):
-            catalogue.remove()
+            catalogue.remove(wait_s=0)
     assert paths(catalogue) == []
     catalogue.remove()
     assert not catalogue.path.exists()
@@ -143,6 +146,76 @@ def test_a_connection_of_before_its_removal_writes_nothing(catalogue: Catalogue)
         before.execute("INSERT INTO sessions(path) VALUES ('late')")
     before.close()
     assert paths(catalogue) == ["two"]
+
+
+USE_IT = """
+import sys
+from amplifier_module_context_persistent.catalogue.catalogue_file import Catalogue, CatalogueError
+catalogue = Catalogue(sys.argv[1])
+for use in (catalogue.reading, catalogue.writing):
+    try:
+        with use():
+            print("used")
+    except CatalogueError as error:
+        print(error)
+catalogue.remove()
+"""
+
+
+@POSIX
+@pytest.mark.parametrize("suffix", ["", *SIDE_FILES])
+@pytest.mark.parametrize("kind", ["fifo", "directory", "link", "loop", "socket", "of everybody"])
+def test_nothing_odd_in_its_place_or_beside_it_hangs_anybody(
+    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, suffix: str, kind: str
+) -> None:
+    """SQLite would open a FIFO and wait for a writer. A directory stays; all else goes with the catalogue."""
+    monkeypatch.chdir(catalogue.path.parent)  # the name of a socket is short
+    odd = Path(f"{catalogue.path}{suffix}")
+    odd.unlink(missing_ok=True)
+    if kind == "fifo":
+        os.mkfifo(odd)
+    elif kind == "directory":
+        odd.mkdir()
+    elif kind == "link":
+        odd.symlink_to(catalogue.path.with_name("other"))
+    elif kind == "loop":
+        odd.symlink_to(odd)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(odd.name)
+    else:
+        odd.touch()
+        odd.chmod(0o666)
+    done = subprocess.run(
+        [sys.executable, "-c", USE_IT, str(catalogue.path)], capture_output=True, text=True, check=True, timeout=60
+    )
+    reasons = done.stdout.splitlines()
+    assert len(reasons) == 2
+    assert all(f"{odd}: " in reason for reason in reasons)
+    assert [path.name for path in catalogue.path.parent.iterdir()] == ([odd.name] if kind == "directory" else [])
+
+
+def test_one_that_another_program_changed_to_a_write_ahead_log_is_replaced(catalogue: Catalogue) -> None:
+    """Words could stay in the `-wal` file, and a map of the `-shm` file that is cut ends the process."""
+    other = sqlite3.connect(catalogue.path)
+    other.execute("PRAGMA journal_mode = WAL")
+    other.execute("INSERT INTO sessions(path) VALUES ('late')")
+    other.commit()
+    assert os.path.exists(f"{catalogue.path}-wal")
+    with pytest.raises(CatalogueError, match="-wal"), catalogue.reading():
+        pass
+    other.close()  # SQLite takes the two files away, and the mode stays in the database
+    with pytest.raises(CatalogueError), catalogue.reading():
+        pass
+    add(catalogue, "two")
+    assert paths(catalogue) == ["two"]
+
+
+def test_its_removal_takes_a_write_ahead_log_too(catalogue: Catalogue) -> None:
+    for suffix in SIDE_FILES:
+        Path(f"{catalogue.path}{suffix}").write_bytes(b"words")
+    catalogue.remove()
+    assert list(catalogue.path.parent.iterdir()) == []
 
 
 def test_its_removal_takes_the_journal_and_what_earlier_versions_kept(tmp_path: Path) -> None:

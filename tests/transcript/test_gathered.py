@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from amplifier_module_context_persistent.catalogue import catalogue_file
 from amplifier_module_context_persistent.catalogue.catalogue_file import catalogue_of, switched_off
 from amplifier_module_context_persistent.catalogue.figures import Figures
+from amplifier_module_context_persistent.catalogue.lock_wait import COMMAND_WAIT_S, LockWait, WaitBudget
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.tokens.prices import PriceList
@@ -96,32 +98,26 @@ def test_a_log_that_cannot_be_read_is_named(home: Path) -> None:
         assert told[5] == 10
 
 
-def test_a_catalogue_in_use_is_waited_for_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_catalogues_in_use_delay_all_sessions_together_by_no_more_than_one_budget(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Then all its sessions are added up from their logs."""
     BusyHome(home, 4).grow()
-    expected = all_told(keeps=False)
-    waits: list[float] = []
-    monkeypatch.setattr(catalogue_file, "COMMAND_WAIT_S", 0.0)
-    opened = sqlite3.connect
-
-    def connect(*given: Any, **more: Any) -> Any:
-        if "timeout" in more:
-            waits.append(more["timeout"])
-            more["timeout"] = 0.0
-        return opened(*given, **more)
-
     all_told()
     for one in sessions_of_home():
         with open(one.path, "ab") as file:
             file.write(b'{"role":"user","content":"more"}\n')
     expected = all_told(keeps=False)
     places = {catalogue_of(one.path) for one in sessions_of_home()}
-    with closing(opened(min(places), isolation_level=None)) as first, closing(opened(max(places))) as second:
-        for held in (first, second):
+    pauses: list[float] = []
+    patient = partial(LockWait, budget=WaitBudget(COMMAND_WAIT_S, clock=lambda: 0.0), sleep=pauses.append)
+    monkeypatch.setattr(catalogue_file, "LockWait", patient)
+    with ExitStack() as holders:
+        for place in places:
+            held = holders.enter_context(closing(sqlite3.connect(place, isolation_level=None)))
             held.execute("BEGIN EXCLUSIVE")
-        monkeypatch.setattr(sqlite3, "connect", connect)
         assert all_told() == expected
-    assert sum(wait > 0 for wait in waits) <= len(places)
+    assert 0 < sum(pauses) <= COMMAND_WAIT_S + 1e-6
 
 
 def test_a_directory_that_cannot_be_written_changes_no_answer(home: Path) -> None:

@@ -1,0 +1,82 @@
+"""How long a process waits for other processes' locks on catalogues.
+
+A command may open many catalogues, each in many transactions. If each of them waited on its own, one locked catalogue
+would delay a command by many seconds. So all waits of a process share one budget. When it is used up, a locked
+catalogue is done without at once. A minute after the last wait the budget is full again, for processes that live long.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+COMMAND_WAIT_S = 0.4
+"""How long a command waits for locks in all; a session does not wait."""
+FULL_AGAIN_S = 60.0
+_FIRST_PAUSE_S = 0.001
+_LONGEST_PAUSE_S = 0.02
+
+
+class WaitBudget:
+    """The time that a process may still wait, shared by its threads.
+
+    Args:
+        full_s: the whole budget.
+        clock: gives seconds.
+    """
+
+    def __init__(self, full_s: float = COMMAND_WAIT_S, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._full_s, self._clock = full_s, clock
+        self._left_s, self._last_spent = full_s, clock()
+        self._mutex = threading.Lock()
+
+    def left_s(self) -> float:
+        """The seconds that are left."""
+        with self._mutex:
+            if self._clock() - self._last_spent > FULL_AGAIN_S:
+                self._left_s = self._full_s
+            return self._left_s
+
+    def spend(self, seconds: float) -> None:
+        """Take some seconds away."""
+        with self._mutex:
+            self._left_s = max(0.0, self._left_s - seconds)
+            self._last_spent = self._clock()
+
+
+WAIT_BUDGET = WaitBudget()
+
+
+class LockWait:
+    """The wait of one transaction for a lock: a pause after each try.
+
+    Args:
+        most_s: how long to wait at most.
+        budget: bounds the wait too.
+        clock, sleep: the time.
+    """
+
+    def __init__(
+        self,
+        most_s: float,
+        budget: WaitBudget = WAIT_BUDGET,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._left_s, self._budget, self._clock, self._sleep = most_s, budget, clock, sleep
+        self._pause_s = _FIRST_PAUSE_S
+
+    def pause(self) -> bool:
+        """Pause before another try; False, without a pause, if there is no time left."""
+        pause_s = min(self._pause_s, self._left_s, self._budget.left_s())
+        if pause_s <= 0:
+            return False
+        begin = self._clock()
+        self._sleep(pause_s)
+        paused_s = max(pause_s, self._clock() - begin)
+        self._left_s -= paused_s
+        self._budget.spend(paused_s)
+        self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+        return True
