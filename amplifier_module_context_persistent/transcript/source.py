@@ -65,12 +65,16 @@ class Relatives:
     call_id: str = ""
     subagents: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
+    subagent_tasks: tuple[str, ...] = ()
+    """A sub-agent's type and task, if the source tells them, in the order of `subagents`."""
 
     def lines(self) -> list[str]:
         """What there is of them, a line for each kind."""
         called = f" (call {self.call_id})" if self.call_id else ""
         told = (("Parent", f"{self.parent}{called}" if self.parent else ""),)
-        listed = (("Sub-agents", ", ".join(self.subagents)), ("Branches", ", ".join(self.branches)))
+        tasks = dict(zip(self.subagents, self.subagent_tasks, strict=False))
+        subagents = [f"{name} ({task})" if (task := tasks.get(name)) else name for name in self.subagents]
+        listed = (("Sub-agents", ", ".join(subagents)), ("Branches", ", ".join(self.branches)))
         return [f"{title}: {names}" for title, names in (*told, *listed) if names]
 
 
@@ -83,6 +87,7 @@ def relatives_of(header: Mapping[str, Any]) -> Relatives:
         _text(told.get("spawned_by")),
         _texts(told.get("subagents")),
         _texts(told.get("branches")),
+        _texts(told.get("subagent_tasks")),
     )
 
 

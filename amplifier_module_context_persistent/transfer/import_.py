@@ -24,7 +24,7 @@ from .drafts import Drafts, SessionDraft
 from .host_files import TRANSCRIPT_NAME
 from .import_log import import_log
 from .importers.account import Account, Import, ImportedSession, LostLine
-from .importers.claude_code import session_of
+from .importers.claude_code_files import session_of
 from .importers.registry import FORMATS, Importer, format_check, importer_of, recognise
 from .importers.source import ImportRefusedError, Source
 from .write_import import Destination, SessionWriter, directory_of, place_sessions
@@ -203,7 +203,8 @@ def _comes_with_its_session(path: str) -> bool:
         return True
     if not (name.startswith("agent-") and name.endswith(".jsonl")):
         return False
-    if os.path.basename(directory) == "subagents" and os.path.isfile(f"{os.path.dirname(directory)}.jsonl"):
+    inner = directory.rpartition(f"{os.sep}subagents")
+    if inner[2].split(os.sep)[:2] in ([""], ["", "workflows"]) and os.path.isfile(f"{inner[0]}.jsonl"):
         return True
     try:
         session = session_of(path)

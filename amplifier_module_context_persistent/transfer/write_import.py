@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from ..config import Config
@@ -91,6 +92,12 @@ def place_sessions(sessions: Sequence[SessionDraft], source: str, format_name: s
 def _first_hash(draft: SessionDraft) -> str:
     """Of its first message; a session has one."""
     return hashlib.sha256(draft.bodies[draft.at[0]]).hexdigest()
+
+
+def _task_of(facts: Mapping[str, Any]) -> str:
+    """A sub-agent's type and its task in a line; empty if the source tells neither."""
+    told = (facts.get("agent_type"), facts.get("description"))
+    return ": ".join(one for one in told if isinstance(one, str) and one)
 
 
 def directory_of(main: SessionDraft) -> str | None:
@@ -179,12 +186,14 @@ class SessionWriter:
             kind: [other.session_id or other.path for other in self.sessions[1:] if other.start.kind == word]
             for kind, word in (("subagents", "subagent"), ("branches", "branch"))
         }
+        tasks = [_task_of(other.start.facts) for other in self.sessions[1:] if other.start.kind == "subagent"]
         source = {
             "format": self.format_name,
             "key": draft.key,
             "session_id": start.source_id or None,
             **{key: value for key, value in start.facts.items() if value not in (None, "", {}, [])},
             **{key: value for key, value in links.items() if value and is_main},
+            **({"subagent_tasks": tasks} if is_main and any(tasks) else {}),
             "file": self.source,
             **({"account": self.account.to_json()} if is_main else {}),
             "lines": self.account.lines_by_file[draft.file],

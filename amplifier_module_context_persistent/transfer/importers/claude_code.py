@@ -22,6 +22,7 @@ from typing import Any
 from .account import Account
 from .anthropic import assistant_parts, usage, user_messages
 from .branches import Branch, branches, split_tree
+from .claude_code_files import agent_facts, agent_files, agent_in_name, with_whole_outputs
 from .events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, blocks_of, items, mapping, metadata, named, session_name, text
 from .source import Source, SourceObject, TwoSessionsError, objects_of
@@ -120,8 +121,16 @@ def read_file(source: Source, account: Account, file: ClaudeFile) -> ClaudeFile:
         if text(at.value.get("type")) == "progress" and text(data.get("agentId")) and mapping(data.get("message")):
             _take_progress(file, at, account)
         elif not _is_repeated(file, at, account):
+            _complete_outputs(at.value, source.path, at.number, account)
             _take(file, at, account)
     return file
+
+
+def _complete_outputs(entry: dict[str, Any], path: str, line: int, account: Account) -> None:
+    """Put large outputs, of which the transcript has the beginning, in their place."""
+    message = mapping(entry.get("message"))
+    if entry.get("type") == "user" and isinstance(message.get("content"), list):
+        message["content"] = with_whole_outputs(message["content"], path, line, account)
 
 
 def _is_repeated(file: ClaudeFile, at: SourceObject, account: Account) -> bool:
@@ -317,7 +326,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
     @cache
     def agents_of(session_id: str) -> frozenset[str]:
-        return frozenset(map(_agent_in_name, _agent_files(source.path, session_id)))
+        return frozenset(map(agent_in_name, agent_files(source.path, session_id)))
 
     file = read_file(source, account, ClaudeFile(lambda agent, session_id: agent in agents_of(session_id)))
     by_agent: dict[str, list[ClaudeEntry]] = {}
@@ -325,57 +334,35 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         by_agent.setdefault(entry.agent, []).append(entry)
     main = "" if "" in by_agent else next(iter(by_agent), "")
     own = by_agent.pop(main, [])
-    yield from _with_branches(file, own, account, main)
+    yield from _with_branches(file, source.path, own, account, main)
     for agent, entries in by_agent.items():
         facts = {**file.facts, "spawned_by": file.agents.get(agent, "")}
         yield SessionStart("subagent", session_name(agent), facts, file.session_id)
         yield from messages_of(file, entries)
     if main or not own:
         return
-    for path in islice(_agent_files(source.path, file.session_id), MOST_SUBAGENTS):
+    for path in islice(agent_files(source.path, file.session_id), MOST_SUBAGENTS):
         account.file = os.path.relpath(path, os.path.dirname(source.path))
         with Source(path) as beside:
             sub = read_file(beside, account, ClaudeFile())
-            name = sub.agent_id or _agent_in_name(path)
-            facts = {**sub.facts, "spawned_by": file.agents.get(name, "")}
+            name = sub.agent_id or agent_in_name(path)
+            facts = {**sub.facts, "spawned_by": file.agents.get(name, ""), **agent_facts(path)}
             yield SessionStart("subagent", session_name(name), facts, sub.session_id)
             yield from messages_of(sub, sub.entries)
         account.file = ""
 
 
-def _agent_files(path: str, session_id: str) -> Iterator[str]:
-    """Files of sub-agents: in the session's directory, or beside the session's file, as older versions wrote them."""
-    directory, name = os.path.split(path)
-    inner = os.path.join(directory, name.partition(".jsonl")[0], "subagents")
-    for searched in (inner, directory):
-        try:
-            found = sorted(entry for entry in os.listdir(searched) if re.fullmatch(r"agent-[\w.-]+\.jsonl", entry))
-        except OSError:
-            continue
-        for entry in found:
-            other = os.path.join(searched, entry)
-            if os.path.isfile(other) and (searched == inner or (session_id and session_of(other) == session_id)):
-                yield other
-
-
-def _agent_in_name(path: str) -> str:
-    """The sub-agent that a file is named after."""
-    return os.path.basename(path).removeprefix("agent-").removesuffix(".jsonl")
-
-
-def session_of(path: str) -> str:
-    """The session that the first entry of a file names; empty where it names none."""
-    with Source(path) as source:
-        return text(mapping(next(source.lines).value).get("sessionId"))
-
-
-def _with_branches(file: ClaudeFile, own: Sequence[ClaudeEntry], account: Account, agent: str) -> Iterator[Event]:
+def _with_branches(
+    file: ClaudeFile, path: str, own: Sequence[ClaudeEntry], account: Account, agent: str
+) -> Iterator[Event]:
+    """Yield the session of a file (or its sub-agent, if the file is one's), and the branches that it left."""
     position = {entry: at for at, entry in enumerate(own)}
     parents = [position.get(entry.above, -1) if entry.above is not None else -1 for entry in own]
     live, left = split_tree(parents, lambda at: own[at].is_person)
     start = SessionStart("session", "", file.facts, file.session_id)
     if agent:
-        start = SessionStart("subagent", session_name(agent), file.facts, "", parent_source_id=file.session_id)
+        facts = {**file.facts, **agent_facts(path)}
+        start = SessionStart("subagent", session_name(agent), facts, "", parent_source_id=file.session_id)
     yield start
     yield from messages_of(file, [own[at] for at in live])
     found = (
