@@ -274,9 +274,12 @@ def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
         "tools": items(meta.get("dynamic_tools")),
     }
     spawned = mapping(mapping(mapping(meta.get("source")).get("subagent")).get("thread_spawn"))
-    rollout.parent_id = text(spawned.get("parent_thread_id"))
-    if rollout.parent_id:
+    rollout.parent_id = text(spawned.get("parent_thread_id")) or text(meta.get("parent_thread_id"))
+    if spawned:
         rollout.facts["agent"] = spawned
+    if rollout.parent_id:
+        told = {**meta, **spawned}
+        rollout.facts |= named(told, agent_type="agent_role", description="agent_nickname")
     given = meta.get("base_instructions")
     if said := text(mapping(given).get("text")) or text(given) or text(meta.get("instructions")):
         told = metadata("codex-instructions", source="codex:base-instructions")

@@ -1,17 +1,20 @@
 """Sessions of GitHub Copilot CLI: `~/.copilot/session-state/<id>/events.jsonl`.
 
-A line is `{type, data, id, timestamp, parentId}`. Confirmed by public readers of the format: `session.start`,
-`user.message`, `assistant.message` with `toolRequests`, `tool.execution_start` and `tool.execution_complete`, and
-`agentId` on what sub-agents do. Other events are kept as metadata.
+A line is `{type, data, id, timestamp, parentId}`; the types are those of `session-events.ts` in github/copilot-sdk
+(commit cc0438d). `agentId` marks what sub-agents do. `session.compaction_complete` has the summary that the model was
+given in place of what came before; `session.snapshot_rewind` takes an event and all after it away, which becomes a
+branch. Other events are kept as metadata.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from .account import Account
-from .events import Event, KeptEntry, MessageRead, SessionStart
+from .branches import Branch, branches
+from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import (
     as_text,
     assistant,
@@ -57,15 +60,40 @@ def read(source: Source, account: Account) -> Iterator[Event]:
             yield SessionStart("subagent", session_name(agent), dict(facts))
         else:
             yield SessionStart("session", "", facts, session_id)
+        talk = _Talk()
         waiting = entries.pop(agent)[::-1]
         while waiting:  # so that memory does not hold what was given
             number, entry = waiting.pop()
             data = mapping(entry.get("data"))
             model = text(data.get("newModel")) or text(data.get("selectedModel")) or model
-            event = _event(number, entry, data, model)
             kind = text(entry.get("type")) or "without a type"
-            (account.map if isinstance(event, MessageRead) else account.keep)(kind)
-            yield event
+            if kind == "session.snapshot_rewind":
+                account.keep(kind)
+                talk.rewind(number, text(data.get("upToEventId")))
+                continue
+            event = _event(number, entry, data, model)
+            (account.keep if isinstance(event, KeptEntry) else account.map)(kind)
+            talk.live.append((text(entry.get("id")), event))
+        yield from (event for _, event in talk.live)
+        yield from branches(talk.rewound, account, facts, session_id)
+
+
+@dataclass(slots=True)
+class _Talk:
+    """The events of a session or a sub-agent, in order, each with its id; and what rewinds took away."""
+
+    live: list[tuple[str, Event]] = field(default_factory=list)
+    rewound: list[Branch] = field(default_factory=list)
+
+    def rewind(self, line: int, event_id: str) -> None:
+        """Take an event and all after it away; nothing if there is no such event."""
+        ids = [one for one, _ in self.live]
+        if event_id not in ids:
+            return
+        at = ids.index(event_id)
+        events = [event for _, event in self.live]
+        self.rewound.append(Branch(line, f"rewind{line}", events[:at], events[at:]))
+        del self.live[at:]
 
 
 def is_entry(entry: dict[str, Any]) -> bool:
@@ -103,4 +131,9 @@ def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str)
         message = assistant(blocks, calls, told)
         if message is not None:
             return MessageRead(message, number)
+    summary = text(data.get("summaryContent"))
+    if kind == "session.compaction_complete" and summary and data.get("success") is not False:
+        return CompactionEvent(
+            summary, number, message_id=message_id, time=time, tokens_before=data.get("preCompactionTokens")
+        )
     return KeptEntry(entry, number, kind)

@@ -99,6 +99,37 @@ async def test_a_session_of_copilot_cli(tmp_path: Path) -> None:
     assert report.account.metadata == {"session.start": 1, "session.something_new": 1}
 
 
+async def test_a_compaction_and_a_rewind_of_copilot_cli(tmp_path: Path) -> None:
+    """The summary is what the model was given; what a rewind took away is a branch."""
+
+    def event(kind: str, number: int, **data: Any) -> dict[str, Any]:
+        return {"type": kind, "data": data, "id": f"e{number}", "timestamp": "2026-01-01T00:00:00Z", "parentId": None}
+
+    report, history, view = await imported_history(
+        tmp_path / "events.jsonl",
+        [
+            event("session.start", 1, sessionId="cop-1"),
+            event("user.message", 2, content="go"),
+            event("assistant.message", 3, content="half"),
+            event("session.compaction_complete", 4, success=False, error="no answer"),
+            event(
+                "session.compaction_complete", 5, success=True, summaryContent="Half is done.", preCompactionTokens=9
+            ),
+            event("user.message", 6, content="wrong way"),
+            event("assistant.message", 7, content="lost work"),
+            event("session.snapshot_rewind", 8, upToEventId="e6", eventsRemoved=2),
+            event("session.snapshot_rewind", 9, upToEventId="not there", eventsRemoved=2),
+            event("user.message", 10, content="on"),
+            event("assistant.message", 11, content="done"),
+        ],
+    )
+    assert texts(history) == ["user: go", "assistant: half", "user: on", "assistant: done"]
+    assert "Half is done." in texts(view)[0]
+    assert [one.kind for one in report.sessions] == ["session", "branch"]
+    branch, _ = await history_and_view(report.sessions[1].path)
+    assert texts(branch) == ["user: go", "assistant: half", "user: wrong way", "assistant: lost work"]
+
+
 async def test_a_session_of_opencode(tmp_path: Path) -> None:
     """Steps of an answer are messages, each followed by its results; a call that runs still stays open."""
     told = {
