@@ -22,7 +22,7 @@ FLOORS = [
 
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
-PURE = {"messages", "view", "compaction", "search"}
+PURE = {"messages", "forms", "view", "compaction", "search"}
 """No file, no event loop, no log but its record limits."""
 
 EVENT_LOOP = {"session", "demo", "__init__", "log.group_commit", "replay.api", "replay.policies"}

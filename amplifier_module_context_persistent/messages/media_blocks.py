@@ -70,6 +70,11 @@ def media_of(message: Mapping[str, Any], count: Callable[[Message], int] | None 
     return tuple(_medium(block, count) for block in medium_blocks(message))
 
 
+def describe(block: Message) -> Medium:
+    """One medium, without its tokens."""
+    return _medium(block, None)
+
+
 def medium_blocks(message: Mapping[str, Any]) -> list[Message]:
     """The blocks of a message's media, in order."""
     found: list[Message] = []

@@ -1,0 +1,32 @@
+"""Foreign forms of messages: one module for each, the only place that knows its shapes.
+
+| module | form |
+| --- | --- |
+| `canonical` | Amplifier's own: its parts, the mark of a message that came in another form |
+| `anthropic` | Anthropic Messages |
+| `openai_chat` | OpenAI Chat Completions |
+| `openai_responses` | OpenAI Responses |
+| `gemini` | Google Gemini |
+| `bedrock` | Amazon Bedrock Converse, Strands |
+| `mcp` | results of MCP tools |
+| `recognise` | which form a message is in, by its shape |
+| `door` | messages of any form become canonical ones |
+| `requests` | a view becomes the body of a request; answers become messages |
+
+Rules of this room:
+- Pure: no file, no event loop, no clock. Nothing that is given is altered.
+- A module has `NAME`, `read(messages) -> list`, `write(messages, exact=False) -> list`, and `usage(reported)` if its
+  answers report usage. The table of its docstring says what becomes what, with sources.
+- What a canonical message has a place for is there and nowhere else; what it has none for is beside it, in the mark
+  (`metadata.form`) or as further keys of a block. Nothing is kept twice.
+- A provider's item that nobody else understands stays as it came, and is written back by its own form alone.
+- Refused (`RecordError`) is what is malformed, never what is unknown.
+
+For importers: call the module of the source's form with plain JSON, `anthropic.read([message])` or
+`openai_responses.read(items)` for a run of items. Each canonical message has `role`, `content`, `tool_calls`,
+`tool_call_id`, and metadata with `is_error`, `model`, `stop_reason`, `usage`, `provider` as the source says.
+`canonical.unmarked(message)` takes the mark away; `canonical.parsed_calls(message)` gives calls in Amplifier's shape
+(`{id, tool, arguments}`, parsed) where a form keeps its own; `canonical.plain_content(blocks)` makes one text of one
+text block. Add ids, times and sources of your own to the metadata. A `RecordError` is a lost message, with its text as
+the reason. Exporters call `write(messages, exact=True)`; bodies of requests are made by `requests`.
+"""

@@ -1,0 +1,434 @@
+"""Anthropic's Messages API: its messages and answers, read and written.
+
+| Anthropic | canonical |
+| --- | --- |
+| `text` with `citations` | `text` with the same keys |
+| `thinking`, `redacted_thinking` | the same |
+| `image` with `source` | the same |
+| `document`, `search_result`, `container_upload` | the same; views of other readers show a line |
+| `tool_use` | a call; `caller` and other keys stay on it |
+| `tool_result` in a user's message | a message of the role `tool`; `is_error` in its metadata |
+| `server_tool_use`, `mcp_tool_use` and their results, `compaction`, unknown types | provider's items |
+| `id`, `model`, `stop_reason`, `usage` of an answer | metadata |
+| `system` of a request | a system message |
+
+Written for a request (not exactly, see `write`): thinking that is not signed goes, and thinking at the end of an
+answer; of server tools a call without its result or a result without its call goes; ids have the provider's pattern.
+
+Sources: platform.claude.com/docs/en/api/messages, .../build-with-claude/citations, .../pdf-support,
+.../agents-and-tools/tool-use/server-tools, .../mcp-connector (read 2026-11); the types of the package `anthropic` 2.14.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..messages.carried import line_about, original_of
+from ..messages.media_blocks import IMAGE_TYPES, source_of
+from ..messages.message import THINKING_BLOCKS, Message, call_arguments_of, call_name_of, given_calls, is_block
+from ..messages.metadata import metadata_of
+from ..messages.text import block_text, blocks_without_calls, to_json
+from .canonical import (
+    PLAIN_TEXT,
+    answer,
+    beside,
+    call,
+    call_id_in,
+    form_of,
+    in_places,
+    is_item,
+    mapping,
+    mark_of,
+    marked,
+    numbered_parts,
+    objects_in,
+    part_number,
+    refused,
+    result,
+    text,
+    total,
+    usage_of,
+    without,
+)
+
+NAME = "anthropic"
+
+SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
+SERVER_RESULTS = frozenset(
+    {
+        *("web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "mcp_tool_result"),
+        *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result"),
+        "advisor_tool_result",
+    }
+)
+KINDS = SERVER_CALLS | SERVER_RESULTS | {"search_result", "container_upload", "tool_reference", "compaction"}
+"""Types of blocks that only this provider has."""
+_SERVER_ID = re.compile(r"(?:srvtoolu|mcptoolu)_[a-zA-Z0-9_]+")
+_SOURCES = frozenset({"text", "content", "url", "file"})
+_ENVELOPE = ("id", "type", "model", "stop_reason", "stop_sequence", "stop_details", "usage", "container")
+_OURS_ON_A_CALL = frozenset({"id", "tool", "arguments", "name", "input", "type", "function", "visibility"})
+_OURS_ON_A_BLOCK = frozenset({"visibility", "original"})
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def read(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """Read messages, and answers, which are messages with an envelope.
+
+    Raises:
+        RecordError: one is malformed; says where.
+    """
+    return [canonical for message in messages for canonical in _read_one(message)]
+
+
+def usage(reported: Any) -> dict[str, Any]:
+    """Usage as Anthropic reports it, by the names that the log uses: the three input counts exclude each other."""
+    given = mapping(reported)
+    read_tokens = given.get("cache_read_input_tokens")
+    kinds = mapping(given.get("cache_creation"))
+    return usage_of(
+        input_tokens=total(given.get("input_tokens"), read_tokens),
+        output_tokens=given.get("output_tokens"),
+        cache_read_tokens=read_tokens,
+        cache_write_tokens=given.get("cache_creation_input_tokens"),
+        cache_write_5m_tokens=kinds.get("ephemeral_5m_input_tokens") or None,
+        cache_write_1h_tokens=kinds.get("ephemeral_1h_input_tokens") or None,
+    )
+
+
+def _read_one(message: Mapping[str, Any]) -> list[Message]:
+    if message.get("role") == "assistant":
+        return [_read_answer(message)]
+    content = message.get("content")
+    if not isinstance(content, list):
+        return [dict(message)]
+    return _read_said(message, objects_in(content, ".content"))
+
+
+def _read_answer(message: Mapping[str, Any]) -> Message:
+    content = message.get("content")
+    blocks: Any = content
+    calls: list[Message] = []
+    places: list[int] = []
+    if isinstance(content, list):
+        blocks = []
+        for at, block in enumerate(objects_in(content, ".content")):
+            if block.get("type") != "tool_use":
+                blocks.append(dict(block))
+                continue
+            call_id = call_id_in(block, "id", f".content[{at}]", of="call")
+            more = without(block, "type", "id", "name", "input")
+            calls.append(call(call_id, text(block.get("name")), block.get("input"), **more))
+            places.append(at)
+    read_answer = answer(
+        blocks,
+        calls,
+        places,
+        model=text(message.get("model")),
+        stop_reason=text(message.get("stop_reason")),
+        usage=usage(message.get("usage")),
+    )
+    if "usage" in message:
+        read_answer["metadata"] = {"provider": NAME, **metadata_of(read_answer)}
+    metadata = {**metadata_of(message), **metadata_of(read_answer)}
+    rest = without(message, *_ENVELOPE, "role", "content", "metadata")
+    whole = {**read_answer, **rest, "metadata": metadata}
+    told = without(message, "content", "role", "metadata", "type", "model", "usage", *rest)
+    return marked(whole, NAME, beside=told)
+
+
+def _read_said(message: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> list[Message]:
+    """The messages of a user's message: each of its results, and each run of other blocks, in order."""
+    rest = without(message, "content", "metadata")
+    parts: list[Message] = []
+    for at, block in enumerate(blocks):
+        if block.get("type") == "tool_result":
+            parts.append(_read_result(block, f".content[{at}]"))
+        elif parts and parts[-1]["role"] != "tool":
+            parts[-1]["content"].append(dict(block))
+        else:
+            parts.append({**rest, "content": [dict(block)]})
+    given = metadata_of(message)
+    for number, part in enumerate(parts):
+        parts[number] = marked({**part, "metadata": {**_metadata(given, number), **metadata_of(part)}}, NAME)
+    return numbered_parts(parts, NAME) or [{**message, "content": []}]
+
+
+def _metadata(given: Mapping[str, Any], number: int) -> Mapping[str, Any]:
+    """The metadata of one part; the first one keeps the message's id, others get a number at its end."""
+    message_id = given.get("message_id")
+    if number == 0 or not isinstance(message_id, str):
+        return given
+    return {**given, "message_id": f"{message_id}-{number + 1}"}
+
+
+def _read_result(block: Mapping[str, Any], where: str) -> Message:
+    key = "tool_call_id" if "tool_use_id" not in block and "tool_call_id" in block else "tool_use_id"
+    call_id = call_id_in(block, key, where, of="result")
+    content = block.get("content", block.get("output"))
+    if isinstance(content, Mapping):
+        content = [content]
+    if isinstance(content, list):
+        content = [dict(inner) for inner in objects_in(content, f"{where}.content")]
+    elif content is not None and not isinstance(content, str):
+        raise refused(f"{where}.content", f"{content!r:.40} is no content", "give a text or a list of blocks")
+    read_result = result(call_id, "" if content is None else content, failed=block.get("is_error") is True)
+    more = without(block, "type", key, "content", "output", "is_error")
+    return marked(read_result, NAME, beside=more)
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
+    """Write canonical messages as Anthropic's.
+
+    Args:
+        messages: in order; without system messages at the beginning.
+        exact: as they were added, for a reader of the history. Else as a request takes them.
+    """
+    written: list[Message] = []
+    before: Message | None = None
+    for message in messages:
+        one = _write_one(message, exact=exact)
+        if one is None:
+            continue
+        if before is not None and written[-1]["role"] == one["role"] == "user" and _joins(before, message, exact=exact):
+            written[-1]["content"] = [*_as_blocks(written[-1]["content"]), *_as_blocks(one["content"])]
+        else:
+            written.append(one)
+        before = message
+    return written if exact else _with_whole_pairs(written)
+
+
+def system_text(message: Message) -> str:
+    """The text of a system message."""
+    return "\n".join(said for block in blocks_without_calls(message) if (said := block_text(block)).strip())
+
+
+def _joins(before: Message, message: Message, *, exact: bool) -> bool:
+    """Whether a message goes into the user's message before it: of one foreign message, or the next result."""
+    follows_result = _is_result(before)
+    if part_number(message) > 0 and (follows_result or part_number(before) >= 0):
+        return True
+    return not exact and follows_result and _is_result(message)
+
+
+def _is_result(message: Message) -> bool:
+    return message.get("role") in ("tool", "function")
+
+
+def _as_blocks(content: Any) -> list[Message]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+
+
+def is_own(message: Message) -> bool:
+    """Whether the message is this provider's, so that all of its blocks may go back to it."""
+    return form_of(message) == NAME
+
+
+def _write_one(message: Message, *, exact: bool) -> Message | None:
+    role = message.get("role")
+    if role in ("tool", "function"):
+        return {"role": "user", "content": [_write_result(message, exact=exact)]}
+    if role == "assistant":
+        blocks = _answer_blocks(message, exact=exact)
+    else:
+        blocks = _said_blocks(blocks_without_calls(message), message, exact=exact)
+    if not blocks and not exact:
+        return None
+    content: Any = blocks
+    was_text = isinstance(message.get("content"), str) and not message.get("tool_calls")
+    is_plain = len(blocks) == 1 and blocks[0].keys() == PLAIN_TEXT
+    if is_plain and (was_text or not (exact or is_own(message))):
+        content = blocks[0]["text"]
+    elif exact and not blocks:
+        content = message.get("content")
+    return {"role": "assistant" if role == "assistant" else "user", "content": content}
+
+
+def _answer_blocks(message: Message, *, exact: bool) -> list[Message]:
+    given = blocks_without_calls(message)
+    own = message.get("thinking_block")
+    if isinstance(own, dict) and not any(is_block(block, THINKING_BLOCKS) for block in given):
+        given = [own, *given]
+    calls = [_write_call(call_id, one, message) for call_id, one in given_calls(message).items()]
+    places = mark_of(message).get("calls_at") if is_own(message) else None
+    blocks: list[Message] = []
+    for block in in_places(given, calls, places):
+        shown = block if block.get("type") == "tool_use" else _answer_block(block, message, exact=exact)
+        if shown is not None:
+            blocks.append(shown)
+    while blocks and not exact and is_block(blocks[-1], THINKING_BLOCKS):  # "the final block cannot be thinking"
+        blocks.pop()
+    return blocks
+
+
+def _write_call(call_id: str, asked: Message, message: Message) -> Message:
+    more = {key: value for key, value in asked.items() if key not in _OURS_ON_A_CALL} if is_own(message) else {}
+    name, arguments = call_name_of(asked), call_arguments_of(asked)
+    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments, **more}
+
+
+def _answer_block(block: Message, message: Message, *, exact: bool) -> Message | None:
+    original = original_of(block)
+    if exact and is_own(message):
+        return dict(original)
+    if is_block(original, SERVER_CALLS | SERVER_RESULTS) and form_of(message) in ("", NAME):
+        return dict(original)
+    if source_of(original) is not None or original.get("type") == "search_result":  # a user's, or a tool's
+        return {"type": "text", "text": told(block)}
+    return _block(block, message, exact=exact)
+
+
+def _said_blocks(blocks: Iterable[Message], message: Message, *, exact: bool) -> list[Message]:
+    """What a user or a tool may say: texts, images, documents."""
+    spoken = (block for block in blocks if not is_block(block, THINKING_BLOCKS))
+    return [shown for block in spoken if (shown := _block(block, message, exact=exact)) is not None]
+
+
+def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
+    """A block as Anthropic takes it; None for one that says nothing, or is not signed."""
+    original = original_of(block)
+    kind, own = original.get("type"), is_own(message)
+    if exact and own:
+        return {key: value for key, value in original.items() if key not in _OURS_ON_A_BLOCK}
+    if kind == "thinking":
+        signed = text(original.get("signature"))
+        return {"type": kind, "thinking": original.get("thinking") or "", "signature": signed} if signed else None
+    if kind == "redacted_thinking":
+        return {"type": kind, "data": str(original.get("data") or "")}
+    if kind == "reasoning":
+        return None
+    if kind in ("document", "search_result") and (source := original.get("source")) and _is_anthropic_source(source):
+        return {key: value for key, value in original.items() if key not in _OURS_ON_A_BLOCK}
+    if kind in KINDS and form_of(message) in ("", NAME):
+        return dict(original)
+    if own and is_item(original):
+        return dict(original)
+    marks = {"cache_control": original["cache_control"]} if "cache_control" in original else {}
+    if (medium := _medium(original)) is not None:
+        return {**medium, **marks}
+    if kind == "text" and own and isinstance(original.get("text"), str):
+        return {key: value for key, value in original.items() if key not in _OURS_ON_A_BLOCK}
+    said = told(block)
+    return {"type": "text", "text": said, **marks} if said.strip() else None
+
+
+def _is_anthropic_source(source: Any) -> bool:
+    """Whether a document's or search result's source is one that Anthropic takes as it is."""
+    if isinstance(source, str):
+        return True
+    kind = mapping(source).get("type")
+    if kind == "base64":
+        return bool(mapping(source).get("media_type") == "application/pdf")
+    return kind in _SOURCES
+
+
+def _medium(block: Mapping[str, Any]) -> Message | None:
+    """An image or a PDF, in whatever form it is; None if Anthropic does not take it."""
+    source = source_of(block)
+    if source is None or source.kind not in ("image", "document"):
+        return None
+    kind = "image" if source.kind == "image" else "document"
+    if source.data and source.media_type in (IMAGE_TYPES if kind == "image" else ("application/pdf",)):
+        body = {"type": "base64", "media_type": source.media_type, "data": source.data}
+    elif source.url.startswith(("http://", "https://")):
+        body = {"type": "url", "url": source.url}
+    elif isinstance(given := block.get("source"), dict) and given.get("type") == "file":
+        body = given
+    else:
+        return None
+    return {"type": kind, "source": body, **({"title": source.name} if source.name and kind == "document" else {})}
+
+
+def told(block: Mapping[str, Any]) -> str:
+    """A block as text: what it says, or one line about it."""
+    original = original_of(block)
+    if original is not block:
+        return text(block.get("text"))
+    if (source := source_of(block)) is not None and source.text:
+        return source.text
+    said = block.get("text")
+    return said if isinstance(said, str) else line_about(block)
+
+
+def result_blocks(message: Message) -> Iterator[Message]:
+    """The blocks of a result; those of `tool_result` blocks in it are taken out of them."""
+    for block in blocks_without_calls(message):
+        if block.get("type") != "tool_result":
+            yield block
+        elif isinstance(output := block.get("output"), list | str):
+            yield from blocks_without_calls({"content": output})
+        else:
+            yield {"type": "text", "text": to_json(output)}
+
+
+def _write_result(message: Message, *, exact: bool) -> Message:
+    given = message.get("content")
+    blocks = _said_blocks(result_blocks(message), message, exact=exact)
+    content: Any = blocks
+    if all(block.keys() == PLAIN_TEXT for block in blocks) and not (is_own(message) and isinstance(given, list)):
+        content = "\n".join(block["text"] for block in blocks)
+    failed = {"is_error": True} if metadata_of(message).get("is_error") is True else {}
+    more = beside(message) if is_own(message) else {}
+    return {"type": "tool_result", "tool_use_id": message.get("tool_call_id"), "content": content, **failed, **more}
+
+
+# -- server tools ------------------------------------------------------------------------------------------------------
+
+
+def _with_whole_pairs(messages: list[Message]) -> list[Message]:
+    """The messages with calls and results of server tools in pairs; a pair over two answers makes one of them."""
+    asked: dict[str, int] = {}
+    merged: list[Message] = []
+    for message in messages:
+        blocks = message["content"] if isinstance(message["content"], list) else []
+        results = {str(block.get("tool_use_id")) for block in blocks if is_block(block, SERVER_RESULTS)}
+        follows = bool(merged) and merged[-1]["role"] == message["role"] == "assistant"
+        if follows and results & asked.keys():
+            merged[-1] = {"role": "assistant", "content": _as_blocks(merged[-1]["content"]) + blocks}
+        else:
+            asked = {}
+            merged.append(message)
+        asked.update({str(block.get("id")): 0 for block in blocks if is_block(block, SERVER_CALLS)})
+    return [shown for message in merged if (shown := _paired(message)) is not None]
+
+
+def _paired(message: Message) -> Message | None:
+    content = message["content"]
+    if not isinstance(content, list) or not any(is_block(block, SERVER_CALLS | SERVER_RESULTS) for block in content):
+        return message
+    blocks = on_server(content)
+    while blocks and message["role"] == "assistant" and is_block(blocks[-1], THINKING_BLOCKS):
+        blocks.pop()
+    return {**message, "content": blocks} if blocks else None
+
+
+def on_server(blocks: Iterable[Message]) -> list[Message]:
+    """Blocks without a server's calls that lack their result and results of nothing; ids as the provider takes them."""
+    blocks = list(blocks)
+    asked: dict[str, int] = {}
+    pairs: dict[int, str] = {}
+    for at, block in enumerate(blocks):
+        if is_block(block, SERVER_CALLS):
+            asked[str(block.get("id"))] = at
+        elif is_block(block, SERVER_RESULTS) and (called := asked.pop(str(block.get("tool_use_id")), -1)) >= 0:
+            pairs[called] = pairs[at] = _server_id(blocks[called])
+    return [
+        {**block, ("id" if is_block(block, SERVER_CALLS) else "tool_use_id"): pairs[at]} if at in pairs else block
+        for at, block in enumerate(blocks)
+        if at in pairs or not is_block(block, SERVER_CALLS | SERVER_RESULTS)
+    ]
+
+
+def _server_id(asked: Message) -> str:
+    """The id of a server's call as the provider takes it."""
+    call_id = str(asked.get("id"))
+    if _SERVER_ID.fullmatch(call_id):
+        return call_id
+    begin = "srvtoolu_" if asked["type"] == "server_tool_use" else "mcptoolu_"
+    return begin + re.sub(r"[^a-zA-Z0-9]", "_", call_id)

@@ -1,0 +1,326 @@
+"""Amazon Bedrock's Converse API, which Strands keeps its messages in: read and written.
+
+| Bedrock | canonical |
+| --- | --- |
+| `text` | `text` |
+| `image`, `document`, `audio`, `video` with `format` and `source` | the same kind; `bytes` are kept in base64 |
+| `reasoningContent` | `thinking` with its signature, or `redacted_thinking` |
+| `toolUse` | a call |
+| `toolResult` | a message of the role `tool`; `status: error` in its metadata; `json` is text |
+| `cachePoint`, `guardContent`, `citationsContent`, `searchResult`, unknown blocks | provider's items |
+| `system` of a request | a system message |
+| `stopReason`, `usage` of an answer | metadata |
+
+Sources: docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html, .../API_runtime_Converse.html;
+strandsagents.com, Messages (read 2026-11).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ..messages.carried import original_of
+from ..messages.media_blocks import source_of
+from ..messages.message import THINKING_BLOCKS, Message, call_arguments_of, call_name_of, given_calls, is_block, parsed
+from ..messages.metadata import metadata_of
+from ..messages.text import blocks_without_calls
+from .anthropic import result_blocks, told
+from .canonical import (
+    answer,
+    as_text,
+    base64_source,
+    beside,
+    call,
+    call_id_in,
+    form_of,
+    in_places,
+    is_item,
+    item_block,
+    items,
+    mapping,
+    mark_of,
+    marked,
+    medium,
+    numbered_parts,
+    objects_in,
+    part_number,
+    refused,
+    result,
+    text,
+    text_block,
+    total,
+    usage_of,
+    without,
+)
+
+NAME = "bedrock"
+_MEDIA = frozenset({"image", "document", "audio", "video"})
+BLOCKS = frozenset(
+    {
+        *("text", "toolUse", "toolResult", "reasoningContent", "cachePoint", "guardContent", "citationsContent"),
+        *("searchResult", *_MEDIA),
+    }
+)
+"""The one key of a block."""
+_TYPES = {
+    **{name: f"image/{name}" for name in ("png", "jpeg", "gif", "webp")},
+    **{name: f"audio/{name}" for name in ("wav", "mp3", "ogg", "flac", "opus", "aac", "m4a")},
+    **{name: f"video/{name}" for name in ("mp4", "webm", "mkv", "mov", "mpeg", "mpg", "wmv", "flv")},
+    "pdf": "application/pdf",
+    "txt": "text/plain",
+    "md": "text/markdown",
+    "csv": "text/csv",
+    "html": "text/html",
+    "three_gp": "video/3gpp",
+    "doc": "application/msword",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "xls": "application/vnd.ms-excel",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+_FORMATS = {media_type: name for name, media_type in _TYPES.items()} | {"image/jpg": "jpeg"}
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def read(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """Read messages.
+
+    Raises:
+        RecordError: one is malformed; says where.
+    """
+    return [canonical for message in messages for canonical in _read_one(message)]
+
+
+def read_response(response: Mapping[str, Any]) -> list[Message]:
+    """Read what `converse` answers.
+
+    Raises:
+        RecordError: it has no message.
+    """
+    given = mapping(response.get("output")).get("message")
+    if not isinstance(given, Mapping):
+        raise refused(".output.message", "is missing", "give the whole answer of `converse`")
+    messages = _read_one(given)
+    told_of = {
+        "provider": NAME,
+        "model": text(response.get("modelId")),
+        "stop_reason": text(response.get("stopReason")),
+        "usage": usage(response.get("usage")),
+    }
+    more = {key: value for key, value in told_of.items() if value}
+    return [*messages[:-1], {**messages[-1], "metadata": {**metadata_of(messages[-1]), **more}}]
+
+
+def usage(reported: Any) -> dict[str, Any]:
+    """Usage as Bedrock reports it, by the names that the log uses: the three input counts exclude each other."""
+    given = mapping(reported)
+    read_tokens = given.get("cacheReadInputTokens")
+    return usage_of(
+        input_tokens=total(given.get("inputTokens"), read_tokens),
+        output_tokens=given.get("outputTokens"),
+        cache_read_tokens=read_tokens,
+        cache_write_tokens=given.get("cacheWriteInputTokens"),
+    )
+
+
+def _read_one(message: Mapping[str, Any]) -> list[Message]:
+    content = message.get("content")
+    blocks = objects_in(content if isinstance(content, list) else [as_text(content or "")], ".content")
+    rest = without(message, "content", "metadata")
+    given = mapping(message.get("metadata"))
+    parts = [_read_answer(blocks)] if message.get("role") == "assistant" else list(_read_said(blocks, rest))
+    told_of = [{**rest, **part, "metadata": {**given, **metadata_of(part)}} for part in parts]
+    return numbered_parts([marked(part, NAME) for part in told_of], NAME)
+
+
+def _read_answer(blocks: list[Mapping[str, Any]]) -> Message:
+    kept: list[Message] = []
+    calls: list[Message] = []
+    places: list[int] = []
+    for at, block in enumerate(blocks):
+        asked = block.get("toolUse")
+        if not isinstance(asked, Mapping):
+            kept += _read_block(block)
+            continue
+        call_id = call_id_in(asked, "toolUseId", f".content[{at}].toolUse", of="call")
+        rest = without(asked, "toolUseId", "name", "input")
+        more = {"beside": rest} if rest else {}
+        places.append(len(kept) + len(calls))
+        calls.append(call(call_id, text(asked.get("name")), asked.get("input"), **more))
+    return answer(kept, calls, places)
+
+
+def _read_said(blocks: list[Mapping[str, Any]], rest: Message) -> Iterator[Message]:
+    said: list[Message] = []
+    for at, block in enumerate(blocks):
+        given = block.get("toolResult")
+        if not isinstance(given, Mapping):
+            said += _read_block(block)
+            continue
+        if said:
+            yield {**rest, "content": said}
+            said = []
+        call_id = call_id_in(given, "toolUseId", f".content[{at}].toolResult", of="result")
+        listed = objects_in(items(given.get("content")), f".content[{at}].toolResult.content")
+        content = [one for inner in listed for one in _read_block(inner)]
+        read_result = result(call_id, content, failed=given.get("status") == "error")
+        told_of = without(given, "toolUseId", "content")
+        yield marked(read_result, NAME, beside={key: item for key, item in told_of.items() if item != "error"})
+    if said or not blocks:
+        yield {**rest, "content": said}
+
+
+def _read_block(block: Mapping[str, Any]) -> list[Message]:
+    if isinstance(block.get("text"), str):
+        return [text_block(block["text"], **without(block, "type", "text"))]
+    if "json" in block and block.keys() == {"json"}:
+        return [text_block(as_text(block["json"]), json=True)]
+    if isinstance(given := block.get("reasoningContent"), Mapping):
+        return [_read_reasoning(given)]
+    kind = next((key for key in block if key in _MEDIA), "")
+    if kind and isinstance(given := block[kind], Mapping) and isinstance(given.get("source"), Mapping):
+        return [_read_medium(kind, given)]
+    return [item_block(block)]
+
+
+def _read_medium(kind: str, given: Mapping[str, Any]) -> Message:
+    source, name = given["source"], text(given.get("name"))
+    media_type = _TYPES.get(text(given.get("format")), text(given.get("format")))
+    more = without(given, "source", "name", "format")
+    if isinstance(data := source.get("bytes"), str):
+        return medium(kind, base64_source(data, media_type), name, **more)
+    if isinstance(said := source.get("text"), str):
+        return medium(kind, {"type": "text", "media_type": media_type or "text/plain", "data": said}, name, **more)
+    place = mapping(source.get("s3Location"))
+    address = {"type": "url", "url": text(place.get("uri")), "media_type": media_type}
+    owner = without(place, "uri")
+    return medium(kind, {**address, **({"location": owner} if owner else {})}, name, **more)
+
+
+def _read_reasoning(given: Mapping[str, Any]) -> Message:
+    said = mapping(given.get("reasoningText"))
+    if said:
+        signed = {"signature": said["signature"]} if isinstance(said.get("signature"), str) else {}
+        return {"type": "thinking", "thinking": text(said.get("text")), **signed}
+    return {"type": "redacted_thinking", "data": text(given.get("redactedContent"))}
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
+    """Write canonical messages as Bedrock's; messages of one role that follow each other are one in a request.
+
+    Args:
+        messages: in order; without system messages at the beginning.
+        exact: as they were added, for a reader of the history. Else as a request takes them.
+    """
+    written: list[Message] = []
+    for message in messages:
+        blocks = list(_blocks_of(message, exact=exact))
+        role = "assistant" if message["role"] == "assistant" else "user"
+        if not blocks and not exact:
+            continue
+        joins = bool(written) and written[-1]["role"] == role and (not exact or part_number(message) > 0)
+        if joins:
+            written[-1]["content"] += blocks
+        else:
+            written.append({"role": role, "content": blocks})
+    return written
+
+
+def _is_own(message: Message) -> bool:
+    return form_of(message) == NAME
+
+
+def _blocks_of(message: Message, *, exact: bool) -> Iterator[Message]:
+    own = _is_own(message)
+    if message["role"] in ("tool", "function"):
+        yield _write_result(message)
+        return
+    calls = [{"type": "tool_call", "block": _write_call(i, one)} for i, one in given_calls(message).items()]
+    ordered = in_places(blocks_without_calls(message), calls, mark_of(message).get("calls_at") if own else None)
+    written = [
+        shown
+        for block in ordered
+        if (shown := block["block"] if block.get("type") == "tool_call" else _block(block, message)) is not None
+    ]
+    while written and not exact and "reasoningContent" in written[-1]:
+        written.pop()
+    yield from written
+
+
+def _write_call(call_id: str, asked: Message) -> Message:
+    told_of = {"toolUseId": call_id, "name": call_name_of(asked), "input": call_arguments_of(asked)}
+    return {"toolUse": {**told_of, **mapping(asked.get("beside"))}}
+
+
+def _write_result(message: Message) -> Message:
+    blocks = [shown for block in result_blocks(message) if (shown := _block(block, message)) is not None]
+    failed = {"status": "error"} if metadata_of(message).get("is_error") is True else {}
+    more = beside(message) if _is_own(message) else {}
+    told_of = {"toolUseId": message.get("tool_call_id"), "content": blocks, **failed, **more}
+    return {"toolResult": told_of}
+
+
+def _block(block: Mapping[str, Any], message: Message) -> Message | None:
+    """A block as Bedrock takes it; None for one that says nothing, or thinking that is not signed."""
+    original, own = original_of(block), _is_own(message)
+    if is_block(original, THINKING_BLOCKS):
+        return _write_reasoning(original, own=own)
+    if (written := _write_medium(original)) is not None:
+        return written
+    if own and is_item(original):
+        return {key: value for key, value in original.items() if key != "type" or value != "part"}
+    said = told(block)
+    if own and original.get("json") is True:
+        try:
+            return {"json": parsed(said)}
+        except ValueError:  # a view has shortened it
+            return {"text": said}
+    more = without(original, "type", "text", "original", "json", "visibility") if own and original is block else {}
+    return {"text": said, **more} if said.strip() else None
+
+
+def _write_reasoning(block: Mapping[str, Any], *, own: bool) -> Message | None:
+    if block.get("type") == "redacted_thinking":
+        return {"reasoningContent": {"redactedContent": decoded_bytes(text(block.get("data")))}} if own else None
+    signature = text(block.get("signature"))
+    if block.get("type") != "thinking" or not (signature or own):
+        return None
+    said = {"text": text(block.get("thinking")), **({"signature": signature} if signature else {})}
+    return {"reasoningContent": {"reasoningText": said}}
+
+
+def _write_medium(block: Mapping[str, Any]) -> Message | None:
+    source = source_of(block)
+    if source is None:
+        return None
+    given = mapping(block.get("source"))
+    media_type = source.media_type or text(given.get("media_type"))
+    form = _FORMATS.get(media_type, "")
+    if not form:
+        return None
+    if source.data:
+        body: Message = {"bytes": decoded_bytes(source.data)}
+    elif source.text:
+        body = {"text": source.text}
+    elif source.url.startswith("s3://"):
+        body = {"s3Location": {"uri": source.url, **mapping(given.get("location"))}}
+    else:
+        return None
+    named = {"name": source.name or "document"} if source.kind == "document" else {}
+    more = without(block, "type", "source", "title", "cache_control", "original", "visibility", "detail")
+    return {source.kind: {"format": form, **named, "source": body, **more}}
+
+
+def decoded_bytes(data: str) -> Any:
+    """The bytes of a base64 text, as the client takes them; the text itself if it is no base64."""
+    try:
+        return base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return data

@@ -1,0 +1,297 @@
+"""Canonical messages: Amplifier's own form, how the other forms build it, and what is kept beside it.
+
+A canonical message has `role`, `content` (a text or a list of blocks) and, of an answer, `tool_calls`
+(`{id, tool, arguments}`); a result has the role `tool` and `tool_call_id`. Blocks are `text`, `image`
+(`{type, source}`), `thinking`, `redacted_thinking`, `reasoning`; and, as no block of Amplifier's says them:
+
+- `document`, `audio`, `video`: the same shape as an image, with `title` for a file's name. Their `source` is
+  `{type: base64, media_type, data}`, `{type: url, url}`, `{type: text, media_type, data}` or `{type: file, file_id}`.
+- *provider's items*: what only the provider that made them understands (server tools and their results, encrypted
+  state, blocks that nobody knows yet). They stay in the content as they came; one without a `type` gets the type
+  `part`.
+
+The *mark* (`metadata.form`) says which form a message came in, and what of it the canonical message has no place for:
+
+| key | value |
+| --- | --- |
+| `name` | the form: `anthropic`, `openai_chat`, `openai_responses`, `gemini`, `bedrock`, `mcp` |
+| `guessed` | true if the shape does not say so clearly |
+| `part` | `[number, count]`: one foreign message became several, and this is one of them |
+| `calls_at` | positions of the calls among the content blocks, if they are not at the end |
+| `beside` | keys of the foreign message that have no other place |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import RecordError
+from ..messages.message import (
+    CALL_BLOCKS,
+    THINKING_BLOCKS,
+    Message,
+    as_json,
+    call_id_of,
+    call_name_of,
+    given_arguments_of,
+    parsed,
+)
+from ..messages.metadata import FORM_KEY, metadata_of
+from ..tokens.media import MEDIUM_KINDS
+
+UNKNOWN_TOOL = "unknown"
+"""The tool of a call that names none."""
+PART = "part"
+"""The type of a provider's item that has no type of its own."""
+_OWN_KINDS = CALL_BLOCKS | THINKING_BLOCKS | MEDIUM_KINDS.keys() | {"text", "tool_result"}
+PLAIN_TEXT = frozenset({"type", "text"})
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """An object, or an empty one for anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def items(value: Any) -> list[Any]:
+    """A list, or an empty one for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def text(value: Any) -> str:
+    """A string, or an empty one for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def without(value: Mapping[str, Any], *keys: str) -> Message:
+    """An object without some keys, and without keys whose value is None."""
+    return {key: item for key, item in value.items() if key not in keys and item is not None}
+
+
+# -- the mark ----------------------------------------------------------------------------------------------------------
+
+
+def mark_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a message's mark says; empty if it has none."""
+    return mapping(metadata_of(message).get(FORM_KEY))
+
+
+def form_of(message: Mapping[str, Any]) -> str:
+    """The name of the form that a message came in; empty for Amplifier's own."""
+    return text(mark_of(message).get("name"))
+
+
+def beside(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The keys of the foreign message that the canonical one has no place for."""
+    return mapping(mark_of(message).get("beside"))
+
+
+def marked(message: Message, name: str, **facts: Any) -> Message:
+    """A message with a mark; facts that are empty are left out."""
+    told = {key: value for key, value in facts.items() if value not in (None, {}, [], "", False)}
+    return {**message, "metadata": {**metadata_of(message), FORM_KEY: {**mark_of(message), "name": name, **told}}}
+
+
+def unmarked(message: Message) -> Message:
+    """A message without its mark: for importers, whose records say in other ways where a message is from."""
+    metadata = {key: value for key, value in metadata_of(message).items() if key != FORM_KEY}
+    rest = {key: value for key, value in message.items() if key != "metadata"}
+    return {**rest, "metadata": metadata} if metadata else rest
+
+
+def numbered_parts(parts: Sequence[Message], name: str) -> list[Message]:
+    """The messages that one foreign message stands for, each with its number in the mark."""
+    if len(parts) < 2:
+        return list(parts)
+    return [marked(part, name, part=[number, len(parts)]) for number, part in enumerate(parts)]
+
+
+def part_number(message: Mapping[str, Any]) -> int:
+    """The number of a message among those that one foreign message became; -1 if it is the only one."""
+    part = mark_of(message).get("part")
+    return part[0] if isinstance(part, list) and part and type(part[0]) is int else -1
+
+
+# -- blocks ------------------------------------------------------------------------------------------------------------
+
+
+def text_block(said: str, **more: Any) -> Message:
+    """A text as a content block."""
+    return {"type": "text", "text": said, **more}
+
+
+def medium(kind: str, source: Mapping[str, Any], name: str = "", **more: Any) -> Message:
+    """An image, a document, audio or video; `name` is its file's name."""
+    return {"type": kind, "source": dict(source), **({"title": name} if name else {}), **more}
+
+
+def base64_source(data: str, media_type: str) -> Message:
+    """The source of a medium that is in the message."""
+    return {"type": "base64", "media_type": media_type, "data": data}
+
+
+def source_from_url(url: str) -> Message:
+    """The source of a medium by its address; an address that holds the data becomes base64 with its media type."""
+    head, comma, data = url.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        return base64_source(data, head.removeprefix("data:").removesuffix(";base64"))
+    return {"type": "url", "url": url}
+
+
+def url_of(source: Mapping[str, Any]) -> str:
+    """The address of a medium's source, the data in it if it is in the message; empty for another one."""
+    if source.get("type") == "base64":
+        return f"data:{text(source.get('media_type'))};base64,{text(source.get('data'))}"
+    return text(source.get("url"))
+
+
+def kind_of_type(media_type: str) -> str:
+    """`image`, `audio`, `video` or `document`, by a media type."""
+    first = media_type.partition("/")[0].lower()
+    return first if first in ("image", "audio", "video") else "document"
+
+
+def item_block(part: Mapping[str, Any]) -> Message:
+    """A provider's item as a content block: as it came, with a `type`."""
+    return dict(part) if isinstance(part.get("type"), str) else {"type": PART, **part}
+
+
+def is_item(block: Mapping[str, Any]) -> bool:
+    """Whether a block is a provider's item: no text, no medium, no thinking, no call and no result."""
+    kind = block.get("type")
+    return not (isinstance(kind, str) and kind in _OWN_KINDS)
+
+
+def part_of(block: Mapping[str, Any]) -> Message:
+    """The item that `item_block` made a block of."""
+    return {key: value for key, value in block.items() if key != "type"} if block.get("type") == PART else dict(block)
+
+
+# -- calls and results -------------------------------------------------------------------------------------------------
+
+
+def call(call_id: str, name: str, arguments: Any, **more: Any) -> Message:
+    """A call; arguments that are no object are put under `arguments`, JSON text of an object is parsed."""
+    if isinstance(arguments, str):
+        try:
+            given = parsed(arguments) if arguments.strip() else {}
+        except ValueError:
+            given = None
+        arguments = given if isinstance(given, dict) else {"arguments": arguments}
+    if not isinstance(arguments, Mapping):
+        arguments = {} if arguments is None else {"arguments": arguments}
+    return {"id": call_id, "tool": name or UNKNOWN_TOOL, "arguments": arguments, **more}
+
+
+def parsed_calls(message: Message) -> Message:
+    """A message whose calls are in Amplifier's shape, with parsed arguments; the same object if it calls nothing."""
+    given = message.get("tool_calls")
+    if not isinstance(given, list) or not given:
+        return message
+    calls = [
+        call(call_id_of(one) or "", call_name_of(one), given_arguments_of(one)) if isinstance(one, dict) else one
+        for one in given
+    ]
+    return {**message, "tool_calls": calls}
+
+
+def result(call_id: str, content: Any, *, failed: bool = False, name: str = "") -> Message:
+    """The result of a call."""
+    told = {"metadata": {"is_error": True}} if failed else {}
+    return {"role": "tool", "tool_call_id": call_id, **({"name": name} if name else {}), "content": content, **told}
+
+
+def answer(content: Any, calls: Sequence[Message], calls_at: Sequence[int] = (), **metadata: Any) -> Message:
+    """An answer.
+
+    Args:
+        content: a text or blocks.
+        calls: its calls.
+        calls_at: their positions among the foreign blocks.
+        metadata: more of its metadata; what is empty is left out.
+    """
+    told = {key: value for key, value in metadata.items() if value not in (None, "", {})}
+    blocks = len(content) if isinstance(content, list) else 1 if content else 0
+    at_end = list(calls_at) == list(range(blocks, blocks + len(calls)))
+    if calls_at and not at_end:
+        told[FORM_KEY] = {"calls_at": list(calls_at)}
+    message: Message = {"role": "assistant", "content": content}
+    if calls:
+        message["tool_calls"] = list(calls)
+    return {**message, "metadata": told} if told else message
+
+
+def in_places(blocks: Sequence[Message], calls: Sequence[Message], places: Any) -> list[Message]:
+    """Blocks and calls in the order in which their provider gave them; calls at the end if nothing tells."""
+    known = isinstance(places, list) and len(places) == len(calls) and places == sorted(set(places))
+    if not known or (places and places[-1] >= len(blocks) + len(calls)):
+        return [*blocks, *calls]
+    ordered = list(blocks)
+    for place, one in zip(places, calls, strict=True):
+        ordered.insert(place, one)
+    return ordered
+
+
+def plain_content(blocks: list[Message]) -> Any:
+    """Content blocks; one text alone as a string."""
+    only = blocks[0] if len(blocks) == 1 else {}
+    if only.keys() == PLAIN_TEXT and only["type"] == "text" and isinstance(only["text"], str):
+        return only["text"]
+    return blocks if blocks else ""
+
+
+def as_text(value: Any) -> str:
+    """A value as text: a string as it is, anything else as JSON."""
+    return value if isinstance(value, str) else as_json(value)
+
+
+def usage_of(**counts: Any) -> dict[str, Any]:
+    """Usage by the names that the log uses; what is no number is left out.
+
+    `input_tokens` is all that the model read, with what came from a cache (`cache_read_tokens`) and without what was
+    written to one (`cache_write_tokens`).
+    """
+    return {key: value for key, value in counts.items() if type(value) in (int, float) and value >= 0}
+
+
+def total(*counts: Any) -> int | None:
+    """The sum of those that are whole numbers; None if none is."""
+    known = [count for count in counts if type(count) is int]
+    return sum(known) if known else None
+
+
+# -- what is malformed -------------------------------------------------------------------------------------------------
+
+
+def refused(where: str, what: str, remedy: str) -> RecordError:
+    """The error about a malformed message: where, what is wrong, what to do."""
+    return RecordError(f"message{where}: {what}; {remedy}")
+
+
+def call_id_in(block: Mapping[str, Any], key: str, where: str, *, of: str) -> str:
+    """The id under a key of a call or result.
+
+    Raises:
+        RecordError: there is none.
+    """
+    call_id = block.get(key)
+    if isinstance(call_id, str):
+        return call_id
+    told = "is missing" if call_id is None else f"is {call_id!r:.40}, no text"
+    raise refused(f"{where}.{key}", told, f"a {of} needs the id of its call")
+
+
+def objects_in(content: Any, where: str) -> list[Mapping[str, Any]]:
+    """The blocks of a list of blocks; a text among them is a text block.
+
+    Raises:
+        RecordError: an item is neither.
+    """
+    blocks: list[Mapping[str, Any]] = []
+    for number, block in enumerate(content):
+        if isinstance(block, str):
+            block = text_block(block)
+        if not isinstance(block, Mapping):
+            raise refused(f"{where}[{number}]", f"{block!r:.40} is no block", "give an object, or a text")
+        blocks.append(block)
+    return blocks

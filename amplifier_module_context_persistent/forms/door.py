@@ -1,0 +1,99 @@
+"""The door: messages in any form become canonical messages.
+
+`read_given` takes messages as plain JSON. Those in Amplifier's own form pass as the very objects that they are. Others
+are read by their form's module, and get its mark. Messages of one form that follow each other are read together: the
+items of one answer become one message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..messages.message import Message
+from . import anthropic, bedrock, gemini, openai_chat, openai_responses
+from .canonical import form_of, marked
+from .recognise import FORMS, OWN, Shape, shape_of
+
+_ANSWERS = {
+    openai_chat.NAME: openai_chat.read_completion,
+    openai_responses.NAME: openai_responses.read_response,
+    gemini.NAME: gemini.read_response,
+    bedrock.NAME: bedrock.read_response,
+}
+"""How a whole answer is read; Anthropic's is a message with an envelope."""
+
+
+def read_given(
+    messages: Sequence[Mapping[str, Any]], form: str | None = None, *, before: str = "", guesses: bool = True
+) -> list[Message]:
+    """Read messages of any form.
+
+    Args:
+        messages: as plain JSON.
+        form: the form of all of them, if the caller says so; else it is recognised by the shape.
+        before: the form of the messages before the first one.
+        guesses: whether what is ambiguous is given a form.
+
+    Returns:
+        Canonical messages. One in Amplifier's own form is the same object; one that is malformed in no form's way
+        (without a role) is too: whoever stores messages checks them.
+
+    Raises:
+        RecordError: a message is malformed; says where.
+    """
+    return [message for run in _runs(messages, form, before, guesses=guesses) for message in run.read()]
+
+
+def read_answer(answer: Mapping[str, Any], form: str) -> list[Message]:
+    """Read the whole answer of a provider, with model and usage in the metadata.
+
+    Raises:
+        RecordError: it is malformed; says where.
+    """
+    if form == anthropic.NAME or form not in _ANSWERS:
+        return FORMS[form].read([answer])
+    return _ANSWERS[form](answer)
+
+
+class _Run:
+    """Messages of one form that follow each other."""
+
+    def __init__(self, shape: Shape | None) -> None:
+        self.shape = shape
+        self.messages: list[Mapping[str, Any]] = []
+
+    def read(self) -> list[Message]:
+        if self.shape is None:
+            return [message if isinstance(message, dict) else dict(message) for message in self.messages]
+        form = self.shape.form
+        if self.shape.is_answer:
+            read_messages = [one for answer in self.messages for one in read_answer(answer, form)]
+        else:
+            read_messages = FORMS[form].read(self.messages)
+        if not self.shape.guessed:
+            return read_messages
+        return [marked(message, form_of(message) or form, guessed=True) for message in read_messages]
+
+
+def _runs(messages: Iterable[Mapping[str, Any]], form: str | None, before: str, *, guesses: bool) -> Iterable[_Run]:
+    run: _Run | None = None
+    for message in messages:
+        shape = _shape(message, form, before, guesses=guesses)
+        if run is None or run.shape != shape:
+            if run is not None:
+                yield run
+            run = _Run(shape)
+        run.messages.append(message)
+        before = shape.form if shape is not None else before
+    if run is not None:
+        yield run
+
+
+def _shape(message: Mapping[str, Any], form: str | None, before: str, *, guesses: bool) -> Shape | None:
+    if form == OWN or form_of(message):  # it was read before
+        return None
+    shape = shape_of(message, form or before, guesses=guesses or form is not None)
+    if form is None:
+        return shape
+    return Shape(form, is_answer=shape is not None and shape.is_answer)

@@ -1,0 +1,357 @@
+"""Google's Gemini API: its contents and responses, read and written.
+
+| Gemini | canonical |
+| --- | --- |
+| `role: model` | `assistant` |
+| `text` | `text` |
+| `text` with `thought: true` | `thinking` |
+| `thoughtSignature` | `thought_signature` on the block or the call |
+| `inlineData`, `fileData` | `image`, `document`, `audio` or `video`, by its type |
+| `functionCall` | a call; one without an id is named after its function |
+| `functionResponse` | a message of the role `tool`; `{output}`, `{result}` or `{error}` is its text |
+| `executableCode`, `codeExecutionResult`, unknown parts | provider's items |
+| `systemInstruction` | a system message |
+| `modelVersion`, `finishReason`, `usageMetadata` of a response | metadata |
+
+Names of keys are read in both of Google's spellings and written in camel case; base64 is written with the standard
+alphabet. Sources: ai.google.dev/api/caching#Content, .../gemini-api/docs/function-calling, .../thought-signatures (read
+2026-11); the types of the package `google-genai` 3.6.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ..messages.carried import original_of
+from ..messages.media_blocks import source_of
+from ..messages.message import (
+    THINKING_BLOCKS,
+    Message,
+    as_json,
+    call_arguments_of,
+    call_name_of,
+    given_calls,
+    is_block,
+    parsed,
+)
+from ..messages.metadata import metadata_of
+from ..messages.text import blocks_without_calls
+from .anthropic import result_blocks, told
+from .canonical import (
+    answer,
+    base64_source,
+    beside,
+    call,
+    form_of,
+    in_places,
+    is_item,
+    item_block,
+    kind_of_type,
+    mapping,
+    mark_of,
+    marked,
+    medium,
+    numbered_parts,
+    objects_in,
+    part_number,
+    refused,
+    result,
+    text,
+    text_block,
+    total,
+    usage_of,
+    without,
+)
+
+NAME = "gemini"
+_CAMEL = {
+    "inline_data": "inlineData",
+    "file_data": "fileData",
+    "function_call": "functionCall",
+    "function_response": "functionResponse",
+    "thought_signature": "thoughtSignature",
+    "executable_code": "executableCode",
+    "code_execution_result": "codeExecutionResult",
+    "mime_type": "mimeType",
+    "file_uri": "fileUri",
+    "display_name": "displayName",
+    "video_metadata": "videoMetadata",
+}
+PARTS = frozenset({*_CAMEL, *_CAMEL.values()}) - {"mimeType", "mime_type", "displayName", "display_name"}
+"""Keys that only this form's parts have."""
+_SIGNATURE = "thought_signature"
+_STANDARD = str.maketrans("-_", "+/")
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def read(contents: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """Read contents.
+
+    Raises:
+        RecordError: one is malformed; says where.
+    """
+    return [message for content in contents for message in _read_one(content)]
+
+
+def read_response(response: Mapping[str, Any]) -> list[Message]:
+    """Read a response: the content of its first candidate, with model and usage.
+
+    Raises:
+        RecordError: it has no candidate; a prompt that was blocked has none.
+    """
+    candidates = response.get("candidates")
+    first = mapping(candidates[0]) if isinstance(candidates, list) and candidates else {}
+    if not first:
+        raise refused(".candidates", "there is none", "look at the response's promptFeedback, which says why")
+    messages = _read_one({"role": "model", "parts": [], **mapping(first.get("content"))})
+    usage_given = response.get("usageMetadata", response.get("usage_metadata"))
+    told_of = {
+        "provider": "gemini",
+        "model": text(response.get("modelVersion", response.get("model_version"))),
+        "stop_reason": text(first.get("finishReason", first.get("finish_reason"))),
+        "usage": usage(usage_given),
+    }
+    last = messages[-1]
+    more = {key: value for key, value in told_of.items() if value}
+    messages[-1] = {**last, "metadata": {**metadata_of(last), **more}}
+    return messages
+
+
+def usage(reported: Any) -> dict[str, Any]:
+    """Usage as Google reports it, by the names that the log uses; thinking is output."""
+    given = {_camel(key): value for key, value in mapping(reported).items()}
+    return usage_of(
+        input_tokens=total(given.get("promptTokenCount"), given.get("toolUsePromptTokenCount")),
+        output_tokens=total(given.get("candidatesTokenCount"), given.get("thoughtsTokenCount")),
+        cache_read_tokens=given.get("cachedContentTokenCount"),
+    )
+
+
+def _camel(key: str) -> str:
+    first, *others = key.split("_")
+    return _CAMEL.get(key) or first + "".join(word.capitalize() for word in others)
+
+
+def parts_in(content: Any) -> list[Mapping[str, Any]]:
+    """The parts of a content, with the names of keys in camel case."""
+    given = content if isinstance(content, list) else [content]
+    listed = [text_block(part) if isinstance(part, str) else part for part in given]
+    return [_with_camel(without(part, "type") if part.get("type") == "text" else part) for part in listed]
+
+
+def _with_camel(part: Mapping[str, Any]) -> Message:
+    named = {_CAMEL.get(key, key): value for key, value in part.items()}
+    for key in ("inlineData", "fileData"):
+        if isinstance(inner := named.get(key), Mapping):
+            named[key] = {_CAMEL.get(name, name): value for name, value in inner.items()}
+    return named
+
+
+def _read_one(content: Mapping[str, Any]) -> list[Message]:
+    parts = parts_in([*objects_in(content.get("parts") or [], ".parts")])
+    rest = without(content, "role", "parts", "metadata")
+    given = mapping(content.get("metadata"))
+    is_answer = content.get("role") in ("model", "assistant")
+    read_messages = [_read_answer(parts)] if is_answer else list(_read_said(parts))
+    told_of = [{**message, **rest, "metadata": {**given, **metadata_of(message)}} for message in read_messages]
+    return numbered_parts([marked(message, NAME) for message in told_of], NAME)
+
+
+def _read_answer(parts: list[Mapping[str, Any]]) -> Message:
+    blocks: list[Message] = []
+    calls: list[Message] = []
+    places: list[int] = []
+    named: Counter[str] = Counter()
+    for at, part in enumerate(parts):
+        asked = part.get("functionCall")
+        if not isinstance(asked, Mapping):
+            blocks.append(_read_part(part))
+            continue
+        name = text(asked.get("name"))
+        named[name] += 1
+        call_id, more = text(asked.get("id")), _more(part, "functionCall")
+        rest = without(asked, "id", "name", "args")
+        extras = {**more, **({} if call_id else {"unnamed": True}), **({"beside": rest} if rest else {})}
+        calls.append(call(call_id or _id_for(name, named[name]), name, asked.get("args"), **extras))
+        places.append(at)
+    return answer(blocks, calls, places)
+
+
+def _id_for(name: str, number: int) -> str:
+    """The id of a call or response that has none: it is matched by its name and its number among those of the name."""
+    return f"call_{name}" if number == 1 else f"call_{name}_{number}"
+
+
+def _more(part: Mapping[str, Any], *keys: str) -> Message:
+    """The other keys of a part; its signature has one name in all forms."""
+    rest = without(part, *keys, "thoughtSignature")
+    signature = part.get("thoughtSignature")
+    return {**rest, **({_SIGNATURE: signature} if signature is not None else {})}
+
+
+def _read_said(parts: list[Mapping[str, Any]]) -> Iterator[Message]:
+    named: Counter[str] = Counter()
+    said: list[Message] = []
+    for part in parts:
+        response = part.get("functionResponse")
+        if not isinstance(response, Mapping):
+            said.append(_read_part(part))
+            continue
+        if said:
+            yield {"role": "user", "content": said}
+            said = []
+        name = text(response.get("name"))
+        named[name] += 1
+        yield _read_result(response, named[name])
+    if said:
+        yield {"role": "user", "content": said}
+
+
+def _read_result(given: Mapping[str, Any], number: int) -> Message:
+    name, call_id = text(given.get("name")), text(given.get("id"))
+    if not name and not call_id:
+        raise refused(".parts", "a functionResponse has neither name nor id", "give the name of its functionCall")
+    response = given.get("response")
+    key = next(iter(response)) if isinstance(response, Mapping) and len(response) == 1 else ""
+    content: Any = as_json(response)
+    told_of: Message = {} if call_id else {"unnamed": True}
+    if key in ("output", "result", "error") and isinstance(mapping(response)[key], str):
+        content, told_of["key"] = mapping(response)[key], key
+    if inner := given.get("parts"):
+        content = [text_block(content), *[_read_part(part) for part in parts_in(inner)]]
+    told_of |= without(given, "id", "name", "response", "parts")
+    read_result = result(call_id or _id_for(name, number), content, failed=key == "error", name=name)
+    return marked(read_result, NAME, beside=told_of)
+
+
+def _read_part(part: Mapping[str, Any]) -> Message:
+    if isinstance(part.get("text"), str):
+        more = _more(part, "text", "thought")
+        if part.get("thought") is True:
+            return {"type": "thinking", "thinking": part["text"], **more}
+        return text_block(part["text"], **more)
+    if isinstance(inline := part.get("inlineData"), Mapping):
+        media_type = text(inline.get("mimeType"))
+        source = base64_source(text(inline.get("data")).translate(_STANDARD), media_type)
+        return medium(kind_of_type(media_type), source, text(inline.get("displayName")), **_more(part, "inlineData"))
+    if isinstance(file := part.get("fileData"), Mapping):
+        media_type = text(file.get("mimeType"))
+        source = {"type": "url", "url": text(file.get("fileUri")), "media_type": media_type}
+        return medium(kind_of_type(media_type), source, text(file.get("displayName")), **_more(part, "fileData"))
+    return item_block(part)
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
+    """Write canonical messages as contents; messages of one role that follow each other are one content in a request.
+
+    Args:
+        messages: in order; without system messages at the beginning.
+        exact: as they were added, for a reader of the history. Else as a request takes them.
+    """
+    written: list[Message] = []
+    names: dict[str, str] = {}
+    for message in messages:
+        names |= {call_id: call_name_of(one) for call_id, one in given_calls(message).items()}
+        parts = list(_parts_of(message, names, exact=exact))
+        role = "model" if message["role"] == "assistant" else "user"
+        if not parts and not exact:
+            continue
+        joins = bool(written) and written[-1]["role"] == role and (not exact or part_number(message) > 0)
+        if joins:
+            written[-1]["parts"] += parts
+        else:
+            written.append({"role": role, "parts": parts})
+    return written
+
+
+def _is_own(message: Message) -> bool:
+    return form_of(message) == NAME
+
+
+def _parts_of(message: Message, names: Mapping[str, str], *, exact: bool) -> Iterator[Message]:
+    own = _is_own(message)
+    if message["role"] in ("tool", "function"):
+        yield _write_result(message, names, exact=exact)
+        return
+    calls = [{"type": "tool_call", "part": _write_call(i, one, own=own)} for i, one in given_calls(message).items()]
+    ordered = in_places(blocks_without_calls(message), calls, mark_of(message).get("calls_at") if own else None)
+    for block in ordered:
+        if block.get("type") == "tool_call":
+            yield block["part"]
+        elif (part := _part(block, message, exact=exact)) is not None:
+            yield part
+
+
+def _write_call(call_id: str, asked: Message, *, own: bool) -> Message:
+    named = {} if own and asked.get("unnamed") else {"id": call_id}
+    function = {**named, "name": call_name_of(asked), "args": call_arguments_of(asked), **mapping(asked.get("beside"))}
+    return {"functionCall": function, **_signature(asked)}
+
+
+def _signature(block: Mapping[str, Any]) -> Message:
+    signature = block.get(_SIGNATURE, block.get("thoughtSignature"))
+    return {"thoughtSignature": signature} if isinstance(signature, str) and signature else {}
+
+
+def _write_result(message: Message, names: Mapping[str, str], *, exact: bool) -> Message:
+    own, kept = _is_own(message), beside(message)
+    call_id = str(message.get("tool_call_id"))
+    blocks = list(result_blocks(message))
+    said = "\n".join(told(block) for block in blocks if block.get("type") == "text")
+    failed = metadata_of(message).get("is_error") is True
+    key = text(kept.get("key")) or ("error" if failed else "output")
+    response: Any = {key: said}
+    if own and "key" not in kept:
+        try:
+            response = parsed(said)
+        except ValueError:  # a view has shortened it
+            response = {key: said}
+    media = [part for block in blocks if block.get("type") != "text" and (part := _part(block, message, exact=exact))]
+    named = {} if own and kept.get("unnamed") else {"id": call_id}
+    name = text(message.get("name")) or names.get(call_id, "unknown")
+    more = without(kept, "key", "unnamed") if own else {}
+    function = {**named, "name": name, "response": response, **({"parts": media} if media else {}), **more}
+    return {"functionResponse": function}
+
+
+def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
+    original, own = original_of(block), _is_own(message)
+    if is_block(original, THINKING_BLOCKS):
+        if not own or original.get("type") != "thinking":
+            return None
+        return {"text": text(original.get("thinking")), "thought": True, **_signature(original)}
+    more = {key: value for key, value in original.items() if key not in _NO_KEYS} if own else {}
+    source = source_of(original)
+    if source is not None and source.data:
+        named = {"displayName": source.name} if source.name and own else {}
+        inline = {"mimeType": source.media_type, "data": source.data, **named}
+        return {"inlineData": inline, **more, **_signature(original)}
+    if source is not None and source.url and _takes_address(source.url):
+        given = mapping(original.get("source"))
+        media_type = text(given.get("media_type")) or source.media_type
+        file = {"fileUri": source.url, **({"mimeType": media_type} if media_type else {})}
+        return {"fileData": file, **more, **_signature(original)}
+    if own and is_item(original):
+        return _item_part(original)
+    said = told(block)
+    if original.get("type") == "text" and own:
+        return {"text": said, **more, **_signature(original)} if said or exact else None
+    return {"text": said} if said.strip() else None
+
+
+_NO_KEYS = frozenset({"type", "text", "source", "title", "original", "visibility", _SIGNATURE, "cache_control"})
+
+
+def _item_part(block: Mapping[str, Any]) -> Message:
+    return {key: value for key, value in block.items() if key != "type" or value != "part"}
+
+
+def _takes_address(url: str) -> bool:
+    return url.startswith(("https://", "http://", "gs://"))

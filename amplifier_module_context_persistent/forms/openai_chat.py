@@ -1,0 +1,378 @@
+"""OpenAI's Chat Completions: its messages and completions, read and written.
+
+| Chat Completions | canonical |
+| --- | --- |
+| `text` | the same |
+| `image_url` | `image`; `detail` stays on it |
+| `file` with `file_data` or `file_id` | `document` |
+| `input_audio` | `audio` |
+| `refusal`, beside the content or a part of it | `text` with `refusal: true` |
+| `reasoning_content` (of compatible servers) | `thinking` |
+| `tool_calls` | the same: their `arguments` stay the model's own text |
+| `tool_calls` of type `custom` | the same |
+| `function_call` and role `function`, the older pair | a call and a message of the role `tool` |
+| `annotations`, `audio` of an answer, unknown parts | `metadata.form.beside`; provider's items |
+| `finish_reason`, `model`, `usage` of a completion | metadata |
+
+Written for a request: thinking and metadata have no place; system text has no images; of a result, only text. Calls
+that another provider's server ran are calls with results like others.
+
+Sources: platform.openai.com/docs/api-reference/chat, .../guides/pdf-files, .../guides/audio (read 2026-11); the types
+of the package `openai` 3.57.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ..messages.carried import original_of
+from ..messages.media_blocks import source_of
+from ..messages.message import (
+    THINKING_BLOCKS,
+    Message,
+    call_arguments_of,
+    call_name_of,
+    given_arguments_of,
+    given_calls,
+    is_block,
+)
+from ..messages.metadata import metadata_of
+from ..messages.text import blocks_without_calls, to_json
+from .anthropic import SERVER_CALLS, SERVER_RESULTS, on_server, result_blocks, told
+from .canonical import (
+    base64_source,
+    beside,
+    form_of,
+    is_item,
+    item_block,
+    items,
+    mapping,
+    marked,
+    medium,
+    objects_in,
+    refused,
+    source_from_url,
+    text,
+    text_block,
+    total,
+    usage_of,
+    without,
+)
+
+NAME = "openai_chat"
+PARTS = frozenset({"image_url", "input_audio", "file", "refusal"})
+"""Types of parts that only this form has, beside `text`."""
+ON_ANSWERS = frozenset({"refusal", "annotations", "audio", "reasoning_content", "function_call"})
+"""Keys of an answer that only this form has."""
+_SECRETS = frozenset({"encrypted_content", "encrypted_index", "encrypted_stdout"})
+_INSTRUCTING = ("system", "developer")
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def read(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """Read messages.
+
+    Raises:
+        RecordError: one is malformed; says where.
+    """
+    return [_read_one(message) for message in messages]
+
+
+def read_completion(completion: Mapping[str, Any]) -> list[Message]:
+    """Read a completion: the answer of its first choice.
+
+    Raises:
+        RecordError: it has no choice with a message.
+    """
+    choices = completion.get("choices")
+    first = mapping(choices[0]) if isinstance(choices, list) and choices else {}
+    given = first.get("message")
+    if not isinstance(given, Mapping):
+        raise refused(".choices", "there is no choice with a message", "give a whole completion, not a chunk of one")
+    metadata = {
+        "provider": "openai",
+        "model": text(completion.get("model")),
+        "stop_reason": text(first.get("finish_reason")),
+        "usage": usage(completion.get("usage")),
+    }
+    read_answer = _read_one({"role": "assistant", **given})
+    told_of = {key: value for key, value in metadata.items() if value}
+    whole = {**read_answer, "metadata": {**metadata_of(read_answer), **told_of}}
+    return [marked(whole, NAME, beside={**beside(whole), **without(completion, *_COMPLETION)})]
+
+
+_COMPLETION = ("object", "choices", "model", "usage", "created", "system_fingerprint", "service_tier")
+
+
+def usage(reported: Any) -> dict[str, Any]:
+    """Usage as OpenAI reports it, in either of its APIs, by the names that the log uses."""
+    given = mapping(reported)
+    details = mapping(given.get("prompt_tokens_details")) or mapping(given.get("input_tokens_details"))
+    return usage_of(
+        input_tokens=total(given.get("prompt_tokens", given.get("input_tokens"))),
+        output_tokens=total(given.get("completion_tokens", given.get("output_tokens"))),
+        cache_read_tokens=details.get("cached_tokens"),
+    )
+
+
+def _read_one(message: Mapping[str, Any]) -> Message:
+    role = message.get("role")
+    content = message.get("content")
+    if isinstance(content, list):
+        content = [_read_part(part) for part in objects_in(content, ".content")]
+    if role == "function":
+        return _read_function_result(message, content)
+    if role != "assistant":
+        return marked({**message, "content": content}, NAME)
+    return _read_answer(message, content)
+
+
+def _read_answer(message: Mapping[str, Any], content: Any) -> Message:
+    thought, refusal = text(message.get("reasoning_content")), text(message.get("refusal"))
+    if thought or refusal:
+        said = [text_block(content)] if isinstance(content, str) and content else items(content)
+        before = [{"type": "thinking", "thinking": thought}] if thought else []
+        content = [*before, *said, *([text_block(refusal, refusal=True)] if refusal else [])]
+    more = without(message, *ON_ANSWERS, "role", "content", "tool_calls")
+    read_answer: Message = {"role": "assistant", "content": content, **more}
+    told_of: Message = {key: message[key] for key in ("annotations", "audio") if message.get(key)}
+    if refusal:
+        told_of["refusal"] = True
+    if isinstance(calls := message.get("tool_calls"), list) and calls:
+        read_answer["tool_calls"] = calls
+    elif isinstance(legacy := message.get("function_call"), Mapping):
+        read_answer["tool_calls"] = [{"id": _legacy_id(legacy), "type": "function", "function": dict(legacy)}]
+        told_of["function_call"] = True
+    return marked(read_answer, NAME, beside=told_of)
+
+
+def _legacy_id(named: Mapping[str, Any]) -> str:
+    """The id of a call that has none: the older form has one call an answer, and names the function."""
+    return f"call_{text(named.get('name')) or 'function'}"
+
+
+def _read_function_result(message: Mapping[str, Any], content: Any) -> Message:
+    call_id = text(message.get("tool_call_id")) or _legacy_id(message)
+    read_result = {**message, "role": "tool", "tool_call_id": call_id, "content": content}
+    return marked(read_result, NAME, beside={"role": "function"})
+
+
+def _read_part(part: Mapping[str, Any]) -> Message:
+    kind = part.get("type")
+    if kind == "refusal":
+        return text_block(text(part.get("refusal")), **without(part, "type", "refusal"), refusal=True)
+    if kind == "image_url":
+        given = part.get("image_url")
+        url = text(given) or text(mapping(given).get("url"))
+        more = without(mapping(given), "url") | without(part, "type", "image_url")
+        return medium("image", source_from_url(url), **more)
+    if kind == "input_audio":
+        given = mapping(part.get("input_audio"))
+        source = base64_source(text(given.get("data")), f"audio/{text(given.get('format')) or 'wav'}")
+        return medium("audio", source, **without(part, "type", "input_audio"))
+    if kind == "file":
+        return file_block(mapping(part.get("file")), without(part, "type", "file"))
+    return item_block(part) if isinstance(kind, str) else dict(part)
+
+
+def file_block(given: Mapping[str, Any], more: Mapping[str, Any]) -> Message:
+    """A file of either of OpenAI's APIs as a document."""
+    if data := text(given.get("file_data")):
+        source = source_from_url(data) if data.startswith("data:") else base64_source(data, "application/pdf")
+    elif file_id := text(given.get("file_id")):
+        source = {"type": "file", "file_id": file_id}
+    else:
+        source = {"type": "url", "url": text(given.get("file_url"))}
+    return medium("document", source, text(given.get("filename")), **more)
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
+    """Write canonical messages as those of Chat Completions.
+
+    Args:
+        messages: in order.
+        exact: as they were added, for a reader of the history. Else as a request takes them.
+    """
+    return [written for message in messages for written in _write_one(message, exact=exact)]
+
+
+def file_part(block: Mapping[str, Any]) -> Message | None:
+    """A document as OpenAI's `filename`, `file_data`, `file_id`; None if it takes none like it."""
+    source = source_of(block)
+    if source is None or source.kind != "document":
+        return None
+    given = mapping(block.get("source"))
+    if given.get("type") == "file" and text(given.get("file_id")):
+        return {"file_id": given["file_id"]}
+    if source.data and source.media_type == "application/pdf":
+        return {"filename": source.name or "document.pdf", "file_data": source.address}
+    return None
+
+
+def _is_own(message: Message) -> bool:
+    return form_of(message) == NAME
+
+
+def _write_one(message: Message, *, exact: bool) -> Iterator[Message]:
+    role = message["role"]
+    if role in ("tool", "function"):
+        yield _write_result(message, exact=exact)
+    elif role == "assistant":
+        yield from [_exact_answer(message)] if exact else _answers(message)
+    else:
+        yield from _write_said(message, exact=exact)
+
+
+def _write_said(message: Message, *, exact: bool) -> Iterator[Message]:
+    role = message["role"]
+    blocks = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
+    if role in _INSTRUCTING:  # system text has no images
+        parts = [part for block in blocks if (part := _text_part(block)) is not None]
+    else:
+        parts = [part for block in blocks if (part := _part(block, message, exact=exact)) is not None]
+    content: Any = parts
+    was_list = isinstance(message.get("content"), list)
+    if all(part.get("type") == "text" for part in parts) and not (was_list and _is_own(message)):
+        content = "\n".join(part["text"] for part in parts)
+    named = {"name": message["name"]} if isinstance(message.get("name"), str) and _is_own(message) else {}
+    if content or exact:
+        yield {"role": role, "content": content, **named}
+
+
+def _write_result(message: Message, *, exact: bool) -> Message:
+    said: Any = "\n".join(told(block) for block in result_blocks(message))
+    if exact and beside(message).get("role") == "function":
+        return {"role": "function", "name": message.get("name"), "content": said}
+    if _is_own(message) and isinstance(message.get("content"), list):
+        blocks = [block for block in result_blocks(message) if exact or block.get("type") == "text"]
+        said = [part for block in blocks if (part := _part(block, message, exact=exact)) is not None] or said
+    return {"role": "tool", "tool_call_id": message["tool_call_id"], "content": said}
+
+
+def _exact_answer(message: Message) -> Message:
+    """An answer as it was added."""
+    kept = beside(message)
+    blocks = blocks_without_calls(message)
+    refusals = [block["text"] for block in blocks if kept.get("refusal") and block.get("refusal") is True]
+    spoken = [block for block in blocks if not is_block(block, THINKING_BLOCKS) and not block.get("refusal")]
+    thoughts = [text(block.get("thinking")) for block in blocks if is_block(block, THINKING_BLOCKS)]
+    if not kept.get("refusal"):
+        spoken = [block for block in blocks if not is_block(block, THINKING_BLOCKS)]
+    parts = [part for block in spoken if (part := _part(block, message, exact=True)) is not None]
+    only_text = len(parts) == 1 and parts[0].keys() == {"type", "text"} and (kept.get("refusal") or bool(thoughts))
+    content: Any = parts[0]["text"] if only_text else parts
+    if not isinstance(message.get("content"), list):
+        content = message.get("content")
+    written: Message = {"role": "assistant", "content": content if content != [] else None}
+    if thoughts:
+        written["reasoning_content"] = "\n\n".join(thoughts)
+    if refusals:
+        written["refusal"] = "\n".join(refusals)
+    calls = list(given_calls(message).items())
+    if kept.get("function_call") and calls:
+        return {**written, "function_call": mapping(calls[0][1].get("function"))}
+    if calls:
+        written["tool_calls"] = [_write_call(call_id, one, own=_is_own(message)) for call_id, one in calls]
+    return {**written, **{key: kept[key] for key in ("annotations", "audio") if key in kept}}
+
+
+def _answers(message: Message) -> Iterator[Message]:
+    """An answer for a request; one in which a server ran tools is several, with the results between them."""
+    spoken = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
+    originals = [block if (kept := original_of(block)) is block or not _of_server(kept) else kept for block in spoken]
+    said: list[Message] = []
+    calls: list[Message] = []
+    results: list[Message] = []
+    for block in on_server([dict(block) for block in originals]):
+        if is_block(block, SERVER_RESULTS):
+            content = to_json(_without_secrets(block.get("content")))
+            results.append({"role": "tool", "tool_call_id": block["tool_use_id"], "content": content})
+            continue
+        if results and len(results) == len(calls):
+            yield from _answer(said, calls, message)
+            yield from results
+            said, calls, results = [], [], []
+        if is_block(block, SERVER_CALLS):
+            calls.append(_function(block["id"], str(block.get("name") or "unknown"), to_json(block.get("input") or {})))
+        elif told(block):
+            said.append(block)
+    if results:
+        yield from _answer(said, calls, message)
+        yield from results
+        said, calls = [], []
+    own = [_write_call(call_id, one, own=False) for call_id, one in given_calls(message).items()]
+    yield from _answer(said, calls + own, message)
+
+
+def _of_server(block: Mapping[str, Any]) -> bool:
+    return is_block(block, SERVER_CALLS | SERVER_RESULTS)
+
+
+def _answer(said: list[Message], calls: list[Message], message: Message) -> Iterator[Message]:
+    if not said and not calls:
+        return
+    content: Any = "\n".join(told(block) for block in said) or None
+    if _is_own(message) and isinstance(message.get("content"), list) and said:
+        content = [part for block in said if (part := _part(block, message, exact=False)) is not None]
+        content = [part for part in content if part["type"] in ("text", "refusal")] or None
+    yield {"role": "assistant", "content": content, **({"tool_calls": calls} if calls else {})}
+
+
+def _write_call(call_id: str, asked: Message, *, own: bool) -> Message:
+    if own and isinstance(asked.get("function", asked.get("custom")), Mapping):
+        return asked
+    given = given_arguments_of(asked)
+    arguments = call_arguments_of(asked)
+    is_good = isinstance(given, str) and is_block(asked, {"function"}) and arguments.keys() != {"arguments"}
+    return _function(call_id, call_name_of(asked), str(given) if is_good and given else to_json(arguments))
+
+
+def _function(call_id: str, name: str, arguments: str) -> Message:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
+    """A part of a message: text, an image, a PDF, audio; a line about what is none of these."""
+    original = original_of(block)
+    own = _is_own(message)
+    if own and original.get("refusal") is True:
+        return {"type": "refusal", "refusal": text(original.get("text"))}
+    source = source_of(original)
+    if source is not None and source.kind == "image" and source.address:
+        more = {"detail": original["detail"]} if isinstance(original.get("detail"), str) else {}
+        return {"type": "image_url", "image_url": {"url": source.address, **more}}
+    if source is not None and source.kind == "audio" and source.data and _audio_format(source.media_type):
+        return {"type": "input_audio", "input_audio": {"data": source.data, "format": _audio_format(source.media_type)}}
+    if (given := file_part(original)) is not None:
+        return {"type": "file", "file": given}
+    if own and is_item(original):
+        return dict(original)
+    if own and exact and original.get("type") == "text":
+        return {key: value for key, value in original.items() if key != "original"}
+    return _text_part(block)
+
+
+def _audio_format(media_type: str) -> str:
+    """The format of audio as OpenAI names it; empty for one that it does not take."""
+    named = media_type.rpartition("/")[2].removeprefix("x-").replace("mpeg", "mp3")
+    return named if named in ("wav", "mp3") else ""
+
+
+def _text_part(block: Mapping[str, Any]) -> Message | None:
+    said = told(block)
+    return {"type": "text", "text": said} if said.strip() else None
+
+
+def _without_secrets(value: Any) -> Any:
+    """A value without what only the server that made it can read."""
+    if isinstance(value, list):
+        return [_without_secrets(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _without_secrets(item) for key, item in value.items() if key not in _SECRETS}
+    return value

@@ -1,0 +1,172 @@
+"""Which form a message is in, by its shape alone.
+
+Amplifier's own form is what no rule here claims: texts, images with `source`, thinking, calls in `tool_calls`, and
+OpenAI's calls in it (`function`), which hosts of Amplifier use too. A shape that several forms have is a *guess*: a
+block of an unknown type, or a block that has only `text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from ..messages.message import CALL_BLOCKS, THINKING_BLOCKS, Message
+from . import anthropic, bedrock, gemini, mcp, openai_chat, openai_responses
+from .canonical import items, mapping, text
+
+
+class Form(Protocol):
+    """The module of a form: how its messages become canonical ones, and how those are written as its own."""
+
+    def read(self, messages: Iterable[Mapping[str, Any]], /) -> list[Message]:
+        """Read messages; raises RecordError for one that is malformed."""
+
+    def write(self, messages: Iterable[Message], /, *, exact: bool = False) -> list[Message]:
+        """Write canonical messages."""
+
+
+FORMS: Mapping[str, Form] = {
+    module.NAME: module for module in (anthropic, openai_chat, openai_responses, gemini, bedrock, mcp)
+}
+"""The modules of the forms, by name."""
+
+OWN = "amplifier"
+"""The name of Amplifier's own form."""
+
+NAMES = (OWN, *FORMS)
+"""The names of all forms."""
+
+_OWN_BLOCKS = CALL_BLOCKS | THINKING_BLOCKS | {"text", "image"}
+_OF_ANTHROPIC = anthropic.KINDS | {"document", "tool_use"}
+
+
+class Shape(NamedTuple):
+    """The form of a message."""
+
+    form: str
+    guessed: bool = False
+    """Whether another form has the same shape."""
+    is_answer: bool = False
+    """Whether it is the whole answer to a request, with its envelope."""
+
+
+def shape_of(message: Mapping[str, Any], before: str = "", *, guesses: bool = True) -> Shape | None:
+    """Recognise a message's form; None for Amplifier's own, and for what has no form.
+
+    Args:
+        message: the message, an item, or a whole answer.
+        before: the form of the messages before it; it decides where the shape does not.
+        guesses: whether what is ambiguous is given a form.
+    """
+    shape = _of_answer(message) or _of_keys(message)
+    if shape is None and "role" in message:
+        shape = _of_content(message)
+    if shape is None or not shape.guessed:
+        return shape
+    if not guesses:
+        return None
+    is_possible = before in FORMS and before != mcp.NAME and before not in ("", shape.form)
+    return shape._replace(form=before) if is_possible and _may_be(before, message) else shape
+
+
+def _of_answer(message: Mapping[str, Any]) -> Shape | None:
+    """The form of a whole answer."""
+    if isinstance(message.get("choices"), list):
+        return Shape(openai_chat.NAME, is_answer=True)
+    if message.get("object") == "response" and isinstance(message.get("output"), list):
+        return Shape(openai_responses.NAME, is_answer=True)
+    if isinstance(message.get("candidates"), list):
+        return Shape(gemini.NAME, is_answer=True)
+    if isinstance(mapping(message.get("output")).get("message"), Mapping):
+        return Shape(bedrock.NAME, is_answer=True)
+    return None
+
+
+def _of_keys(message: Mapping[str, Any]) -> Shape | None:
+    """The form that a message's own keys tell, whatever its content is."""
+    role, kind = message.get("role"), message.get("type")
+    if isinstance(message.get("parts"), list) or role == "model":
+        return Shape(gemini.NAME)
+    if "role" not in message:
+        return _of_item(message)
+    if role == "tool" and not mcp.ON_RESULTS.isdisjoint(message):
+        return Shape(mcp.NAME)
+    if role == "assistant" and "stop_reason" in message and isinstance(message.get("usage"), Mapping):
+        return Shape(anthropic.NAME)
+    has_calls = message.get("tool_calls") or mapping(message.get("function_call"))
+    if role == "function" or (role == "assistant" and has_calls and mapping(message.get("function_call"))):
+        return Shape(openai_chat.NAME)
+    if role == "assistant" and any(message.get(key) for key in openai_chat.ON_ANSWERS):
+        return Shape(openai_chat.NAME)
+    if kind == "message" and isinstance(message.get("content"), list):
+        return Shape(openai_responses.NAME, guessed=not _kinds_in(message) & openai_responses.PARTS)
+    return None
+
+
+def _of_item(message: Mapping[str, Any]) -> Shape | None:
+    """The form of what has no role: an item of OpenAI's Responses."""
+    kind = openai_responses.kind_of(message)
+    if kind in openai_responses.KINDS and kind != "message":
+        return Shape(openai_responses.NAME)
+    is_message = kind in ("", "message", "human", "ai", "system", "tool", "user", "assistant") or "content" in message
+    return None if is_message else Shape(openai_responses.NAME, guessed=True)
+
+
+def _of_content(message: Mapping[str, Any]) -> Shape | None:
+    """The form that the blocks of a message tell: the first block that only one form has."""
+    blocks = [block for block in items(message.get("content")) if isinstance(block, Mapping)]
+    for block in blocks:
+        if (form := _of_block(block, text(message.get("role")))) is not None:
+            return Shape(form)
+    typed = [text(block.get("type")) for block in blocks]
+    if any(not kind and block.keys() == {"text"} for kind, block in zip(typed, blocks, strict=True)):
+        return Shape(bedrock.NAME, guessed=True)
+    strange = [kind for kind in typed if kind and kind not in _OWN_BLOCKS and kind != "tool_result"]
+    if strange:
+        of_responses = strange[0].startswith(("input_", "output_"))
+        return Shape(openai_responses.NAME if of_responses else anthropic.NAME, guessed=True)
+    if any(not kind and len(block) == 1 for kind, block in zip(typed, blocks, strict=True)):
+        return Shape(bedrock.NAME, guessed=True)
+    return None
+
+
+def _of_block(block: Mapping[str, Any], role: str) -> str | None:
+    """The form that has a block, if only one has it."""
+    kind = text(block.get("type"))
+    if not kind:
+        if not gemini.PARTS.isdisjoint(block):
+            return gemini.NAME
+        return bedrock.NAME if not (bedrock.BLOCKS - {"text"}).isdisjoint(block) else None
+    if kind == "tool_result":
+        return anthropic.NAME if role == "user" or "tool_use_id" in block else None
+    if kind in openai_responses.PARTS:
+        return openai_responses.NAME
+    if kind in openai_chat.PARTS:
+        return openai_chat.NAME
+    if kind in mcp.KINDS or (kind in ("image", "audio") and isinstance(block.get("data"), str)):
+        return mcp.NAME
+    if kind in _OF_ANTHROPIC or (kind == "text" and isinstance(block.get("citations"), list)):
+        return anthropic.NAME
+    return None
+
+
+def _may_be(form: str, message: Mapping[str, Any]) -> bool:
+    """Whether a message of an ambiguous shape can be in a form."""
+    if "role" not in message:
+        return form == openai_responses.NAME
+    untyped = any("type" not in block for block in items(message.get("content")) if isinstance(block, Mapping))
+    return form == bedrock.NAME if untyped else form in (anthropic.NAME, openai_chat.NAME, openai_responses.NAME)
+
+
+def _kinds_in(message: Mapping[str, Any]) -> set[str]:
+    return {text(mapping(block).get("type")) for block in items(message.get("content"))}
+
+
+def check_name(form: str | None, names: Iterable[str] = NAMES) -> None:
+    """Check the name of a form.
+
+    Raises:
+        ValueError: there is none of this name; says which there are.
+    """
+    if form is not None and form not in names:
+        raise ValueError(f"form {form!r:.40} is not known; there are {', '.join(names)}")

@@ -1,0 +1,93 @@
+"""Blocks that Amplifier's requests cannot carry: one line that tells of them, with the block itself beside it.
+
+A view shows such a block as a text block: every host's provider module can send that. Under `original` the text block
+has the block as it was stored, and a writer of requests (`forms/`) puts it back if its provider takes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..tokens.media import MEDIUM_KINDS
+from .media_blocks import Medium, describe
+from .message import Message, as_json
+
+ORIGINAL = "original"
+_NAME_CHARS = 80
+_MOST_TEXT_DEPTH = 4
+
+
+def carried(block: Message, reference: str) -> Message:
+    """The text block that tells of a block and has it beside.
+
+    Args:
+        block: a block that no request of Amplifier's can carry.
+        reference: the id of its message, by which it can be recalled; empty if it has none.
+    """
+    return {"type": "text", "text": line_about(block, reference), ORIGINAL: block}
+
+
+def original_of(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The block that a text block tells of; else the same object."""
+    given = block.get(ORIGINAL)
+    return given if isinstance(given, Mapping) and block.get("type") == "text" else block
+
+
+def line_about(block: Mapping[str, Any], reference: str = "") -> str:
+    """One line about a block: kind, name, size, and how it can be recalled."""
+    if block.get("type") in MEDIUM_KINDS:
+        medium = describe(dict(block))
+        kind, details = _kind_of(medium), _details_of_medium(medium)
+    else:
+        kind, details = _kind_of_item(block), [f"{len(as_json(block)):,} characters"]
+    name = next((given for given in _names_in(block)), "")
+    told = ", ".join([*([name] if name else []), *details])
+    recall = f"; recall {reference}" if reference else ""
+    return f"[{kind}{': ' if told else ''}{told}{recall}]"
+
+
+def words_of(block: Mapping[str, Any]) -> str:
+    """What a block says under keys named `text`, for blocks of an unknown kind that name no form."""
+    return "\n".join(said for said in _texts_in(block, 0) if said.strip())
+
+
+def _kind_of(medium: Medium) -> str:
+    return "PDF" if "pdf" in medium.media_type else medium.kind
+
+
+def _details_of_medium(medium: Medium) -> list[str]:
+    size = f"{medium.bytes:,} bytes" if medium.chars else ""
+    return [part for part in (medium.media_type[:40], size) if part]
+
+
+def _kind_of_item(block: Mapping[str, Any]) -> str:
+    """The kind of a provider's item: its type, or the first key of one that has none."""
+    kind = block.get("type")
+    if not isinstance(kind, str) or kind == "part":
+        kind = next((key for key in block if key != "type"), "block")
+    return " ".join(kind.replace("_", " ").split())[:_NAME_CHARS] or "block"
+
+
+def _names_in(block: Mapping[str, Any]) -> Iterator[str]:
+    inner = [value for value in block.values() if isinstance(value, Mapping)]
+    for place in (block, *inner):
+        for key in ("title", "filename", "name", "uri", "url"):
+            name = place.get(key)
+            if isinstance(name, str) and name.strip() and not name.startswith("data:"):
+                yield " ".join(name.split())[:_NAME_CHARS]
+
+
+def _texts_in(value: Any, depth: int) -> Iterator[str]:
+    if depth > _MOST_TEXT_DEPTH:
+        return
+    if isinstance(value, Mapping):
+        said = value.get("text")
+        if isinstance(said, str):
+            yield said
+        inner = [item for key, item in value.items() if key != "text" or not isinstance(said, str)]
+    else:
+        inner = value if isinstance(value, list) else []
+    for item in inner:
+        if isinstance(item, Mapping | list):
+            yield from _texts_in(item, depth + 1)
