@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from .log.memory import MemoryLog
     from .search.recall_page import RecallPage
     from .session.manager import InMemoryContextManager, PersistentContextManager
+    from .transcript.find_session import SessionNameError
+    from .transcript.follow_session import follow_session
+    from .transcript.new_messages import SessionChange
     from .transfer.request_body import to_anthropic, to_openai
 
 __version__ = "0.1.0"
@@ -59,6 +62,9 @@ __all__ = [
     "RecallError",
     "RecallPage",
     "RecordError",
+    "SessionChange",
+    "SessionNameError",
+    "follow_session",
     "mount",
     "to_anthropic",
     "to_openai",
@@ -71,6 +77,9 @@ _NOT_ERRORS = {
     "MemoryLog": "log.memory",
     "PersistentContextManager": "session.manager",
     "RecallPage": "search.recall_page",
+    "SessionChange": "transcript.new_messages",
+    "SessionNameError": "transcript.find_session",
+    "follow_session": "transcript.follow_session",
     "to_anthropic": "transfer.request_body",
     "to_openai": "transfer.request_body",
 }

@@ -25,7 +25,17 @@ FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 PURE = {"messages", "forms", "view", "compaction", "search"}
 """No file, no event loop, no log but its record limits."""
 
-EVENT_LOOP = {"session", "demo", "__init__", "log.group_commit", "replay.api", "replay.policies"}
+EVENT_LOOP = {
+    "session",
+    "demo",
+    "__init__",
+    "log.group_commit",
+    "replay.api",
+    "replay.policies",
+    "cli.tail",
+    "transcript.follow_session",
+    "transcript.log_watch",
+}
 """Rooms and modules that may import asyncio."""
 
 HOST = {"session", "demo", "__init__", "replay.policies", "messages.secrets.redact"}

@@ -5,19 +5,22 @@ Exit codes: 0 done; 2 unusable; 130 Ctrl-C, which is how `--follow` ends.
 
 from __future__ import annotations
 
-import time
-
 import click
 
-from ..log.index import Index
-from ..messages.metadata import metadata_of
-from ..transcript.transcript import Transcript
+from ..transcript.new_messages import ChangeKind, SessionChange, SessionFollower
+from ..transcript.transcript import LiveMessage, Transcript
 from .message_printer import MessagePrinter
 from .progress import progress
 from .session_argument import session_argument
 from .terminal import open_transcript, unreadable
 
-_POLL_S = 0.2
+_NOTES: dict[ChangeKind, str] = {
+    "cleared": "the history was cleared",
+    "rewound": "the history was rewound",
+    "repaired": "the history was repaired",
+    "replaced": "the history was replaced",
+    "purged": "the log was purged",
+}
 
 
 @click.command()
@@ -29,69 +32,52 @@ _POLL_S = 0.2
 def tail(path: str, count: int, *, follow: bool, full: bool, as_json: bool) -> None:
     """Show the last messages of SESSION.
 
-    With --follow it prints new messages until Ctrl-C (exit code 130). It follows through clears, resets and purges, and
-    says when the history was replaced.
+    With --follow it prints new messages until Ctrl-C (exit code 130). It follows through clears, rewinds, resets,
+    compactions and purges, and says when one happened.
     """
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
     end = PrintedMessages(transcript, MessagePrinter(full=full, as_json=as_json, may_grow=True))
     with transcript, unreadable():
         end.print_last(count)
-        while follow:
-            time.sleep(_POLL_S)
-            end.print_new()
+        if follow:
+            import asyncio  # most tails do not follow
+
+            asyncio.run(end.print_as_they_come())
 
 
 class PrintedMessages:
-    """Remembers which messages of a growing log were printed."""
+    """Prints the messages of a growing log, each once."""
 
     def __init__(self, transcript: Transcript, printer: MessagePrinter) -> None:
         self._transcript, self._printer = transcript, printer
-        self._index = Index()
-        self._generation = self._seen = 0
-        """Message records of the log seen so far, live or not."""
-        self._last_id = ""
-        self._mark()
+        self._follower = SessionFollower(transcript)
 
     def print_last(self, count: int) -> None:
         """Print the last messages."""
-        self._print(max(0, len(self._transcript) - count), seen=0)
+        for placed in self._transcript.placed(max(0, len(self._transcript) - count)):
+            self._printer.show(placed)
 
     def print_new(self) -> None:
-        """Print the messages appended since; if the history was replaced, say so first.
+        """Print the messages appended since, and what happened to the history.
 
         Raises:
             LogUnreadableError: the log was removed, or cannot be read.
         """
-        self._transcript.reader.follow()
-        index, seen = self._transcript.reader.index, self._seen
-        live = index.live
-        if index is not self._index:  # another file, or an altered one: only ids tell what was printed
-            self._printer.note(f"the log was rewritten; live messages: {len(live):,}")
-            known = index.find_all([self._last_id]).get(self._last_id)
-            seen = 0 if known is None else known + 1
-        elif index.generation != self._generation:
-            self._printer.note(f"the history was cleared or replaced; live messages: {len(live):,}")
-        start = len(live)
-        while start and live[start - 1] >= seen:
-            start -= 1
-        if (index, index.generation) != (self._index, self._generation):  # new messages may be anywhere
-            start = next((position for position, ordinal in enumerate(live) if ordinal >= seen), start)
-        self._print(start, seen=seen)
-        self._mark()
+        for new in self._follower.look():
+            self._print(new)
 
-    def _print(self, start: int, *, seen: int) -> None:
-        live = self._transcript.reader.index.live
-        for placed in self._transcript.placed(start):
-            if live[placed.number - 1] >= seen:
-                self._printer.show(placed)
+    async def print_as_they_come(self) -> None:
+        """Print messages as they are appended, until this is cancelled; errors as `print_new`."""
+        from ..transcript.follow_session import new_items
 
-    def _mark(self) -> None:
-        """Remember how much of the log was seen."""
-        reader = self._transcript.reader
-        index = reader.index
-        known = max(index.live, default=-1) + 1  # the messages of an unfinished reset are still to come
-        if (index, known) != (self._index, self._seen):
-            (last,) = reader.read([known - 1]) if known else ({},)
-            self._last_id = str(metadata_of(last).get("message_id", ""))
-        self._index, self._generation, self._seen = index, index.generation, known
+        async for new in new_items(self._follower):
+            self._print(new)
+
+    def _print(self, new: LiveMessage | SessionChange) -> None:
+        if isinstance(new, LiveMessage):
+            self._printer.show(new)
+        elif new.kind == "compacted":
+            self._printer.note(f"compacted: {new.tokens_before:,} tokens became {new.tokens_after:,}")
+        else:
+            self._printer.note(f"{_NOTES[new.kind]}; live messages: {new.live_messages:,}")

@@ -88,7 +88,7 @@ async def test_a_clear_is_told(session: Any, followed: Followed) -> None:
     """A line says that the history was replaced; what was said after it is printed."""
     await session.clear()
     await session.add_message(user("anew"))
-    assert followed.look() == ["--- the history was cleared or replaced; live messages: 1 ---", "anew"]
+    assert followed.look() == ["--- the history was cleared; live messages: 1 ---", "anew"]
     assert followed.look() == []
 
 
@@ -110,7 +110,7 @@ async def test_a_reset_in_the_midst_of_being_written_is_waited_for(tmp_path: Pat
             file.flush()
             assert followed.look() == []
         file.write(lines[2][-9:] + lines[3])
-    assert followed.look() == ["--- the history was cleared or replaced; live messages: 1 ---", "message 2"]
+    assert followed.look() == ["--- the history was cleared; live messages: 1 ---", "message 2"]
     followed.transcript.close()
 
 
@@ -126,7 +126,7 @@ def test_a_purge_is_survived(tmp_path: Path, what: Purge, live: int) -> None:
         append(log, 2, 3)
         followed = Followed(path)
         purge_log(str(path), what, now=lambda: "2026-01-05T10:00:00.000Z")
-        assert followed.look() == [f"--- the log was rewritten; live messages: {live} ---"]
+        assert followed.look() == [f"--- the log was purged; live messages: {live} ---"]
         append(log, 4)
     assert followed.look() == ["message 4"]
     followed.transcript.close()

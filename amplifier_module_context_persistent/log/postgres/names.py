@@ -61,6 +61,19 @@ def stored_logs(storage: str, project: str | None = None) -> list[tuple[str, flo
         return connection.execute(statement.encode(), [beginning, beginning]).fetchall()
 
 
+def stored_heads(storage: str, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Read of some logs, by their names, what changes with every append and every purge.
+
+    Raises:
+        ValueError: the location is none.
+        LogUnreadableError: the server cannot be asked, or has no tables of ours.
+    """
+    with _asking(storage, TIMEOUT_S) as (connection, location):
+        statement = f"select name, log_id, head, size from {location.schema}.log where name = any(%s::text[])"
+        found = connection.execute(statement.encode(), [list(names)]).fetchall()
+        return {name: (log_id, head, size) for name, log_id, head, size in found}
+
+
 def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bool) -> set[str]:
     """The names of the logs of which a message holds a word of ASCII letters, or the bytes `unless`.
 

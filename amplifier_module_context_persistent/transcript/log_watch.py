@@ -1,0 +1,131 @@
+"""Noticing that logs changed: one look at all that an event loop watches, so that a hundred idle logs cost as one.
+
+A file has changed if its status has: another file, another size, another time. A log in a database has if its row has.
+The looks run on a thread of `aiofiles`, since a disk on a network may keep whoever asks waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+from aiofiles.os import wrap
+
+from ..errors import LogUnreadableError
+from ..log.database_location import split_location, stored_name
+
+FILES_S, DATABASES_S = 0.1, 1.0
+"""How often files and databases are looked at."""
+
+Stamp: TypeAlias = tuple[int | str, ...]
+"""What differs once a log changed; empty if the log is not there or cannot be looked at."""
+
+
+class LogWatch:
+    """Watches one log."""
+
+    def __init__(self, place: str, watched: _Watched) -> None:
+        self._place, self._watched = place, watched
+        self._stamp: Stamp | None = None
+        """As of the last change; None before the first look, which counts as one."""
+
+    async def change(self) -> None:
+        """Wait until the log is other than it was when this was last waited for."""
+        self._stamp = await self._watched.change(self._place, self._stamp)
+
+
+@asynccontextmanager
+async def watching(place: str) -> AsyncIterator[LogWatch]:
+    """Watch a log on the running event loop.
+
+    Args:
+        place: the log's file, or its location in a database.
+    """
+    is_stored = stored_name(place) is not None
+    loops = _DATABASES if is_stored else _FILES
+    look, interval_s = (_stored_stamps, DATABASES_S) if is_stored else (_file_stamps, FILES_S)
+    watched = loops.setdefault(asyncio.get_running_loop(), _Watched(look, interval_s))
+    try:
+        yield LogWatch(place, watched)
+    finally:
+        await watched.rest()
+
+
+Look: TypeAlias = Callable[[Iterable[str]], Mapping[str, Stamp]]
+
+
+class _Watched:
+    """The logs that are watched on one event loop: a task looks at them for as long as somebody waits for one."""
+
+    def __init__(self, look: Look, interval_s: float) -> None:
+        self._look: Callable[[Iterable[str]], Awaitable[Mapping[str, Stamp]]] = wrap(look)
+        self._interval_s = interval_s
+        self._waiting: dict[asyncio.Future[Stamp], tuple[str, Stamp | None]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def change(self, place: str, known: Stamp | None) -> Stamp:
+        """Wait until a log's stamp is another one than the one known."""
+        waiter: asyncio.Future[Stamp] = asyncio.get_running_loop().create_future()
+        self._waiting[waiter] = place, known
+        if self._task is None or self._task.done():
+            self._task = asyncio.ensure_future(self._run())
+        try:
+            first_of: set[asyncio.Future[Any]] = {waiter, self._task}
+            await asyncio.wait(first_of, return_when=asyncio.FIRST_COMPLETED)
+            if not waiter.done():
+                self._task.result()  # the look failed; so does whoever waits for it
+            return waiter.result()
+        finally:
+            del self._waiting[waiter]
+
+    async def rest(self) -> None:
+        """End the task if nobody waits any more."""
+        if self._task is not None and not self._waiting:
+            task, self._task = self._task, None
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def _run(self) -> None:
+        while True:
+            places = {place for place, _ in self._waiting.values()}
+            stamps = await self._look(places)
+            for waiter, (place, known) in self._waiting.items():
+                if place in stamps and stamps[place] != known and not waiter.done():
+                    waiter.set_result(stamps[place])
+            await asyncio.sleep(self._interval_s)
+
+
+_FILES: WeakKeyDictionary[asyncio.AbstractEventLoop, _Watched] = WeakKeyDictionary()
+_DATABASES: WeakKeyDictionary[asyncio.AbstractEventLoop, _Watched] = WeakKeyDictionary()
+
+
+def _file_stamps(places: Iterable[str]) -> dict[str, Stamp]:
+    return {place: _file_stamp(place) for place in places}
+
+
+def _file_stamp(path: str) -> Stamp:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return ()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _stored_stamps(places: Iterable[str]) -> dict[str, Stamp]:
+    from ..log.postgres.names import stored_heads  # its driver is an extra
+
+    by_storage: dict[str, dict[str, str]] = {}
+    for place in places:
+        storage, name = split_location(place)
+        by_storage.setdefault(storage, {})[name] = place
+    stamps = dict[str, Stamp]()
+    for storage, named in by_storage.items():
+        heads = dict[str, Stamp]()
+        with suppress(LogUnreadableError):  # then each stamp is empty: whoever follows a log asks, and has the error
+            heads.update(stored_heads(storage, list(named)))
+        stamps |= {place: heads.get(name, ()) for name, place in named.items()}
+    return stamps
