@@ -14,8 +14,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from aiofiles.os import wrap
-
 from ..messages.message import Message
 from ..messages.metadata import is_ephemeral
 from .find_session import find_session
@@ -96,6 +94,8 @@ def _next_of(new: Iterator[LiveMessage | SessionChange]) -> list[LiveMessage | S
 
 async def _undisturbed(function: Callable[[], T]) -> T:
     """Call a function on a thread, and wait for its end also when cancelled: nobody closes what it still reads."""
+    from aiofiles.os import wrap  # a host may have new code of ours without it, and follow nothing
+
     call: Callable[[], Awaitable[T]] = wrap(function)
     task = asyncio.ensure_future(call())
     try:

@@ -13,8 +13,6 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
-from aiofiles.os import wrap
-
 from ..errors import LogUnreadableError
 from ..log.database_location import split_location, stored_name
 
@@ -62,6 +60,8 @@ class _Watched:
     """The logs that are watched on one event loop: a task looks at them for as long as somebody waits for one."""
 
     def __init__(self, look: Look, interval_s: float) -> None:
+        from aiofiles.os import wrap  # a host may have new code of ours without it, and follow nothing
+
         self._look: Callable[[Iterable[str]], Awaitable[Mapping[str, Stamp]]] = wrap(look)
         self._interval_s = interval_s
         self._waiting: dict[asyncio.Future[Stamp], tuple[str, Stamp | None]] = {}
