@@ -14,6 +14,7 @@ from typing import Any
 from ..log.record_kinds import kind_of
 from ..log.record_line import Message, name_of
 from ..messages.message import THINKING_BLOCKS, is_block
+from ..messages.metadata import PLACE_KEY
 from ..messages.secrets.redact import in_json
 
 REPLACEMENT = "[redacted]"
@@ -21,7 +22,7 @@ REPLACEMENT = "[redacted]"
 Replace = Callable[[str], str]
 """Gives a text with everything replaced that is to go."""
 
-_IDS = frozenset({"id", "message_id", "tool_call_id", "tool_use_id", "call_id"})
+_IDS = frozenset({"id", "message_id", "tool_call_id", "tool_use_id", "call_id", PLACE_KEY})
 _NAMES = _IDS | {"role", "type", "name", "tool", "timestamp", "signature", "_record"}
 _CONTROL_NAMES = _NAMES | {"time"}
 _NO_NAMES = frozenset({""})  # plain keys stay, and all values are texts

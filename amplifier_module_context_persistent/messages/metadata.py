@@ -21,6 +21,10 @@ BOUND_KEY = "bound"
 """Of an answer with reasoning: the hash of all that its request was sent (`view/bound_reasoning.py`)."""
 LINE_KEY = "line_before"
 """In the metadata of a message: the line that the view before it ended with (see `view.arrangement`)."""
+PLACE_KEY = "placed_after"
+"""In the metadata of a message of a host's repair: the id of the message that it follows (see `host_order`)."""
+UNSEEN_KEY = "unseen"
+"""True in the metadata of a message of a host's repair that no view shows: a model has answered without it."""
 _PUBLIC_PREFIX = "amplifier_public_"
 _REFERENCE_ONLY = "amplifier_public_reference_only"
 _RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
@@ -96,9 +100,13 @@ def is_ephemeral(message: Mapping[str, Any]) -> bool:
     return metadata.get("ephemeral") is True and metadata.get("persisted") is not True
 
 
-def is_reference_only(message: Mapping[str, Any]) -> bool:
-    """Whether a message is kept for people and programs that read the history, and never sent to a model."""
-    return metadata_of(message).get(_REFERENCE_ONLY) is True
+def is_kept_from_models(message: Mapping[str, Any]) -> bool:
+    """Whether a message is kept for people and programs that read the history, and never sent to a model.
+
+    It is a host's row for reference, or a message of a repair, if a model has answered without it.
+    """
+    metadata = metadata_of(message)
+    return metadata.get(_REFERENCE_ONLY) is True or metadata.get(UNSEEN_KEY) is True
 
 
 def for_model(message: Message) -> Message | None:
@@ -109,10 +117,12 @@ def for_model(message: Message) -> Message | None:
     request.
     """
     metadata = message.get("metadata")
-    if not isinstance(metadata, dict) or not any(key.startswith(_PUBLIC_PREFIX) for key in metadata):
+    if not isinstance(metadata, dict):
         return message
-    if metadata.get(_REFERENCE_ONLY) is True:
+    if is_kept_from_models(message):
         return None
+    if not any(key.startswith(_PUBLIC_PREFIX) for key in metadata):
+        return message
     return {**message, "metadata": {k: value for k, value in metadata.items() if not k.startswith(_PUBLIC_PREFIX)}}
 
 

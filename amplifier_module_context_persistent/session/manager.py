@@ -22,7 +22,7 @@ from ..log.base import Log
 from ..messages.host_form import content_key
 from ..messages.incoming import to_plain, why_refused
 from ..messages.message import Message, text_of
-from ..messages.metadata import given_id, is_ephemeral, is_reference_only, metadata_of
+from ..messages.metadata import given_id, is_ephemeral, is_kept_from_models, metadata_of
 from ..search.recall_page import RecallPage, check_wanted
 from ..tokens.calibration import Meter, Recorder
 from ..window.message_source import collector_paused
@@ -31,8 +31,9 @@ from .choose_log import ChosenLog, choose_log, log_in_memory
 from .host import Host
 from .pin_and_hide import hide_record, pin_record
 from .recall import recall
+from .reconcile import LiveHistory
 from .request_flow import PendingRequests, RequestFlow, SystemPromptFactory
-from .set_messages import reconcile_messages
+from .set_messages import replace_history, set_messages
 from .store import Session, Store
 
 logger = logging.getLogger(__name__)
@@ -189,7 +190,7 @@ class PersistentContextManager:
             plain = self._pending.note(plain)
             timestamp, content = self._now(), plain.get("content")
             small = not (isinstance(content, str) and len(content) > _LARGE_CHARS)
-            if plain["role"] == "assistant" and not is_reference_only(plain):
+            if plain["role"] == "assistant" and not is_kept_from_models(plain):
                 self._meter.answered()
             key = content_key(plain) if self._unknown else ""
             if key in self._unknown and given_id(plain) is None:
@@ -258,8 +259,7 @@ class PersistentContextManager:
         def read(log: Log) -> list[Message]:
             log.follow()
             with collector_paused():
-                stored = (message for message in log.read(log.index.live) if not is_ephemeral(message))
-                return [*session.extras.unsaved_copies(log.index), *stored]
+                return [*session.extras.unsaved_copies(log.index), *LiveHistory.of(log).messages]
 
         return await session.read(read)
 
@@ -276,19 +276,11 @@ class PersistentContextManager:
         Raises:
             RecordError: one of the messages cannot be stored; nothing was changed.
         """
-        plain = [to_plain(message) for message in messages]
-        for number, message in enumerate(plain):
-            if given_id(message) is None and (reason := why_refused(message)):
-                logger.warning("set_messages: no view will show message %d: %s", number, reason)
-        session = await self._store.open()
-        if not session.history.authoritative:
-            await self._replace(plain, "set_messages")
-        else:
-            await reconcile_messages(self._store, self._host, plain, timestamp=self._now())
+        await set_messages(self._store, self._host, messages, timestamp=self._now())
 
     async def clear(self) -> None:
         """Empty the live history; what it held stays in the log until it is purged."""
-        await self._replace([], "clear")
+        await replace_history(self._store, [], "clear", timestamp=self._now())
 
     async def set_system_prompt_factory(self, factory: SystemPromptFactory) -> None:
         """Set the function whose text heads every view, in place of stored system messages."""
@@ -443,14 +435,6 @@ class PersistentContextManager:
 
     def _choose_log(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> ChosenLog:
         return choose_log(self.config, session_id=session_id, parent_id=parent_id, working_dir=working_dir)
-
-    async def _replace(self, messages: Sequence[Message], reason: str) -> None:
-        session, timestamp = await self._store.open(), self._now()
-        messages = [await session.offloaded(message) for message in messages]
-        session = await self._store.append(
-            lambda history: history.replace(messages, reason=reason, timestamp=timestamp), small=len(messages) < 16
-        )
-        await session.commit.run(lambda _: session.forget())
 
 
 def _check_room(log: Log, session: Session, message_id: str, share: float) -> None:

@@ -20,7 +20,7 @@ from ..errors import RecallError
 from ..log.base import Log, finds_bytes
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, Index
 from ..messages.message import Message, result_id_of
-from ..messages.metadata import RECALL_TOOL, is_ephemeral, is_reference_only, metadata_of, timestamp_of
+from ..messages.metadata import RECALL_TOOL, is_ephemeral, is_kept_from_models, metadata_of, timestamp_of
 from ..messages.text import full_text
 from ..search.pattern import Pattern, SlowPatternError
 from ..search.recall_media import with_media
@@ -185,7 +185,7 @@ class RecallSearch:
             positions = [at for at in positions if live[at] in may_match] if may_match else []
         messages = list(log.read([live[at] for at in positions]))
         for at, message in zip(reversed(positions), reversed(messages), strict=True):
-            if is_ephemeral(message) or is_reference_only(message) or not wanted.matches_time(message):
+            if is_ephemeral(message) or is_kept_from_models(message) or not wanted.matches_time(message):
                 continue
             tools = tools_of(log, live, at, message)
             tool = tools[0] if tools and result_id_of(message) is not None else ""
@@ -250,7 +250,7 @@ def find_live(log: Log, reference: str) -> int:
     ordinal = index.find_live(reference, index.live)
     if ordinal is not None and index.is_live(ordinal):
         (message,) = log.read([ordinal])
-        if is_reference_only(message):
+        if is_kept_from_models(message):
             raise RecallError(f"reference: {reference} is kept for readers of the history and is not shown to a model")
         if metadata_of(message).get("message_id") == reference:
             return len(index.live) - 1 - index.live[::-1].index(ordinal)

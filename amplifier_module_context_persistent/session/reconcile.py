@@ -1,4 +1,4 @@
-"""Compare a list that a host sets with the live history, and find what of it may be taken; nothing is written here.
+"""Compare a list that a host hands back with the live history, and find what of it is new; nothing is written here.
 
 `set_messages` does not replace a history that was loaded from a log. But two things that hosts do with it are more
 than a stale copy, and they are recognised:
@@ -7,12 +7,17 @@ than a stale copy, and they are recognised:
   *tail*). The tail is taken if it is new; see `new_messages`.
 - The host's repair of interrupted tool calls: the list is the live history with results for calls that lack one, with
   closing assistant messages after results, and with results that came too late replaced by others after their call.
-  A result is put after its call, a late one is moved there itself, and a closing message is taken where the history
-  would otherwise have a person's message right after a result. Closing messages elsewhere say nothing: hosts that give
-  no line numbers to their repair put one after every result of the history.
+  A result that the history lacks is taken, in the order of the calls. A closing message is taken if the history would
+  otherwise have nothing, or a person's message, right after a result. Closing messages elsewhere say nothing: hosts
+  that give no line numbers to their repair put one after every result of the history.
 
-Whatever the list is, every live message stays, in its order but for moved results. Any other list is not recognised.
-A host leaves out system messages; those of the history stay, and those that a list adds are not taken.
+Each part is judged by itself: a tail that only repeats the history does not keep a missing result out. Whatever the
+list is, every live message stays, in its order but for late results, which are moved to their calls. Any other list is
+not recognised. A host leaves out system messages; those of the history stay, and those that a list adds are not taken.
+
+What is new is appended. New messages in the middle of the history are appended too, each with the message that it
+follows (`messages.host_order`): so a repair makes no reset, and the plan and the provider's cache stay. Only a late
+result that is moved takes a reset.
 """
 
 from __future__ import annotations
@@ -22,11 +27,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from typing import NamedTuple
 
 from ..log.base import Log
 from ..log.control_records import control_records
 from ..log.record_line import REMOVALS
 from ..messages.host_form import content_key, same_content
+from ..messages.host_order import host_order, with_place
 from ..messages.message import Message, given_calls, result_id_of, texts_of
 from ..messages.metadata import (
     REMINDER_PREFIX,
@@ -34,9 +41,12 @@ from ..messages.metadata import (
     given_id,
     instant_of,
     is_ephemeral,
+    is_kept_from_models,
+    is_repair,
     metadata_of,
     timestamp_of,
 )
+from .memory_files import is_memory_file
 from .replayed_messages import stored_under
 
 CLOSING_TEXT = "The tool calls before this were interrupted, and the turn ended here."
@@ -46,19 +56,17 @@ _SYSTEM = frozenset({"system", "developer"})
 
 @dataclass(frozen=True, slots=True)
 class TakenMessages:
-    """What is taken of a list that a host sets: the new order of the live history, and the messages that follow it."""
+    """What is taken of a list: messages to append, or a new order of the history if a late result is moved."""
 
+    new: list[Message] = field(default_factory=list)
+    """The new messages in the order of the list, those in the middle with their places."""
     order: list[int | Message] = field(default_factory=list)
-    """Positions in the live history, and new messages; empty if the order stays."""
-    tail: list[Message] = field(default_factory=list)
-
-    @property
-    def count(self) -> int:
-        """How many messages are new."""
-        return sum(isinstance(item, dict) for item in self.order) + len(self.tail)
+    """All of the history, if a result is moved: ordinals, and new messages; else empty."""
+    repairs: bool = False
+    """Whether something of it is more than a tail."""
 
     def __bool__(self) -> bool:
-        return bool(self.order or self.tail)
+        return bool(self.new or self.order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,32 +80,126 @@ class ListComparison:
     """How many messages of a list that is not taken the log does not hold, live or hidden."""
 
 
+class LiveHistory(NamedTuple):
+    """The live history as a host knows it: without ephemeral messages, and with those of repairs at their places."""
+
+    messages: list[Message]
+    ordinals: list[int]
+    """The ordinal of each of the messages."""
+    all_ordinals: Sequence[int]
+    """The ordinals of the whole live history, in the order of the log."""
+
+    @classmethod
+    def of(cls, log: Log) -> LiveHistory:
+        """Read it.
+
+        Raises:
+            LogUnreadableError: the log cannot be read.
+        """
+        stored = list(log.read(log.index.live))
+        live = log.index.live
+        order = [position for position in host_order(stored) if not is_ephemeral(stored[position])]
+        return cls([stored[position] for position in order], [live[position] for position in order], live)
+
+    def with_others(self, order: Sequence[int | Message]) -> list[int | Message]:
+        """A new order, and in it the messages that hosts do not know, each after the one that it follows now."""
+        followers = defaultdict[int, list[int]](list)
+        known, before = frozenset(self.ordinals), -1
+        for ordinal in self.all_ordinals:
+            if ordinal in known:
+                before = ordinal
+            else:
+                followers[before].append(ordinal)
+        whole: list[int | Message] = [*followers[-1]]
+        for item in order:
+            whole += [item, *followers.get(item, ())] if isinstance(item, int) else [item]
+        return whole
+
+
+def known_beginning(live: Sequence[Message], given: Sequence[object]) -> list[int]:
+    """Find the messages at the beginning of a list that are those of the history, to the last value.
+
+    A host that hands back what it was given is recognised by this alone, in little more than the time to read it.
+
+    Args:
+        live: the history; its system messages may be missing in the list.
+        given: the list as the host gives it, not copied yet.
+
+    Returns:
+        The positions in the history of the messages that are known.
+    """
+    known: list[int] = []
+    place = 0
+    for message in given:
+        while place < len(live) and live[place]["role"] in _SYSTEM and not _is_equal(live[place], message):
+            place += 1
+        if place == len(live) or not _is_equal(live[place], message):
+            break
+        known.append(place)
+        place += 1
+    return known
+
+
+def is_whole(live: Sequence[Message], given: Sequence[object], known: Sequence[int]) -> bool:
+    """Whether a list is the history and nothing else, but that system messages may be missing.
+
+    Args:
+        live: the history.
+        given: the list.
+        known: what `known_beginning` found.
+    """
+    rest = live[known[-1] + 1 :] if known else live
+    return len(known) == len(given) and all(message["role"] in _SYSTEM for message in rest)
+
+
+def _is_equal(stored: Message, given: object) -> bool:
+    try:
+        return stored == given
+    except (TypeError, ValueError):  # a value of another library that cannot be compared; it is refused later
+        return False
+
+
 def look_at(log: Log, given: Sequence[Message]) -> ListComparison:
     """Find what of a list is to be taken, and count what is unknown if that is nothing.
 
     Raises:
         LogUnreadableError: the log cannot be read.
     """
-    all_live = list(log.read(log.index.live))
-    positions = [position for position, message in enumerate(all_live) if not is_ephemeral(message)]  # what hosts know
-    live = [all_live[position] for position in positions]
+    history = LiveHistory.of(log)
+    live = history.messages
     found = align(live, given)
-    if found is not None and not (found.tail or found.results or found.closings):
+    if found is None:
+        return ListComparison(TakenMessages(), live, count_unknown(log, given))
+    if not (found.tail or found.results or found.closings):
         return ListComparison(TakenMessages(), live)
     known = KnownMessages(log, live)
-    tail = None
-    if found is not None and not any(map(known.is_hidden, found.inserted)) and not known.repeats(found.tail):
+    found.leave_out(known.is_stale)
+    tail: list[Message] | None = []
+    if not known.repeats(found.tail):
         tail = new_messages(found.tail, known.is_new, ends_removed=known.ends_removed)
-    if found is None or tail is None:
-        return ListComparison(TakenMessages(), live, count_unknown(log, given))
-    order = arranged(live, found, tail)
-    while order and isinstance(last := order[-1], dict):  # what comes last is appended
-        tail.insert(0, last)
-        order.pop()
-    if order == list(range(len(live))):
-        order = []
-    taken = TakenMessages([positions[item] if isinstance(item, int) else item for item in order], tail)
+    taken = arranged(history, found, tail or [])
     return ListComparison(taken, live, 0 if taken else count_unknown(log, given))
+
+
+def additions_only(log: Log, given: Sequence[Message]) -> list[Message] | None:
+    """The new messages of a list that is the history and nothing but more messages; None for any other list.
+
+    For a session whose history a host may replace: such a list is appended, which costs no reset.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    history = LiveHistory.of(log)
+    live = [message for message in history.messages if not is_memory_file(message)]
+    listed = [message for message in given if not is_memory_file(message)]
+    if not live or len(listed) <= len(live):
+        return None
+    found = align(live, listed)
+    if found is None or found.moved or any(stored_under(log, id_) for id_ in found.new_ids()):
+        return None
+    new = arranged(LiveHistory(live, [], []), found, found.tail).new
+    is_the_list = len(live) + len(new) == len(listed) and all(one.get("content") != CLOSING_TEXT for one in new)
+    return new if is_the_list else None
 
 
 def count_unknown(log: Log, given: Sequence[Message]) -> int:
@@ -153,6 +255,16 @@ class KnownMessages:
         times, time = self._hidden_times.get(content_key(message)), timestamp_of(message)
         return times is not None and (not is_newer(time, self._removed) or _second_of(time) in times)
 
+    def is_stale(self, message: Message) -> bool:
+        """Whether a result or a closing message of a list is known already, or was taken out of the history.
+
+        A host's repair uses the same words each time, with neither an id nor a time. So words that an earlier repair
+        put in, and that were taken out since, do not make it stale.
+        """
+        if given_id(message) is not None or timestamp_of(message):
+            return not self.is_new(message)
+        return content_key(message) in self._hidden_words
+
     def repeats(self, tail: Sequence[Message]) -> bool:
         """Whether a tail without times only repeats messages of the live history."""
         repeated = (not timestamp_of(message) and content_key(message) in self._live for message in tail)
@@ -161,12 +273,21 @@ class KnownMessages:
     @cached_property
     def _hidden_times(self) -> dict[str, set[datetime | None]]:
         """When the messages were written that are not live, by their contents."""
-        index = self._log.index
-        hidden = [ordinal for ordinal in range(len(index)) if not index.is_live(ordinal) and index.is_held(ordinal)]
         times = defaultdict[str, set[datetime | None]](set)
-        for message in self._log.read(hidden):
+        for message in self._hidden:
             times[content_key(message)].add(_second_of(timestamp_of(message)))
         return times
+
+    @cached_property
+    def _hidden_words(self) -> set[str]:
+        """The contents of the messages that are not live and that no repair put in."""
+        return {content_key(message) for message in self._hidden if not is_repair(message)}
+
+    @cached_property
+    def _hidden(self) -> list[Message]:
+        index = self._log.index
+        hidden = [ordinal for ordinal in range(len(index)) if not index.is_live(ordinal) and index.is_held(ordinal)]
+        return list(self._log.read(hidden))
 
 
 def is_newer(time: str, than: str) -> bool:
@@ -187,8 +308,11 @@ def _second_of(time: str) -> datetime | None:
 class Alignment:
     """What a list has beside the live history."""
 
-    results: defaultdict[int, list[int | Message]] = field(default_factory=lambda: defaultdict(list))
-    """By the position of a call, its results: new ones, and the positions of late ones."""
+    results: dict[tuple[int, str], int | Message] = field(default_factory=dict)
+    """Results that calls lack or that come too late, by the position of the message that calls, and the call's id.
+
+    They are messages of the list, or the positions of late ones in the history.
+    """
     closings: dict[str, Message] = field(default_factory=dict)
     """Closing messages, each by the call of the result before it."""
     tail: list[Message] = field(default_factory=list)
@@ -197,13 +321,19 @@ class Alignment:
     @property
     def moved(self) -> set[int]:
         """The positions of late results that are moved to their call."""
-        return {item for items in self.results.values() for item in items if isinstance(item, int)}
+        return {item for item in self.results.values() if isinstance(item, int)}
 
-    @property
-    def inserted(self) -> list[Message]:
-        """The host's messages between those of the history."""
-        results = [item for items in self.results.values() for item in items if isinstance(item, dict)]
-        return [*results, *self.closings.values()]
+    def leave_out(self, is_stale: Callable[[Message], bool]) -> None:
+        """Leave out results and closing messages that are stale."""
+        stale = {call for call, item in self.results.items() if isinstance(item, dict) and is_stale(item)}
+        self.results = {call: item for call, item in self.results.items() if call not in stale}
+        self.closings = {call_id: item for call_id, item in self.closings.items() if not is_stale(item)}
+
+    def new_ids(self) -> list[str]:
+        """The ids that the list's own messages bring."""
+        results = [item for item in self.results.values() if isinstance(item, dict)]
+        ids = [given_id(message) for message in (*results, *self.closings.values(), *self.tail)]
+        return [one for one in ids if one is not None]
 
 
 def align(live: Sequence[Message], given: Sequence[Message]) -> Alignment | None:
@@ -226,17 +356,27 @@ def align(live: Sequence[Message], given: Sequence[Message]) -> Alignment | None
             lacking.discard(position)
             place, after_result = position + 1, call_id or ""
         elif call_id in called and (call_id in missing or late.get(call_id, -1) >= place):
-            is_late = call_id not in missing
-            found.results[called[call_id]].append(late.pop(call_id) if is_late else _repaired(message))
+            call = (called[call_id], call_id)
+            found.results[call] = _from_repair(message) if call_id in missing else late.pop(call_id)
             missing.discard(call_id)
             after_result = call_id
-        elif after_result and place < end and message.get("role") == "assistant" and not given_calls(message):
-            found.closings[after_result] = message
+        elif after_result and _may_close(message, is_last=place >= end):
+            found.closings[after_result] = _from_repair(message)
             after_result = ""
         elif message.get("role") not in _SYSTEM:
             found.tail = list(given[number:])
             break
     return found if place >= end and lacking <= found.moved else None
+
+
+def _may_close(message: Message, *, is_last: bool) -> bool:
+    """Whether a message after a result may be the one with which a host's repair closes a turn.
+
+    After all of the history only one without id and time is: else it is an answer that another module stored.
+    """
+    if message.get("role") != "assistant" or given_calls(message):
+        return False
+    return not is_last or (given_id(message) is None and not timestamp_of(message))
 
 
 def _next_same(live: Sequence[Message], place: int, message: Message, lacking: set[int]) -> int | None:
@@ -252,7 +392,7 @@ def _next_same(live: Sequence[Message], place: int, message: Message, lacking: s
 def new_messages(
     tail: Sequence[Message], is_new: Callable[[Message], bool], *, ends_removed: bool
 ) -> list[Message] | None:
-    """Choose the messages of a tail that may be appended; None if one of them makes the list unrecognised.
+    """Choose the messages of a tail that may be appended; None if one of them makes the tail unrecognised.
 
     A tail that follows a live message is newer than every reset before that message, so clocks are not consulted. If a
     reset or a purge is the last thing that happened, only messages newer than it are new, and without a time none are.
@@ -270,22 +410,58 @@ def new_messages(
     return list(tail[old:]) if all(news[old:]) and (ends_removed or not old) else None
 
 
-def arranged(live: Sequence[Message], found: Alignment, tail: Sequence[Message]) -> list[int | Message]:
-    """The new order of the history: positions in `live`, and messages that are new.
-
-    Closing messages stay only where a turn lacks its end. A call that got a result here and lacks one is given one, so
-    that the host finds nothing more to repair.
+def arranged(history: LiveHistory, found: Alignment, tail: Sequence[Message]) -> TakenMessages:
+    """Put what a list has beside the history into its places.
 
     Args:
-        live: the live history.
+        history: the live history.
         found: what the list has beside it.
         tail: the new messages that will follow.
     """
-    moved, touched = found.moved, {call_id for at in found.results for call_id in given_calls(live[at])}
+    items = _with_closings(history.messages, _with_results(history.messages, found), found, tail)
+    repairs = any(isinstance(item, dict) for item in items) or bool(found.moved)
+    if found.moved:
+        new = [item for item in items if isinstance(item, dict)]
+        order = [history.ordinals[item] if isinstance(item, int) else item for item in items]
+        return TakenMessages([*new, *tail], [*history.with_others(order), *tail], repairs)
+    return TakenMessages([*_placed(history.messages, items), *tail], [], repairs)
+
+
+def _with_results(live: Sequence[Message], found: Alignment) -> list[int | Message]:
+    """Positions in the history, and after each call's message the results that the list has for it.
+
+    A result comes after those of the calls before it, so that results are in the order of their calls.
+    """
+    moved = found.moved
+    answers: dict[str | None, int] = {}
+    if found.results:
+        answers = {result_id_of(message): at for at, message in enumerate(live) if at not in moved}
+    after = defaultdict[int, list[int | Message]](list)
+    for position in sorted({position for position, _ in found.results}):
+        place = position
+        for call_id in given_calls(live[position]):
+            if (item := found.results.get((position, call_id))) is not None:
+                after[place].append(item)
+            else:
+                place = max(place, answers.get(call_id, place))
     items: list[int | Message] = []
     for position in range(len(live)):
         if position not in moved:
-            items += [position, *found.results.get(position, ())]
+            items += [position, *after.get(position, ())]
+    return items
+
+
+def _with_closings(
+    live: Sequence[Message], items: Sequence[int | Message], found: Alignment, tail: Sequence[Message]
+) -> list[int | Message]:
+    """The items, and closing messages where a turn lacks its end.
+
+    If calls of a message got a result here and the list has no closing message, one is made, so that the host finds
+    nothing more to repair.
+    """
+    touched = {call_id for position, _ in found.results for call_id in given_calls(live[position])}
+    if not (touched or found.closings):
+        return list(items)
     messages = [live[item] if isinstance(item, int) else item for item in items] + list(tail[:1])
     order: list[int | Message] = []
     for number, item in enumerate(items):
@@ -296,17 +472,46 @@ def arranged(live: Sequence[Message], found: Alignment, tail: Sequence[Message])
         if call_id in found.closings:
             order.append(found.closings[call_id])
         elif call_id in touched:
-            order.append({"role": "assistant", "content": CLOSING_TEXT, "metadata": {"source": REPAIR_SOURCE}})
+            order.append(_from_repair({"role": "assistant", "content": CLOSING_TEXT}))
     return order
 
 
-def _repaired(result: Message) -> Message:
-    """A result that the host's repair made: nobody knows when the tool ended."""
-    return {**result, "metadata": {"source": REPAIR_SOURCE, **metadata_of(result)}}
+def _placed(live: Sequence[Message], items: Sequence[int | Message]) -> list[Message]:
+    """The new ones of some items; those in the middle of the history say after which message hosts see them.
+
+    Views show a result beside its call, wherever it was appended, unless a model has answered without it. A closing
+    message is of no use to a model in the middle, and would be shown in the wrong place.
+    """
+    answered = len(live)  # where the model's last answer is
+    while answered and not _is_answer(live[answered - 1]):
+        answered -= 1
+    placed: list[Message] = []
+    last = -1
+    for item in items:
+        if isinstance(item, int):
+            last = item
+        elif last in (-1, len(live) - 1):
+            placed.append(item)
+        else:
+            is_late = last + 1 < answered or result_id_of(item) is None
+            placed.append(with_place(item, given_id(live[last]) or "", unseen=is_late))
+    return placed
+
+
+def _is_answer(message: Message) -> bool:
+    """Whether a model wrote a message, and models see it."""
+    return message.get("role") == "assistant" and not is_repair(message) and not is_kept_from_models(message)
+
+
+def _from_repair(message: Message) -> Message:
+    """A message that the host's repair made: when it was stored says nothing of when the tool or the turn ended."""
+    return {**message, "metadata": {"source": REPAIR_SOURCE, **metadata_of(message)}}
 
 
 def _is_same(stored: Message, given: Message) -> bool:
     """Whether a message of a list is this live one: by its id if it has one, and by its content."""
+    if stored is given:
+        return True
     brought = given_id(given)
     return (brought is None or brought == given_id(stored)) and same_content(stored, given)
 
@@ -317,8 +522,9 @@ def _is_same(stored: Message, given: Message) -> bool:
 
 def is_person(message: Message) -> bool:
     """Whether the host's diagnosis takes a message for a person's."""
-    reminds = any(text.strip().startswith(f"{REMINDER_PREFIX}>") for text in texts_of(message))
-    return message.get("role") == "user" and "tool_call_id" not in message and not reminds
+    if message.get("role") != "user" or "tool_call_id" in message:
+        return False
+    return not any(text.strip().startswith(f"{REMINDER_PREFIX}>") for text in texts_of(message))
 
 
 def open_calls(live: Sequence[Message]) -> set[str]:
@@ -333,12 +539,13 @@ def late_results(live: Sequence[Message]) -> dict[str, int]:
     As the host's diagnosis has it: an assistant message with `tool_calls` does not part them.
     """
     late: dict[str, int] = {}
-    parted: dict[str, bool] = {}
+    called_at: dict[str, int] = {}
+    partings = 0
     for position, message in enumerate(live):
         call_id = result_id_of(message)
-        if call_id is not None and parted.get(call_id):
+        if call_id is not None and called_at.get(call_id, partings) < partings:
             late[call_id] = position
         if is_person(message) or (message.get("role") == "assistant" and "tool_calls" not in message):
-            parted = dict.fromkeys(parted, True)
-        parted.update(dict.fromkeys(given_calls(message), False))
+            partings += 1
+        called_at.update(dict.fromkeys(given_calls(message), partings))
     return late

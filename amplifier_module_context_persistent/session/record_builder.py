@@ -199,15 +199,14 @@ class RecordBuilder:
 
         def prepare(index: Index) -> list[bytes]:
             taken, number = choose(), itertools.count()
-            items = [
-                index.live[item]
-                if isinstance(item, int)
-                else _member(item, given_id(item) or ids[next(number)], timestamp)
-                for item in [*taken.order, *taken.tail]
-            ]
+
+            def new(message: Message) -> Callable[[Member | None], bytes]:
+                return _member(message, given_id(message) or ids[next(number)], timestamp)
+
             if taken.order:
+                items = [item if isinstance(item, int) else new(item) for item in taken.order]
                 return self._reset(index, items, reset_id=reset_id, reason="repair", timestamp=timestamp)
-            encoded = [item(None) for item in items if not isinstance(item, int)]
+            encoded = [new(message)(None) for message in taken.new]
             return [*self._preamble(index), *encoded] if encoded else []
 
         return prepare

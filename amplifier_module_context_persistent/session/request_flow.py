@@ -31,7 +31,7 @@ from ..log.control_records import control_records
 from ..log.index import SYSTEM
 from ..log.record_line import encode_control, name_of
 from ..messages.message import Message
-from ..messages.metadata import BOUND_KEY, hook_of, is_reference_only, metadata_of
+from ..messages.metadata import BOUND_KEY, hook_of, is_kept_from_models, metadata_of
 from ..messages.text import well_formed
 from ..tokens.calibration import Meter, of_session
 from ..view.recipients import bond_of
@@ -244,10 +244,17 @@ class SystemPrompt:
 
 
 def has_system_prompt(log: Log) -> bool:
-    """Whether the live history has a system message that is neither a memory file nor from a hook."""
+    """Whether the live history has a system message for models that is neither a memory file nor from a hook."""
     index = log.index
     system = [ordinal for ordinal in index.live if index.roles[ordinal] == SYSTEM]
-    return any(not is_memory_file(m) and metadata_of(m).get("source") != "hook" for m in log.read(system))
+    return any(map(_is_system_prompt, log.read(system)))
+
+
+def _is_system_prompt(message: Message) -> bool:
+    """Whether a system message is more than a memory file, a hook's, or one that no model sees."""
+    if is_memory_file(message) or is_kept_from_models(message):
+        return False
+    return metadata_of(message).get("source") != "hook"
 
 
 def last_head_text(log: Log) -> str | None:
@@ -271,7 +278,7 @@ _REFUSALS = ("bound to a different conversation", "in `thinking` block", "in `re
 
 def _is_answer(message: Message) -> bool:
     """Whether a message is a provider's, or a part of its answer."""
-    return message["role"] == "assistant" and not hook_of(metadata_of(message)) and not is_reference_only(message)
+    return message["role"] == "assistant" and not hook_of(metadata_of(message)) and not is_kept_from_models(message)
 
 
 class PendingRequests:
@@ -334,7 +341,7 @@ class PendingRequests:
         Where a response becomes several messages, the later ones say also how many stand before them.
         """
         metadata = message.get("metadata")
-        if is_reference_only(message):
+        if is_kept_from_models(message):
             return message
         if not _is_answer(message):
             if self._answers:

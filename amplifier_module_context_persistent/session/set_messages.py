@@ -1,4 +1,4 @@
-"""`set_messages` where the log already holds a conversation: take what is recognised, and change nothing else.
+"""`set_messages`: replace the history, or take what is new of a list and change nothing else.
 
 A list is compared with the history first (`reconcile`), and with what else the log holds. Only if there is something to
 take is that done again under the log's lock, so that messages which another process added in the meantime are neither
@@ -8,47 +8,133 @@ hidden nor stored twice.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..log.base import Log
+from ..messages.incoming import to_plain, why_refused
 from ..messages.message import Message
-from ..messages.metadata import is_ephemeral
+from ..messages.metadata import given_id, is_ephemeral
 from .host import Host
-from .reconcile import ListComparison, TakenMessages, look_at
+from .memory_files import is_memory_file
+from .reconcile import (
+    ListComparison,
+    LiveHistory,
+    TakenMessages,
+    additions_only,
+    is_whole,
+    known_beginning,
+    look_at,
+)
 from .store import Store
 from .transcript_edit import advice, find_edit
 
 logger = logging.getLogger(__name__)
 
 
-async def reconcile_messages(store: Store, host: Host, given: Sequence[Message], *, timestamp: str) -> None:
-    """Take what is new of a list that a host sets, or nothing, and emit an event either way.
+async def set_messages(
+    store: Store, host: Host, messages: Sequence[Mapping[str, Any]], *, timestamp: str, resumes: bool = False
+) -> None:
+    """Take a list that a host sets, by the rules of `PersistentContextManager.set_messages`.
 
     Args:
         store: the session's store.
-        host: gets the event.
-        given: the list, as plain JSON.
+        host: gets the events.
+        messages: the list, as the host gives it.
         timestamp: ISO 8601, for messages that have none.
+        resumes: whether the host says that the list is the history of a session that it resumes: then nothing of what
+            the log holds is replaced.
 
     Raises:
         RecordError: one of the messages cannot be stored; nothing was changed.
         LogError: the log cannot be read, or took nothing.
     """
     session = await store.open()
-    messages = [await session.offloaded(message) for message in given if not is_ephemeral(message)]
+    log_decides = session.history.authoritative or (resumes and await session.read(_has_messages))
+    known, is_known = await session.read(lambda log: _known(log, messages))
+    if is_known:
+        if log_decides:
+            await _tell_ignored(host, len(messages), len(session.log.index.live), 0)
+        return
+    plain = known
+    for number, message in enumerate(messages[len(known) :], len(known)):
+        plain.append(to_plain(message))
+        if given_id(plain[-1]) is None and (reason := why_refused(plain[-1])):
+            logger.warning("set_messages: no view will show message %d: %s", number, reason)
+    plain = [await session.offloaded(message) for message in plain]
+    if log_decides:
+        await _take(store, host, [message for message in plain if not is_ephemeral(message)], timestamp=timestamp)
+    elif not await _append_additions(store, plain, timestamp=timestamp):
+        await replace_history(store, plain, "set_messages", timestamp=timestamp)
+
+
+def _has_messages(log: Log) -> bool:
+    """Whether the live history has more than memory files."""
+    log.follow()
+    return not all(map(is_memory_file, log.read(log.index.live)))
+
+
+def _known(log: Log, given: Sequence[Mapping[str, Any]]) -> tuple[list[Message], bool]:
+    """The messages at the beginning of a list that the history has too, and whether the list is all of the history."""
+    log.follow()
+    live = LiveHistory.of(log).messages
+    known = known_beginning(live, given)
+    return [live[position] for position in known], bool(live) and is_whole(live, given, known)
+
+
+async def replace_history(store: Store, messages: Sequence[Message], reason: str, *, timestamp: str) -> None:
+    """Make messages the live history, by a reset.
+
+    Args:
+        store: the session's store.
+        messages: the new history, as it is stored.
+        reason: of the reset.
+        timestamp: ISO 8601, for messages that have none.
+    """
+    session = await store.append(
+        lambda history: history.replace(messages, reason=reason, timestamp=timestamp), small=len(messages) < 16
+    )
+    await session.commit.run(lambda _: session.forget())
+
+
+async def _append_additions(store: Store, given: Sequence[Message], *, timestamp: str) -> bool:
+    """Append what a list has beside the history of a new session; False if the list does not only add to it."""
+    session = await store.open()
+    if await session.read(lambda log: additions_only(log, given)) is None:
+        return False
+    only_adds = True
+
+    def choose() -> TakenMessages:
+        nonlocal only_adds
+        new = additions_only(session.log, given)
+        only_adds = new is not None  # another process may have added messages meanwhile
+        return TakenMessages(new or [])
+
+    await store.append(lambda history: history.take(choose, timestamp=timestamp), small=False)
+    return only_adds
+
+
+async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp: str) -> None:
+    """Take what is new of a list, or nothing, and emit an event either way.
+
+    Args:
+        store: the session's store.
+        host: gets the event.
+        given: the list, as it would be stored.
+        timestamp: ISO 8601, for messages that have none.
+    """
+    session = await store.open()
 
     def look(log: Log) -> tuple[ListComparison, str]:
         log.follow()
-        looked = look_at(log, messages)
-        return looked, "" if looked.taken else find_edit(store.path, looked.live, messages)
+        looked = look_at(log, given)
+        return looked, "" if looked.taken else find_edit(store.path, looked.live, given)
 
     looked, edit = await session.read(look)
     stored = len(session.log.index.live)
     if not looked.taken:
-        logger.info("set_messages with %d messages is ignored: the log decides", len(given))
-        counts = {"ignored_messages": len(given), "stored_messages": stored, "unknown_messages": looked.unknown}
-        await host.emit("context:set_messages_ignored", counts)
-        if edit and host.show_once(advice(edit, store.path or "", looked.live, messages)):
+        await _tell_ignored(host, len(given), stored, looked.unknown)
+        if edit and host.show_once(advice(edit, store.path or "", looked.live, given)):
             counts = {"given_messages": len(given), "stored_messages": stored}
             await host.emit("context:transcript_edited", {"kind": edit, **counts})
         return
@@ -56,12 +142,19 @@ async def reconcile_messages(store: Store, host: Host, given: Sequence[Message],
 
     def choose() -> TakenMessages:
         nonlocal taken
-        taken = look_at(session.log, messages).taken
+        taken = look_at(session.log, given).taken
         return taken
 
     session = await store.append(lambda history: history.take(choose, timestamp=timestamp), small=False)
     if taken.order:
         await session.commit.run(lambda _: session.requests.forget())
-    logger.info("set_messages: %d new messages are stored, the history stays", taken.count)
-    report = {"given_messages": len(given), "stored_messages": stored, "new_messages": taken.count}
-    await host.emit("context:set_messages_taken", {**report, "repaired": bool(taken.order)})
+    logger.info("set_messages: %d new messages are stored, the history stays", len(taken.new))
+    report = {"given_messages": len(given), "stored_messages": stored, "new_messages": len(taken.new)}
+    await host.emit("context:set_messages_taken", {**report, "repaired": taken.repairs})
+
+
+async def _tell_ignored(host: Host, given: int, stored: int, unknown: int) -> None:
+    """Tell that a list changes nothing: the counts of its messages, of those stored, and of those that are unknown."""
+    logger.info("set_messages with %d messages is ignored: the log decides", given)
+    counts = {"ignored_messages": given, "stored_messages": stored, "unknown_messages": unknown}
+    await host.emit("context:set_messages_ignored", counts)

@@ -21,8 +21,9 @@ from ..log.database_location import stored_name
 from ..maintenance.open_files import held_for_writing, identity_of
 from ..maintenance.raw_records import strings_of
 from ..messages.host_form import as_hosts_write
+from ..messages.host_order import host_order
 from ..messages.message import Message
-from ..messages.metadata import is_ephemeral, timestamp_of
+from ..messages.metadata import PLACE_KEY, is_ephemeral, metadata_of, timestamp_of
 from ..paths import LOG_NAME, session_id_of
 from ..transcript.shared_checkpoint import shared_checkpoints, texts_of
 from ..transcript.transcript import Transcript, session_id_in
@@ -91,7 +92,7 @@ def write_host_files(
             **{key: known.get(key) for key in ("bundle", "model")},
             **{key: known[key] for key in ("working_dir",) if key in known},
         }
-        _write(targets[0], transcript_lines(transcript.messages()))
+        _write(targets[0], transcript_lines(_as_hosts_see(transcript)))
     _write(targets[1], [_pretty(fields)])
     return [os.fspath(target) for target in targets]
 
@@ -119,7 +120,7 @@ def update_host_files(log: str | Path, *, time: str | None) -> tuple[list[str], 
     changed = [os.fspath(target)]
     with Transcript(log) as transcript:
         _keep(target, time)
-        _write(target, transcript_lines(transcript.messages()), replace=True)
+        _write(target, transcript_lines(_as_hosts_see(transcript)), replace=True)
         if fields := read_metadata(directory):
             _keep(metadata, time)
             changed_fields = {**fields, "turn_count": host_turns(transcript.messages())}
@@ -239,6 +240,19 @@ def read_metadata(directory: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _as_hosts_see(transcript: Transcript) -> Iterator[Message]:
+    """Read the live messages in the order in which hosts see them."""
+    marks = [{"metadata": _marks_of(message)} for message in transcript.messages()]
+    live = transcript.reader.index.live
+    return transcript.reader.read([live[position] for position in host_order(marks)])
+
+
+def _marks_of(message: Message) -> Message:
+    """What of a message's metadata says where hosts see it."""
+    metadata = metadata_of(message)
+    return {key: metadata[key] for key in ("message_id", PLACE_KEY) if key in metadata}
 
 
 def transcript_lines(messages: Iterator[Message]) -> Iterator[bytes]:

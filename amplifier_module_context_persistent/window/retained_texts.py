@@ -14,7 +14,7 @@ from ..errors import RetentionError
 from ..log.base import Log
 from ..log.index import Index
 from ..messages.message import Message, texts_of
-from ..messages.metadata import is_reference_only, metadata_of
+from ..messages.metadata import is_kept_from_models, metadata_of
 from ..messages.text import well_formed
 from ..view.entry import gives_way
 from .cold_start import BATCH
@@ -70,7 +70,7 @@ class RetainedTexts:
         for ordinal, message in self._newest_first(log):
             rank, source = _rank(message, body), metadata_of(message).get("source")
             is_shown = not (has_factory and gives_way(str(message.get("role")), source))
-            if rank > best_rank and is_shown and not is_reference_only(message):
+            if rank > best_rank and is_shown and not is_kept_from_models(message):
                 best, best_rank = ordinal, rank
                 if rank == _WHOLE:
                     break

@@ -41,7 +41,7 @@ async def test_the_repair_before_a_turn_is_taken_once(path: Path) -> None:
     lost = {"role": "tool", "tool_call_id": "c3", "content": "[lost]", "metadata": {"source": "context-repair"}}
     closing = {"role": "assistant", "content": CLOSING_TEXT, "metadata": {"source": "context-repair"}}
     *before, done = session_history()
-    assert without_stamps(with_result) == [*before, lost, done, closing]
+    assert without_stamps(with_result) == [*before, done, lost, closing]
     await manager.set_messages(repaired(with_result))
     assert await manager.get_messages() == with_result
     await fill(manager, [user("Go on."), calling("c9"), result("c9")])

@@ -272,7 +272,7 @@ async def test_nobody_knows_how_long_a_repaired_call_took(tmp_path: Path) -> Non
     with Transcript(host.path) as transcript:
         endings = [one.ending for one in transcript.placed() if one.ending is not None]
         turns = outline(transcript, EstimateCounter())
-    assert [ending.duration_s for ending in endings] == [None, 0.0]  # the host puts its result first
+    assert [ending.duration_s for ending in endings] == [0.0, None]
     assert turns[0].duration_s == 0.0
 
 

@@ -56,6 +56,7 @@ def check_view(
     if not all(isinstance(message, dict) for message in view):
         return violations
     if history is not None:
+        history = [message for message in history if metadata_of(message).get("unseen") is not True]
         sent = [[message if _is_sent(message) else _as_sent(message) for message in some] for some in (view, history)]
         violations += _against_history(*sent, reminds=late_system == "reminder")
     if budget_tokens is not None and count is not None:

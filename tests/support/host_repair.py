@@ -1,7 +1,7 @@
 """What the host does before a turn with interrupted tool calls, as foundation's `diagnosis.py` does.
 
-It is given messages without line numbers, as the command line gives them; so where one turn lacks its end, a closing
-message is put after every result of the history.
+Older versions go by line numbers. The command line gives them messages without; so if one turn lacks its end, they put
+a closing message after every result of the history. Newer ones (2026-08) go by positions.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ class Diagnosis:
 
     missing: tuple[str, ...]
     misplaced: tuple[str, ...]
-    incomplete: bool
+    unended: tuple[int, ...]
+    """The positions of results after which a turn lacks its end."""
 
     @property
     def healthy(self) -> bool:
-        return not (self.missing or self.misplaced or self.incomplete)
+        return not (self.missing or self.misplaced or self.unended)
 
 
 def is_person(message: Message) -> bool:
@@ -53,26 +54,32 @@ def diagnose(history: Sequence[Message]) -> Diagnosis:
         return any(is_person(m) or (m["role"] == "assistant" and "tool_calls" not in m) for m in between)
 
     misplaced = [c for c, at in called.items() if c in answered and is_parted(at, answered[c])]
-    incomplete = False
+    unended = []
     for at, message in enumerate(history):
         ids = calls(message)
-        if ids and not {*missing, *misplaced} & set(ids):
-            last = max(answered[call_id] for call_id in ids)
-            incomplete |= last > at and (last + 1 == len(history) or is_person(history[last + 1]))
-    return Diagnosis(tuple(missing), tuple(misplaced), incomplete)
+        if ids and not {*missing, *misplaced}.issuperset(ids):
+            last = max(answered.get(call_id, at) for call_id in ids)
+            if last > at and (last + 1 == len(history) or is_person(history[last + 1])):
+                unended.append(last)
+    return Diagnosis(tuple(missing), tuple(misplaced), tuple(unended))
 
 
-def repair(history: Sequence[Message], found: Diagnosis) -> list[Message]:
+def repair(history: Sequence[Message], found: Diagnosis, *, by_position: bool = False) -> list[Message]:
     """A history with what the host puts in; late results are left out."""
     broken = {*found.missing, *found.misplaced}
-    kept = [m for m in history if not (m["role"] == "tool" and m.get("tool_call_id") in found.misplaced)]
+    kept = [
+        (at, m)
+        for at, m in enumerate(history)
+        if not (m["role"] == "tool" and m.get("tool_call_id") in found.misplaced)
+    ]
     whole: list[Message] = []
-    for at, message in enumerate(kept):
+    for number, (at, message) in enumerate(kept):
         whole.append(message)
         ids = calls(message)
         lost = [call_id for call_id in ids if call_id in broken]
         whole.extend({**LOST, "tool_call_id": call_id} for call_id in lost)
-        at_end = at + 1 == len(kept) or is_person(kept[at + 1])
-        if (ids and len(lost) == len(ids) and at_end) or (message["role"] == "tool" and found.incomplete):
+        at_end = number + 1 == len(kept) or is_person(kept[number + 1][1])
+        lacks_end = at in found.unended if by_position else bool(found.unended)
+        if (ids and len(lost) == len(ids) and at_end) or (message["role"] == "tool" and lacks_end):
             whole.append(dict(CLOSING))
     return whole

@@ -1,0 +1,63 @@
+"""The order in which a host sees a history: the messages of its own repairs at their places.
+
+A host repairs interrupted tool calls by a list that has missing results in the middle of the history. The log only
+grows, so such a message is appended, and names the message that it follows (`placed_after`). Hosts get the history in
+the order of those places; everything else reads it in the order of the log.
+
+If a model has answered without the message, it is `unseen`: no view shows it, since the request of that answer had
+something else in its place. A view that changes there would lose the provider's cache and the reasoning after it. A
+message that closes a turn in the middle is unseen too: only the host asks for it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from .message import Message
+from .metadata import PLACE_KEY, UNSEEN_KEY, metadata_of
+
+
+def with_place(message: Message, after: str, *, unseen: bool) -> Message:
+    """A message that hosts see right after another one."""
+    marks = {PLACE_KEY: after, **({UNSEEN_KEY: True} if unseen else {})}
+    return {**message, "metadata": {**metadata_of(message), **marks}}
+
+
+def is_placed(message: Message) -> bool:
+    """Whether a message names the message that it follows."""
+    return isinstance(metadata_of(message).get(PLACE_KEY), str)
+
+
+def host_order(messages: Sequence[Message]) -> list[int]:
+    """Put the positions of messages into the order in which hosts see them.
+
+    A message whose place is not there (the message before it was removed) stays where it was appended. Several at one
+    place keep their order.
+    """
+    if not any(map(is_placed, messages)):
+        return list(range(len(messages)))
+    followers = defaultdict[str, list[int]](list)
+    known: set[str] = set()
+    unmoved: list[int] = []
+    for position, message in enumerate(messages):
+        metadata = metadata_of(message)
+        place = metadata.get(PLACE_KEY)
+        if isinstance(place, str) and place in known:
+            followers[place].append(position)
+        else:
+            unmoved.append(position)
+        known.add(str(metadata.get("message_id")))
+    order: list[int] = []
+    waiting = unmoved[::-1]
+    while waiting:
+        position = waiting.pop()
+        order.append(position)
+        own_id = str(metadata_of(messages[position]).get("message_id"))
+        waiting.extend(reversed(followers.pop(own_id, [])))
+    return order
+
+
+def in_host_order(messages: Sequence[Message]) -> list[Message]:
+    """Put messages into the order in which hosts see them."""
+    return [messages[position] for position in host_order(messages)]
