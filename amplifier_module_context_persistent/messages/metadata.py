@@ -25,6 +25,7 @@ PLACE_KEY = "placed_after"
 """In the metadata of a message of a host's repair: the id of the message that it follows (see `host_order`)."""
 UNSEEN_KEY = "unseen"
 """True in the metadata of a message of a host's repair that no view shows: a model has answered without it."""
+_INSTRUCTION_KEY = "amplifier:instruction"
 _PUBLIC_PREFIX = "amplifier_public_"
 _REFERENCE_ONLY = "amplifier_public_reference_only"
 _RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
@@ -103,10 +104,25 @@ def is_ephemeral(message: Mapping[str, Any]) -> bool:
 def is_kept_from_models(message: Mapping[str, Any]) -> bool:
     """Whether a message is kept for people and programs that read the history, and never sent to a model.
 
-    It is a host's row for reference, or a message of a repair, if a model has answered without it.
+    It is one of three: a host's row for reference; a message of a repair, if a model has answered without it; or an
+    instruction of another module that is not in force.
     """
     metadata = metadata_of(message)
-    return metadata.get(_REFERENCE_ONLY) is True or metadata.get(UNSEEN_KEY) is True
+    if metadata.get(_REFERENCE_ONLY) is True or metadata.get(UNSEEN_KEY) is True:
+        return True
+    return _INSTRUCTION_KEY in metadata and not _is_in_force(metadata[_INSTRUCTION_KEY])
+
+
+def _is_in_force(instruction: Any) -> bool:
+    """Whether an instruction that a module registered is in force; True if it does not say.
+
+    amplifier-module-context-simple stores such instructions as system messages, with a `disposition` (its
+    `instructions.py`, 2026-10). Here the modules inject what is in force by themselves, as nobody offers them
+    `context.instructions.v1`; so an instruction that is pending, delivered or retired there says nothing here.
+    """
+    if not isinstance(instruction, Mapping) or "disposition" not in instruction:
+        return True
+    return bool(instruction["disposition"] == "active")
 
 
 def for_model(message: Message) -> Message | None:
