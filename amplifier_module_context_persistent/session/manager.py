@@ -278,6 +278,20 @@ class PersistentContextManager:
         """
         await set_messages(self._store, self._host, messages, timestamp=self._now())
 
+    async def restore_host_checkpoint(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Take the history of a session that the host resumes, from the host's own store.
+
+        As `set_messages` in a resumed session: the log decides, messages after the history that it never held are
+        appended once, and nothing is replaced. A log without a conversation takes the whole list.
+
+        Args:
+            messages: what the host stored.
+
+        Raises:
+            RecordError: one of the messages cannot be stored; nothing was changed.
+        """
+        await set_messages(self._store, self._host, messages, timestamp=self._now(), resumes=True)
+
     async def clear(self) -> None:
         """Empty the live history; what it held stays in the log until it is purged."""
         await replace_history(self._store, [], "clear", timestamp=self._now())
