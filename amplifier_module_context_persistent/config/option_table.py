@@ -128,6 +128,13 @@ class Options:
         flag,
         "Whether the log keeps a small receipt of every view, from which the view can be rebuilt and proved.",
     )
+    recipient: str | None = _option(
+        None,
+        "`PROVIDER` or `PROVIDER/MODEL`",
+        lambda v: v is None or (isinstance(v, str) and v.strip() != ""),
+        "For whom views are made if a request names no provider, such as `anthropic/claude-opus-5-5`. Without it, a "
+        "view within its budget is the history; no provider's rules for the order of messages and for reasoning apply.",
+    )
     restore_system_prompt: bool = _option(
         True,
         "bool",

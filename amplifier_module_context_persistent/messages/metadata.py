@@ -125,6 +125,11 @@ def _is_in_force(instruction: Any) -> bool:
     return bool(instruction["disposition"] == "active")
 
 
+def is_answer(message: Mapping[str, Any]) -> bool:
+    """Whether a message is a provider's answer, or a part of one."""
+    return message.get("role") == "assistant" and not hook_of(metadata_of(message)) and not is_kept_from_models(message)
+
+
 def for_model(message: Message) -> Message | None:
     """What a model may see of a message; None where nothing, the same object where all.
 

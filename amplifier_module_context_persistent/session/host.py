@@ -9,7 +9,7 @@ import inspect
 import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -18,6 +18,7 @@ from amplifier_core.models import HookResult
 
 from ..compaction.provider_limits import ModelLimits, read_told, read_window
 from ..tokens.prices import list_price
+from ..view.recipients import NOBODY, Recipient
 
 logger = logging.getLogger(__name__)
 
@@ -177,8 +178,22 @@ def error_text(event: Mapping[str, Any]) -> str:
     return " ".join(map(str, error.values())) if isinstance(error, Mapping) else str(error or "")
 
 
-async def provider_facts(provider: Any | None) -> ProviderFacts:
-    """Ask a provider for what it says of its model: `get_model_info()`, else `get_info().defaults`."""
+async def provider_facts(provider: Any | None, recipient: str | None = None) -> ProviderFacts:
+    """Ask a provider for what it says of its model: `get_model_info()`, else `get_info().defaults`.
+
+    Args:
+        provider: the provider's module, or its name (`anthropic`, `anthropic/claude-opus-5-5`), or None.
+        recipient: the configured name, for a provider that does not say its own.
+    """
+    facts = ProviderFacts() if isinstance(provider, str) else await _told_by(provider)
+    if facts.name or facts.model:
+        return facts
+    name = provider if isinstance(provider, str) and provider.strip() else recipient
+    reader = Recipient.parse(name) if name else NOBODY
+    return replace(facts, name=reader.provider, model=reader.model)
+
+
+async def _told_by(provider: Any | None) -> ProviderFacts:
     own = {key: getattr(provider, key, None) for key in ("name", "default_model", "model")}
     called, *models = (text if isinstance(text, str) else "" for text in own.values())
     model = models[0] or models[1]

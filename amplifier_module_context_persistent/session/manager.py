@@ -218,7 +218,9 @@ class PersistentContextManager:
 
         Args:
             token_budget: the budget in tokens; else the provider's window decides, else `max_tokens`.
-            provider: asked for its model's window.
+            provider: asked for its model's window. Its name alone (`anthropic`, `anthropic/claude-opus-5-5`) will do
+                for a caller without a host; without one the option `recipient` says who gets the view. If nobody is
+                named, a view that fits its budget is the history, message for message.
 
         Raises:
             ContextLengthError: what may not be compacted does not fit; says how many tokens are fixed, and by what.

@@ -19,7 +19,7 @@ from ..log.base import Log, Prepare
 from ..log.index import SYSTEM, Index
 from ..log.record_line import FORMAT_VERSION, Member, Message, encode_control, encode_message
 from ..log.reset_record import NewMessage, ids_in, reset_bodies
-from ..messages.metadata import LINE_KEY, given_id, metadata_of
+from ..messages.metadata import LINE_KEY, given_id, is_answer, metadata_of
 from ..paths import REMOTE, remote_of
 from ..view.calls_and_results import Read
 from ..view.ids_and_names import header_marks
@@ -76,7 +76,7 @@ class RecordBuilder:
         self._replays = TimestampReplays(len(index))
         self._headed = False
         self.shown_line: tuple[int, str] | None = None
-        """The line that the last view ended with, and the ordinal of the answer before it; None where it had none."""
+        """The last message that the last view took in, and the line that the view ended with; None without a line."""
         self._deferred: deque[Deferred] = deque()
 
     def _holds_conversation(self, index: Index) -> bool:
@@ -149,16 +149,15 @@ class RecordBuilder:
         return prepare
 
     def _with_line(self, message: Message, index: Index) -> Message:
-        """A message that is added after a view ended with a line: views go on showing it before the message.
+        """Give an answer the line that its request ended with.
 
-        All that is added until the next view says so, since the first of them may be shown nowhere (blank, or system
-        text); a view puts the line right after the answer alone.
+        The answer is what shows that a provider saw the line. A person's message, or an answer after something else
+        was added, gets none: nobody answered the view with the line, or nobody knows.
         """
         count, noted = index.line_shown
         ordinal, line = self.shown_line or (count - 1, noted if count == len(index) else "")
-        if not line or not 0 <= ordinal < len(index) or not index.is_live(ordinal):
-            return message
-        if message["role"] in ("tool", "function"):
+        is_next = bool(index.live) and index.live[-1] == ordinal
+        if not line or not is_next or not is_answer(message):
             return message
         return {**message, "metadata": {**metadata_of(message), LINE_KEY: line}}
 

@@ -31,7 +31,7 @@ from ..log.control_records import control_records
 from ..log.index import SYSTEM
 from ..log.record_line import encode_control, name_of
 from ..messages.message import Message
-from ..messages.metadata import BOUND_KEY, hook_of, is_kept_from_models, metadata_of
+from ..messages.metadata import BOUND_KEY, is_answer, is_kept_from_models, metadata_of
 from ..messages.text import well_formed
 from ..tokens.calibration import Meter, of_session
 from ..view.recipients import bond_of
@@ -93,12 +93,12 @@ class RequestFlow:
             LogUnreadableError: the log cannot be read.
         """
         ask = replace(await self._ask(token_budget, provider), retain=retain, hard_fit=hard_fit)
-        native = self.native.turn(provider, ask.facts) if self._config.compaction_strategy == NATIVE else LETS_GO
+        native = self.native.turn(ask.provider, ask.facts) if self._config.compaction_strategy == NATIVE else LETS_GO
         ask = replace(ask, native=native if ask.facts.name else None)
         answer = await self._counted(ask, await self._answer(ask))
         if answer.offer is not None:
             count = (await self._store.open()).counter.count_text
-            self.native.start(provider, ask.facts, ask.tools_json, answer.offer, count)
+            self.native.start(ask.provider, ask.facts, ask.tools_json, answer.offer, count)
         await self._report_left_out(ask, answer)
         self._meter.hand_out(ask.facts.name, answer.counted_tokens, answer.line)
         self._pending.hand_out(answer.bound, ask.facts.name, ask.facts.model)
@@ -143,8 +143,8 @@ class RequestFlow:
             head_text = await self._prompt.restore(self._store, self._host)
         return Ask(
             token_budget,
-            provider,
-            await provider_facts(provider),
+            None if isinstance(provider, str) else provider,
+            await provider_facts(provider, self._config.recipient),
             head_text,
             self._host.tools_json(),
             reasoning_refused=self._pending.reasoning_refused,
@@ -276,11 +276,6 @@ _REFUSALS = ("bound to a different conversation", "in `thinking` block", "in `re
 """What Claude's errors say of reasoning (Claude docs, "Fix a thinking block bound to a different conversation")."""
 
 
-def _is_answer(message: Message) -> bool:
-    """Whether a message is a provider's, or a part of its answer."""
-    return message["role"] == "assistant" and not hook_of(metadata_of(message)) and not is_kept_from_models(message)
-
-
 class PendingRequests:
     """The requests of one session that wait for their answers, each by the hash of what it was sent.
 
@@ -343,7 +338,7 @@ class PendingRequests:
         metadata = message.get("metadata")
         if is_kept_from_models(message):
             return message
-        if not _is_answer(message):
+        if not is_answer(message):
             if self._answers:
                 self._waiting = []
             return message
@@ -364,7 +359,7 @@ class PendingRequests:
 
     def take_back(self, message: Message) -> None:
         """Take back what `note` noted of a message that was not stored; it may be added again."""
-        self._answers -= _is_answer(message) and self._answers > 0
+        self._answers -= is_answer(message) and self._answers > 0
 
     def _maker(self) -> Message:
         asked = zip(("provider", "model"), self._asked.get(self._waiting[0], ()), strict=False)

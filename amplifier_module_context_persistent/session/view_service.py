@@ -21,12 +21,12 @@ from ..tokens.calibration import Meter
 from ..tokens.counter import TokenCounter, count_message
 from ..view.arrangement import last_line
 from ..view.bound_reasoning import tools_hash
-from ..view.ids_and_names import WIRE
+from ..view.ids_and_names import LINES, WIRE
 from ..view.plan import budget_in_use, is_plan_for
 from ..view.receipts import LINE, Receipt, encode_head, extras_in, keeps_wire_rules, render_options, text_hash
-from ..view.recipients import family_of
+from ..view.recipients import Recipient, family_of
 from ..window.message_source import Extras
-from ..window.request import ViewRequest, ViewResult, head_of
+from ..window.request import REFUSED, ViewRequest, ViewResult, head_of
 from ..window.retained_texts import RetainedTexts, shows_all
 from ..window.when_to_plan import PromptCache, needs_plan
 from ..window.window import Window
@@ -129,9 +129,9 @@ class ViewService:
         return replace(built, line=(id(window), window.plan.id if window.plan else ""), plan_error=error)
 
     def _note_line(self, built: ViewResult) -> None:
-        """Note the line that a view ends with; one that ends alike without it, for another reader, takes nothing back.
+        """Note the line that a view ends with: the answer to it keeps the line.
 
-        What is appended then has the line before it, and goes on from both views.
+        A view of the same messages for a reader that needs no line leaves the note in place.
         """
         line, known = last_line(built.items), self._history.shown_line
         if line and built.last is not None:
@@ -194,7 +194,8 @@ class ViewService:
             provider_name=facts.name,
             model=facts.model,
             head_text=ask.head_text,
-            tools=f"{self._tools[2]}~" if ask.reasoning_refused else self._tools[2],
+            line_last=Recipient.of(facts.name, facts.model).refuses_prefill,
+            tools=self._tools[2] + (REFUSED if ask.reasoning_refused else ""),
             retained=self._holders.find(log, bodies, has_factory=ask.head_text is not None) if bodies else frozenset(),
             aside=given < own and not ask.hard_fit and not (ask.force and ask.explicit_tokens is None),
             plans_now=ask.force or ask.hard_fit,
@@ -251,6 +252,7 @@ class ViewService:
             render={
                 **self._render,
                 **({WIRE: 1} if keeps_wire_rules(built.items) else {}),
+                **({LINES: 1} if request.line_last else {}),
                 **({LINE: line} if (line := last_line(built.items)) else {}),
             },
             tools=request.tools,

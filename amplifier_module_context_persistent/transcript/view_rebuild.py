@@ -25,9 +25,10 @@ from ..log.record_kinds import control_of
 from ..log.record_line import Message, decode, encode_object, name_of
 from ..log.scanner import Scanner
 from ..messages.metadata import metadata_of
-from ..view.ids_and_names import WIRE
+from ..view.ids_and_names import LINES, WIRE
 from ..view.plan import Plan, kept_ordinals, live_positions
-from ..view.receipts import LINE, RENDERING, Receipt, text_hash
+from ..view.receipts import LINE, RENDERING, RULES_KEY, Receipt, text_hash
+from ..view.recipients import RULES
 from ..window.message_source import Extras
 from ..window.request import ViewRequest
 from ..window.window import Window
@@ -165,6 +166,8 @@ def request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:
         head_text=(text or "") if receipt.head else None,
         provider_name=receipt.provider,
         model=receipt.model,
+        line_last=LINES in receipt.render,
+        rules=receipt.rules,
         tools=receipt.tools,
     )
 
@@ -276,7 +279,9 @@ class Rebuilder:
             config = config_of(receipt)
         except ConfigError as error:
             return RebuiltView(None, [*reasons, str(error)])
-        if unknown := {*receipt.render} - {*RENDERING, LINE, WIRE}:
+        if not 0 < receipt.rules <= RULES:
+            return RebuiltView(None, [*reasons, f"it was made by rules that are unknown here: {receipt.render!r}"])
+        if unknown := {*receipt.render} - {*RENDERING, LINE, LINES, RULES_KEY, WIRE}:
             reasons.append(f"it was rendered with options that are unknown here: {', '.join(sorted(unknown))}")
         record = book.plan(receipt.plan)
         if receipt.plan and record is None:

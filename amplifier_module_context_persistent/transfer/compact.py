@@ -32,6 +32,7 @@ from ..view.arrangement import Item
 from ..view.ids_and_names import begins_strict, late_system_of
 from ..view.plan import Plan, live_positions
 from ..view.receipts import RENDERING
+from ..view.recipients import RULES
 from ..window.message_source import Extras
 from ..window.request import ViewRequest
 from ..window.when_to_plan import matters, needs_plan
@@ -155,7 +156,7 @@ class _Session:
         strategy = (transcript.reader.index.plan or {}).get("strategy")
         options = {name: getattr(rendered, name) for name in RENDERING} | {"max_tokens": budget}
         options |= {"compaction_strategy": strategy} if strategy in _WITHOUT_PROVIDER else {}
-        asked = request_of(transcript.book, receipt)
+        asked = replace(request_of(transcript.book, receipt), rules=RULES)
         head = sum(count_message(message, counter) for message in asked.head)
         view = sum(count_message(message, counter) for message in transcript.view(-1).messages or ())
         tools = receipt.tokens - view  # and whatever else was counted that is in no message

@@ -51,7 +51,8 @@ def to_anthropic(view: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     Returns:
         `system`, a text, where the view begins with system text; `messages`, each with `role` (`user`, `assistant`) and
         `content`, a text or blocks. Thinking without a signature and metadata have no place in it; system text after
-        the first other message is a user's; an answer at the end is followed by a user's `[continued]`.
+        the first other message is a user's; an answer at the end, and one before another answer, is followed by a
+        user's `[continued]`: the body of the next view goes on from this one.
 
     Raises:
         ValueError: an item is no message, or none of them can be sent.

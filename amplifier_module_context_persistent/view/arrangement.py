@@ -77,8 +77,8 @@ def arrange(
 ) -> Arrangement:
     """Arrange a view: groups in order, each call answered, nothing before the first user's word but system text.
 
-    Where the reader takes no answer as the last word (`wire`), a view that has one there ends with the line
-    `[continued]` as a user's. The message that is appended next says so (`Entry.line_before`), and keeps the line.
+    If the reader takes no answer as the last word (`wire`), a view that has one there ends with the line `[continued]`
+    as a user's. The answer to that request says so (`Entry.line_before`), and later views show the line before it.
 
     Args:
         entries: the kept entries, in the history's order.
@@ -146,7 +146,7 @@ class Arranger:
             elif line := self._line_before(head):
                 self.items.append(self._line(line))
                 self.answered = True  # a user's word follows the answer, whatever comes next
-            elif head.role != "user" and needs_user_before(self.previous, head, answered=self.answered):
+            elif self._wants_user and needs_user_before(self.previous, head, answered=self.answered):
                 self._insert_text(CONTINUED)
             if head.calls:
                 self._add_calls(group, renamed)
@@ -182,20 +182,21 @@ class Arranger:
         return native, placed
 
     @property
+    def _wants_user(self) -> bool:
+        """Whether a user's word is put in where there is none: not in a history that is shown whole to nobody."""
+        return self.how.wire.user_first or self.how.plan is not NO_PLAN
+
+    @property
     def _ends_with_answer(self) -> bool:
         """Whether what was arranged ends with an answer, but for system text, which providers move away."""
         return self.previous is not None and self.previous.role == "assistant" and not self.answered
 
     def _line_before(self, head: Entry) -> str:
-        """The line that a view ended with before a message was appended to it, or had to; empty where it had none.
-
-        Where the strict rules hold from the beginning, and no request may end with an answer, an answer after another
-        one had the line.
-        """
-        if not self._ends_with_answer:
-            return ""
+        """The line that a request ended with before a message was appended to it, or had to; "" if it had none."""
         wire = self.how.wire
-        had_to = wire.strict and not wire.answer_last and head.role == "assistant"
+        if not self._ends_with_answer or not wire.stored_lines:
+            return ""
+        had_to = wire.line_between and head.role == "assistant"
         return head.line_before or (CONTINUED if had_to else "")
 
     def _add_calls(self, group: Group, renamed: Mapping[tuple[int, int], str]) -> None:

@@ -10,6 +10,7 @@ chain of the view at hand, up to it, is that one.
 - Where a provider compacted the beginning itself and says that reasoning after its item stays valid, the chain of what
   the item stands for goes on beside the view's own, as long as tools and system text are the same.
 - Reasoning that comes later in its own answer is shown only where the answer is shown as it was given.
+- A view that nobody is named for, and that no plan shortens, shows all of it: it is the history (`binds`).
 - Each message is hashed once; a view that goes on costs what is new in it, and head and tools are hashed once a view.
 """
 
@@ -121,6 +122,7 @@ class BoundViews:
         tools: str,
         head: Sequence[Message],
         native: NativeItem | None = None,
+        binds: bool = True,
     ) -> Arrangement:
         """Leave the reasoning out of a view that does not stand as it was made.
 
@@ -132,6 +134,7 @@ class BoundViews:
             tools: the hash of the tools.
             head: system text that heads the view.
             native: the item that the view may show in place of its older part.
+            binds: whether anything is left out.
         """
         items = arrangement.items
         same = common_length(self._given, items) if of is self._of and reader == self._reader else 0
@@ -144,7 +147,7 @@ class BoundViews:
         beside: Chains = ()
         if native is not None and native.seed == seed.hex() and reader.family in ACCEPT_OWN_ITEMS:
             beside = tuple(bytes.fromhex(chain) for chain in native.stands_for if chain)
-        basis = turn_start(items), seed, native
+        basis = turn_start(items), seed, native, binds
         decided = same if basis == self._basis else 0
         self._turn, self._basis = basis[0], basis
         self.unbound = [at for at in self.unbound if at < decided]
@@ -153,7 +156,7 @@ class BoundViews:
         for at in range(decided, len(items)):
             item, known = items[at], self._hashes[at]
             digest = known.shown
-            if known.bond is not None and not self._stands(at, known.bond, item.bare, shown):
+            if binds and known.bond is not None and not self._stands(at, known.bond, item.bare, shown):
                 item = item._replace(bare="all", tokens=item.tokens - _reasoning_tokens(item), as_stored=False)
                 digest = known.bare
                 self.unbound.append(at)

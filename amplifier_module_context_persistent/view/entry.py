@@ -101,7 +101,7 @@ class Entry:
     odd: Oddities | None = None
     """What of it a provider may refuse."""
     line_before: str = ""
-    """The line that a view ended with when it was appended, since an answer came last; views keep it before it."""
+    """The `[continued]` line that the answer's request ended with; later views for such a reader repeat it."""
 
     @property
     def instructs(self) -> bool:

@@ -18,8 +18,10 @@ Pure: a message and the rules of who reads it give the same message in any proce
   was specified using the image/png media type, but the image appears to be a image/jpeg image",
   github.com/anthropics/claude-code/issues/12009, 2025-11).
 - *The last message.* Claude models from 4.6 on take no prefill: "The conversation must end with a user message"
-  (github.com/vybestack/llxprt-code/pull/3695, 2026-09). `arrange` adds a line for all of them, as a model's name does
-  not always say what it is.
+  (github.com/vybestack/llxprt-code/pull/3695, 2026-09). A view for a reader that refuses such a request
+  (`recipients.PREFILL`, or one that did so in this session) ends with the line `[continued]`. If an answer follows, the
+  provider saw the line: the answer keeps it (`metadata.line_before`), and later views for such a reader show it there.
+  A view without a reader shows no line.
 
 A rule is *sure* where its provider is known to refuse. What is beyond that is narrower (`strict`: for a provider that
 nobody names or knows, and OpenAI's shorter ids), and holds from a log's beginning or its next plan on: what was sent
@@ -46,6 +48,9 @@ from .recipients import ANTHROPIC, GEMINI, OPENAI
 
 WIRE = "wire"
 """The name under which plans, headers and receipts say that views follow these rules."""
+LINES = "lines"
+"""Headers say by this name that lines are kept by answers alone, and shown to those who refuse prefill; receipts, that
+their reader does."""
 LATE_SYSTEM = "late_system"
 """Likewise headers, how late system messages are shown."""
 
@@ -68,10 +73,16 @@ class WireRules:
     cache_marks: int = _ANY
     answer_last: bool = True
     """Whether an answer may come last in a request."""
+    stored_lines: bool = True
+    """Whether the lines that earlier requests ended with are shown in their places."""
+    user_first: bool = True
+    """Whether a user's word comes before an answer at the beginning, and between an answer and calls."""
     true_types: bool = False
     """Whether an image has to be of the type that its block says."""
     strict: bool = False
     """Whether they are the strict ones."""
+    line_between: bool = False
+    """Whether a line is shown between two answers, though none is stored."""
 
     def call_id(self, call_id: str) -> str:
         """The id of a call as the reader takes it; the same one where it does. Two ids may become one."""
@@ -122,12 +133,36 @@ def rules_of(family: str, *, strict: bool) -> WireRules:
         family: as `family_of` names it; an empty text where nobody is named.
         strict: whether what is only likely to be refused counts too.
     """
-    return replace(_STRICT.get(family, _NARROWEST), strict=True) if strict else _SURE.get(family, _UNKNOWN)
+    if not strict:
+        return _SURE.get(family, _UNKNOWN)
+    rules = _STRICT.get(family, _NARROWEST)
+    return replace(rules, strict=True, line_between=not rules.answer_last)
+
+
+@lru_cache(maxsize=64)
+def request_rules(rules: WireRules, *, is_named: bool, line_last: bool, old_lines: bool) -> WireRules:
+    """The rules of a family as the view of a request keeps them.
+
+    Args:
+        rules: those of its reader's family.
+        is_named: whether the request says who reads it.
+        line_last: whether a line follows an answer at the end.
+        old_lines: whether the log is from before lines were kept by answers alone.
+    """
+    if not is_named:
+        return replace(rules, answer_last=True, stored_lines=False, user_first=False, line_between=False)
+    keeps, between = line_last or old_lines, rules.line_between and old_lines
+    return replace(rules, answer_last=not line_last, stored_lines=keeps, line_between=between)
 
 
 def begins_strict(headers: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a log's views keep the strict rules from its beginning, by its headers."""
     return not headers or headers[0].get(WIRE) == 1
+
+
+def has_old_lines(headers: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a log is from before lines were kept by answers alone, by its headers."""
+    return bool(headers) and headers[0].get(LINES) != 1
 
 
 def late_system_of(
@@ -148,7 +183,8 @@ def header_marks(headers: Sequence[Mapping[str, Any]], *, late_system: str = "sy
     """
     begun = headers[0].get(LATE_SYSTEM) if headers else late_system
     reminds = {LATE_SYSTEM: "reminder"} if begun == "reminder" else {}
-    return {**({WIRE: 1} if begins_strict(headers) else {}), **reminds}
+    lines = {} if has_old_lines(headers) else {LINES: 1}
+    return {**({WIRE: 1} if begins_strict(headers) else {}), **lines, **reminds}
 
 
 @dataclass(frozen=True, slots=True)

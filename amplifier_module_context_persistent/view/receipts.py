@@ -22,7 +22,7 @@ from ..config import Config
 from ..log.record_line import encode_control
 from ..messages.message import Message
 from .arrangement import Item
-from .recipients import NAME_CHARS
+from .recipients import FIRST_RULES, NAME_CHARS, RULES
 from .render import common_length
 
 DIGEST_BYTES = 16
@@ -34,6 +34,8 @@ RENDERING = {"truncate_boundary": "line", "late_system": "system"}
 
 LINE = "line"
 """Among them, the line that the view ends with since its last word is an answer."""
+RULES_KEY = "rules"
+"""Among them, the version of the rules by which the view was made (`recipients.RULES`)."""
 
 
 def canonical(message: Any) -> bytes:
@@ -133,6 +135,12 @@ class Receipt:
     bound: str = ""
     """The hash of all that was sent (`bound_reasoning.py`); receipts from before there was one have none."""
 
+    @property
+    def rules(self) -> int:
+        """The version of the rules by which the view was made; 0 if it is no number."""
+        named = self.render.get(RULES_KEY, FIRST_RULES)
+        return named if type(named) is int else 0
+
     def encode(self) -> bytes:
         """The body of its control record."""
         fields = {
@@ -174,7 +182,9 @@ class Receipt:
 
 def render_options(config: Config) -> dict[str, Any]:
     """The options that a view's bytes depend on beside history, plan and head text, as a receipt names them."""
-    return {key: value for key, usual in RENDERING.items() if (value := getattr(config, key)) != usual}
+    return {key: value for key, usual in RENDERING.items() if (value := getattr(config, key)) != usual} | {
+        RULES_KEY: RULES
+    }
 
 
 def keeps_wire_rules(items: Sequence[Item]) -> bool:

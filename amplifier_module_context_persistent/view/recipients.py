@@ -7,10 +7,15 @@ Reasoning may be bound to
 - its *model*: others cannot read it, but for those that the table names;
 - its *account*: the name of the provider stands for it, as nobody tells the account itself.
 
-A reader that is not named binds to the prefix, and so does one that no row knows: what is left out there is at most
-missed, what is shown wrongly may be refused. Thinking without a signature is bound to nothing, and is not sent to
-Anthropic. The tool loop that is running keeps its reasoning wherever no prefix is checked: older Claude models demand
-it, Gemini demands the signatures of its calls.
+A reader that no row knows binds to the prefix: reasoning that is left out is at most missed, reasoning that is shown
+wrongly may be refused. Without a reader a view shows all reasoning until a plan shortens it. Thinking without a
+signature is bound to nothing, and is not sent to Anthropic. The running tool loop keeps its reasoning if its reader
+checks no prefix: older Claude models demand it, and Gemini demands the signatures of its calls.
+
+Some readers also refuse a request that ends with an answer (`refuses_prefill`).
+
+The tables may change, and older views have to be proved all the same: `RULES` counts the versions, and a receipt names
+its own.
 
 Besides reasoning, *chains* are for their maker alone: the id of a response that a server keeps. A request that names it
 gets back all that the server knows of the conversation before it, so an id from before a plan brings back what the plan
@@ -32,7 +37,10 @@ ANTHROPIC, OPENAI, GEMINI = "anthropic", "openai", "gemini"
 FAMILIES = frozenset({ANTHROPIC, OPENAI, GEMINI})
 """The families that sign or encrypt their reasoning."""
 
-PREFIX, MODEL, ACCOUNT = "prefix", "model", "account"
+PREFIX, MODEL, ACCOUNT, END_USER = "prefix", "model", "account", "end user"
+
+FIRST_RULES, RULES = 1, 2
+"""The versions of these tables, and of the rules for lines (`ids_and_names`): the first, and the one in force."""
 
 _PARTS = (
     (ANTHROPIC, ("anthropic", "claude")),
@@ -42,6 +50,8 @@ _PARTS = (
 NAME_CHARS = 64
 """So much of the names of providers and models is kept in records."""
 _SNAPSHOT = re.compile(r"(?:[-@](?:latest|\d{4}-?\d{2}-?\d{2}|\d{3}))?(?:-v\d+)?(?::\w+)?$")
+_GATEWAY = re.compile(r"^.*?(?<![a-z0-9])(?=claude|gpt-|chatgpt-|codex|gemini|o\d)")
+"""What gateways put before a model's name: a region, a vendor, their own name."""
 
 
 class Binding(NamedTuple):
@@ -58,12 +68,42 @@ class Binding(NamedTuple):
     read_on: str
 
 
+class Prefill(NamedTuple):
+    """From which version on the models of a family refuse a request that ends with an answer."""
+
+    family: str
+    version: re.Pattern[str]
+    """Finds the version in a model's name: two numbers, the second one may be missing."""
+    names: tuple[str, ...]
+    """A model's name has one of these words; a model with another name is not known."""
+    refuses_from: tuple[int, int]
+    source: str
+    read_on: str
+
+
 _OLDER_CLAUDE = r"claude-(?:instant|\d)|(?:opus|sonnet|haiku|fable|mythos)-(?:3|4|4-\d|5|preview)$"
 _PRESERVED = "Claude docs, Preserved thinking; Prefix checks on thinking blocks"
 
 BINDINGS = (
-    Binding(ANTHROPIC, r"fable-5-[12]$", frozenset({PREFIX, MODEL}), r"opus-5(?:-5)?$", _PRESERVED, "2026-11-22"),
-    Binding(ANTHROPIC, r"(?:mythos-5-[12]|opus-5-5)$", frozenset({PREFIX, MODEL}), "", _PRESERVED, "2026-11-22"),
+    Binding(
+        ANTHROPIC,
+        r"fable-5-1$",
+        frozenset({PREFIX, MODEL}),
+        r"(?:opus-5(?:-5)?|mythos-5-1)$",
+        _PRESERVED,
+        "2026-11-26",
+    ),
+    Binding(
+        ANTHROPIC,
+        r"fable-5-2$",
+        frozenset({PREFIX, MODEL}),
+        r"(?:opus-5(?:-5)?|mythos-5-2)$",
+        _PRESERVED,
+        "2026-11-26",
+    ),
+    Binding(ANTHROPIC, r"mythos-5-1$", frozenset({PREFIX, MODEL}), r"fable-5-1$", _PRESERVED, "2026-11-26"),
+    Binding(ANTHROPIC, r"mythos-5-2$", frozenset({PREFIX, MODEL}), r"fable-5-2$", _PRESERVED, "2026-11-26"),
+    Binding(ANTHROPIC, r"opus-5-5$", frozenset({PREFIX, MODEL}), "", _PRESERVED, "2026-11-22"),
     Binding(ANTHROPIC, r"(?:sonnet|haiku)-5-5$", frozenset({PREFIX, MODEL, ACCOUNT}), "", _PRESERVED, "2026-11-22"),
     Binding(
         ANTHROPIC, _OLDER_CLAUDE, frozenset({MODEL}), _OLDER_CLAUDE, "Claude docs, Extended thinking", "2026-11-22"
@@ -80,15 +120,37 @@ BINDINGS = (
     Binding(
         OPENAI,
         "",
-        frozenset({PREFIX, MODEL, ACCOUNT}),
+        frozenset({PREFIX, MODEL, ACCOUNT, END_USER}),
         "",
         "OpenAI docs, Using GPT-6.2: Keep the prefix unchanged",
-        "2026-11-22",
+        "2026-11-26",
     ),
     Binding(GEMINI, "", frozenset({MODEL, ACCOUNT}), "", "Gemini API docs, Thought signatures", "2026-11-22"),
     Binding("", "", frozenset({PREFIX, MODEL, ACCOUNT}), "", "none: the careful way", "2026-11-22"),
 )
 """The first row that fits says how a reader binds."""
+
+_FIRST_BINDINGS = (
+    Binding(ANTHROPIC, r"fable-5-[12]$", frozenset({PREFIX, MODEL}), r"opus-5(?:-5)?$", _PRESERVED, "2026-11-22"),
+    Binding(ANTHROPIC, r"(?:mythos-5-[12]|opus-5-5)$", frozenset({PREFIX, MODEL}), "", _PRESERVED, "2026-11-22"),
+    *BINDINGS,
+)
+"""The rows of `FIRST_RULES`."""
+
+_READ_BY_ALL = re.compile(r"haiku-5-5$")
+"""Models whose blocks all models of the account read (Amazon Bedrock User Guide, Preserved thinking; 2026-11-26)."""
+
+PREFILL = (
+    Prefill(
+        ANTHROPIC,
+        re.compile(r"(?:claude|opus|sonnet|haiku|fable|mythos)-(?:instant-|v)?(\d{1,2})(?!\d)(?:-(\d{1,2})(?!\d))?"),
+        ("claude", "opus", "sonnet", "haiku", "fable", "mythos"),
+        (4, 6),
+        "Claude docs, Migration guide: prefill is gone; github.com/cortexkit/magic-context/issues/511 (Sonnet 4.6, 5)",
+        "2026-11-26",
+    ),
+)
+"""Whoever is not in this table takes a request that ends with an answer, until it refuses one."""
 
 ACCEPT_OWN_ITEMS = {ANTHROPIC: "Claude docs, Compaction and preserved thinking (beta compact-2026-09-04)"}
 """Families for whose readers reasoning stays valid after an item that took the place of what stood before it, and why.
@@ -122,11 +184,36 @@ class Recipient:
 
     provider: str = ""
     model: str = ""
+    rules: int = RULES
+    """The version of the tables that decides."""
 
     @classmethod
-    def of(cls, provider: str, model: str) -> Recipient:
+    def of(cls, provider: str, model: str, *, rules: int = RULES) -> Recipient:
         """The reader that a request names, with its names as receipts keep them."""
-        return cls(provider[:NAME_CHARS], model[:NAME_CHARS])
+        return cls(provider[:NAME_CHARS], model[:NAME_CHARS], rules)
+
+    @classmethod
+    def parse(cls, name: str) -> Recipient:
+        """Read a name as people write it: `anthropic`, `anthropic/claude-opus-5-5`, or a model's name alone."""
+        provider, slash, model = name.strip().partition("/")
+        if not slash and any(char.isdigit() for char in provider) and family_of("", provider) in FAMILIES:
+            provider, model = family_of("", provider), provider
+        return cls.of(provider, model)
+
+    @property
+    def is_named(self) -> bool:
+        """Whether anything is known of who reads the view."""
+        return bool(self.provider or self.model)
+
+    @property
+    def refuses_prefill(self) -> bool:
+        """Whether it is known to refuse a request that ends with an answer."""
+        family, model = self.family, plain_model(self.model)
+        row = next((row for row in PREFILL if row.family == family), None)
+        if row is None or (model and not any(name in model for name in row.names)):
+            return False
+        found = row.version.search(model)
+        return found is None or (int(found[1]), int(found[2] or 0)) >= row.refuses_from
 
     @property
     def family(self) -> str:
@@ -136,7 +223,10 @@ class Recipient:
     @property
     def binding(self) -> Binding:
         """Its row of the table."""
-        return _binding_of(self.family, plain_model(self.model))
+        return _binding_of(self.family, self._plain(self.model), self.rules)
+
+    def _plain(self, model: str) -> str:
+        return plain_model(model) if self.rules > FIRST_RULES else _first_plain_model(model)
 
     @property
     def checks_prefix(self) -> bool:
@@ -157,12 +247,15 @@ class Recipient:
             return family in FAMILIES and family not in bond.may_be
         if bond.family != family:
             return True
-        binding = self.binding
-        if ACCOUNT in binding.binds and bond.provider and bond.provider.lower() != self.provider.lower():
+        binding, maker, own = self.binding, self._plain(bond.model), self._plain(self.model)
+        is_elsewhere = bool(bond.provider) and bond.provider.lower() != self.provider.lower()
+        if ACCOUNT in binding.binds and is_elsewhere:
             return True
-        maker, own = plain_model(bond.model), plain_model(self.model)
         if MODEL not in binding.binds or not maker or not own or maker == own:
             return False
+        is_read_by_all = self.rules > FIRST_RULES and family == ANTHROPIC and _READ_BY_ALL.search(maker) is not None
+        if is_read_by_all and not own.endswith("haiku-5-5"):
+            return is_elsewhere
         return not (binding.reads and re.search(binding.reads, maker))
 
 
@@ -181,15 +274,20 @@ def family_of(provider: str, model: str = "") -> str:
 
 @lru_cache(maxsize=256)
 def plain_model(model: str) -> str:
-    """A model's name without what routers put before it and the date after it; points become hyphens."""
+    """A model's name without what gateways put before it and the date after it; points become hyphens."""
+    return _GATEWAY.sub("", _first_plain_model(model))
+
+
+@lru_cache(maxsize=256)
+def _first_plain_model(model: str) -> str:
     return _SNAPSHOT.sub("", model.lower().rpartition("/")[2]).replace(".", "-")
 
 
 @lru_cache(maxsize=256)
-def _binding_of(family: str, model: str) -> Binding:
+def _binding_of(family: str, model: str, rules: int) -> Binding:
     return next(
         row
-        for row in BINDINGS
+        for row in (BINDINGS if rules > FIRST_RULES else _FIRST_BINDINGS)
         if row.family in ("", family) and (not row.models or (model and re.search(row.models, model)))
     )
 

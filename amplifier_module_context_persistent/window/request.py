@@ -15,8 +15,11 @@ from ..compaction.summary_span import Span
 from ..errors import SummaryError
 from ..messages.message import Message
 from ..view.arrangement import Item
+from ..view.recipients import FIRST_RULES, RULES, Recipient
 
 _BYTES_SHARE = 0.9
+REFUSED = "~"
+"""Follows the hash of the tools after a refusal of reasoning, so that no stored reasoning matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +40,15 @@ class ViewRequest:
     """What the request may have besides tokens; None where nothing limits it."""
     provider_name: str = ""
     model: str = ""
-    """The provider's model, where the provider says so."""
+    """The provider's model, if the provider names it."""
+    line_last: bool = False
+    """Whether the reader refuses a request that ends with an answer, so that a line follows one."""
+    rules: int = RULES
+    """The version of the rules by which the view is made."""
     head_text: str | None = None
     """The factory's system prompt; None where no factory is set."""
     tools: str = ""
-    """The hash of the tools' definitions; marked where reasoning was refused, so that none stands."""
+    """The hash of the tools' definitions; `REFUSED` follows it after a refusal of reasoning."""
     retained: frozenset[int] = frozenset()
     """Ordinals of the messages that the view has to hold complete."""
     aside: bool = False
@@ -56,6 +63,16 @@ class ViewRequest:
     """What a provider made of the older part, for the plan that is to be made."""
     native: NativeTurn | None = None
     """What the provider can do with items; None where none is named."""
+
+    @property
+    def reader(self) -> Recipient:
+        """Who gets the view."""
+        return Recipient.of(self.provider_name, self.model, rules=self.rules)
+
+    @property
+    def shows_history(self) -> bool:
+        """Whether a view without a plan is the history as it stands: nobody is named for whom it would change."""
+        return self.rules > FIRST_RULES and not self.reader.is_named and not self.tools.endswith(REFUSED)
 
     @property
     def head(self) -> tuple[Message, ...]:

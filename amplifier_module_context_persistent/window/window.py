@@ -28,10 +28,10 @@ from ..view.arrangement import Arrangement, Presentation, arrange
 from ..view.bound_reasoning import BoundViews
 from ..view.calls_and_results import last_human, tool_groups
 from ..view.entry import Entry, end_chains
-from ..view.ids_and_names import TAKES_ALL, WireRules, begins_strict, rules_of
+from ..view.ids_and_names import TAKES_ALL, WireRules, begins_strict, has_old_lines, request_rules, rules_of
 from ..view.plan import NO_PLAN, Plan, plan_record
 from ..view.receipts import ViewHashes
-from ..view.recipients import NOBODY, Recipient, family_of
+from ..view.recipients import FIRST_RULES, NOBODY
 from ..view.render import render
 from .cold_start import in_place
 from .message_source import Extras, MessageSource, collector_paused
@@ -447,7 +447,7 @@ class Window:
             left_out=state.left_out,
             positions={entry.ordinal: at for at, entry in in_place(log.index.live, state.entries)},
             arranged=self._arranged,
-            reader=Recipient.of(request.provider_name, request.model),
+            reader=request.reader,
             wire=self._wire(log, request, strict=True),
             unbound=self._unbound_by_plan(entries),
             shown_anyway=hidden(state.entries, has_factory=request.has_factory),
@@ -461,7 +461,7 @@ class Window:
         reader, wire = NOBODY, TAKES_ALL
         if self._for_reader:
             entries = without_late(self._kept.state, entries, request.retained)
-            reader, wire = Recipient.of(request.provider_name, request.model), self._wire(log, request)
+            reader, wire = request.reader, self._wire(log, request)
         how = Presentation(self.plan or NO_PLAN, self._kept.state.cut_tokens, reader, wire)
         arranged = self._arranged = arrange(entries, self._source.count, how, after=self._arranged)
         if not self._for_reader:
@@ -473,10 +473,22 @@ class Window:
 
         native = self.plan.native if self.plan is not None else None
         return self._bound.bind(
-            arranged, rendered, of=log.index, reader=reader, tools=request.tools, head=request.head, native=native
+            arranged,
+            rendered,
+            of=log.index,
+            reader=reader,
+            tools=request.tools,
+            head=request.head,
+            native=native,
+            binds=self.plan is not None or not request.shows_history,
         )
 
     def _wire(self, log: Log, request: ViewRequest, *, strict: bool = False) -> WireRules:
         """What the reader of a request takes; strict rules hold from a newer log's beginning, else from a plan on."""
         strict = strict or (begins_strict(log.index.headers) if self.plan is None else self.plan.wire)
-        return rules_of(family_of(request.provider_name, request.model), strict=strict)
+        reader = request.reader
+        rules = rules_of(reader.family, strict=strict)
+        if request.rules == FIRST_RULES:
+            return rules
+        old_lines = has_old_lines(log.index.headers)
+        return request_rules(rules, is_named=reader.is_named, line_last=request.line_last, old_lines=old_lines)

@@ -62,6 +62,10 @@ VALUES: dict[str, tuple[list[Any], list[Any]]] = {
     "project": ([None, "app", "-home-u-app", "a.b"], ["", ".", "a/b", "a\\b", "..", "a\0", 3]),
     "late_system": (["auto", "system", "reminder"], ["user", "", True]),
     "keep_ephemerals": FLAGS,
+    "recipient": (
+        [None, "anthropic", "anthropic/claude-opus-5-5", "bedrock/us.anthropic.claude-x"],
+        ["", " ", 3, True],
+    ),
     "truncate_chars": COUNTS,
     "truncate_boundary": (["line", "char"], ["word", "", 3]),
     "offload_threshold": ([None, 1, 10**6], [0, -1, 2.0, "2", True]),

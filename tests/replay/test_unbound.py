@@ -21,7 +21,7 @@ def reply(number: int) -> Message:
 
 async def recorded(path: Path) -> Recorded:
     """A session whose system prompt changes once, after three answers of six."""
-    session = Recorded(path, max_tokens=100_000)
+    session = Recorded(path, max_tokens=100_000, recipient="somebody")
     for number in range(6):
         await session.head("Be brief." if number < 3 else "Be long.")
         await session.add(user(f"Question {number}. {FILLER}"))

@@ -20,7 +20,7 @@ def answer(text: str) -> Message:
 
 async def session_with_aside(path: Path, **config: Any) -> Recorded:
     """Two turns; the first answer comes after an ephemeral message."""
-    session = Recorded(path, max_tokens=100_000, **config)
+    session = Recorded(path, max_tokens=100_000, recipient="somebody", **config)
     await session.add(user("go"), ASIDE)
     await session.view()
     await session.add(answer("done"), user("on"))

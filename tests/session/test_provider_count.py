@@ -59,7 +59,7 @@ async def test_a_view_that_its_provider_counts_as_too_large_is_made_smaller_befo
     """Nothing was learned yet: by our count it fits, by the provider's it does not."""
     provider, path = Provider(), tmp_path / "log.jsonl"
     manager = await opened(path)
-    alone = await manager.get_messages_for_request(provider=None)
+    alone = await manager.get_messages_for_request(provider="counting/m1")
     assert provider.count(alone) > WINDOW
     view = await manager.get_messages_for_request(provider=provider)
     assert provider.count(view) <= WINDOW

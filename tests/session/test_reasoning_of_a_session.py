@@ -145,8 +145,8 @@ async def test_a_result_that_no_request_missed_is_shown_at_once(session: Thinkin
 
 
 async def test_reasoning_of_nobody_known_is_left_out(session: Thinking) -> None:
-    """As in a log that another module wrote."""
+    """As in a log that another module wrote; a view for nobody is the history, until a plan shortens it."""
     await session.add(user("Go."), reply(0), user("And?"))
     assert thoughts(await session.view(None, NEWER)) == []
-    assert thoughts(await session.view()) == []
+    assert thoughts(await session.view()) == [0]
     assert thoughts(await session.manager.get_messages()) == [0]

@@ -71,7 +71,7 @@ async def test_a_log_that_holds_such_messages_is_read_and_replayed(tmp_path: Pat
     """They are in the history, in no view, and a host that adds all of it again is acknowledged."""
     path = tmp_path / "log.jsonl"
     write_lines(path, [{"role": "user", "content": "go"}, *[message for message, _ in REFUSED.values()]])
-    async with PersistentContextManager(path) as manager:
+    async with PersistentContextManager(path, recipient="somebody") as manager:
         history = await manager.get_messages()
         assert len(history) == 1 + len(REFUSED)
         view = await manager.get_messages_for_request()

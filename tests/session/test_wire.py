@@ -190,65 +190,132 @@ async def test_system_text_of_a_factory_is_text() -> None:
 
 # -- the line after an answer ------------------------------------------------------------------------------------------
 
+REFUSING = provider("anthropic", "claude-opus-4-6")
 
-async def test_a_view_that_ends_with_an_answer_gets_a_line_that_stays(tmp_path: Path) -> None:
+
+def words(view: list[Message]) -> list[Any]:
+    return [message["content"] for message in view]
+
+
+async def test_a_view_that_ends_with_an_answer_gets_a_line_that_its_answer_keeps(tmp_path: Path) -> None:
     """Newer Claude models take no prefill; the next views go on from there, also in the next process."""
     async with Recorded(tmp_path / "log.jsonl", max_tokens=100_000) as session:
         await session.add(user("go"), says("One."))
-        first = await session.view()
+        first = await session.view(None, REFUSING)
         assert first[-1] == {"role": "user", "content": LINE, "metadata": {"source": "context-compaction"}}
-        assert await session.view() == first
+        assert await session.view(None, REFUSING) == first
         await session.add(says("Two."))
-        second = await session.view()
+        second = await session.view(None, REFUSING)
         assert second[: len(first)] == first
         await session.add(user("And?"))
-        third = await session.view()
-        assert third[: len(second)] == second
-        assert [message["content"] for message in third] == ["go", "One.", LINE, "Two.", LINE, "And?"]
+        third = await session.view(None, REFUSING)
+        assert words(third) == ["go", "One.", LINE, "Two.", "And?"]
         await session.restart()
-        assert await session.view() == third
+        assert await session.view(None, REFUSING) == third
 
 
-async def test_no_line_comes_between_what_no_view_ended_with(tmp_path: Path) -> None:
-    """A turn that ends and is followed by a person's word has none."""
+async def test_nobody_sees_a_line_and_no_person_keeps_one(tmp_path: Path) -> None:
+    """A host that looks at views after each turn does not double the people in the session."""
     async with Recorded(tmp_path / "log.jsonl", max_tokens=100_000) as session:
-        await session.add(user("go"))
-        await session.view()
-        await session.add(says("Done."), user("And?"))
-        view = await session.view()
-        assert LINE not in json.dumps(view)
+        for number in range(3):
+            await session.add(user(f"go {number}"), says(f"done {number}"))
+            for reader in (None, REFUSING, None):
+                await session.view(None, reader)
+        said = [f"{word} {number}" for number in range(3) for word in ("go", "done")]
+        assert words(await session.view()) == said
+        assert words(await session.view(None, REFUSING)) == [*said, LINE]
+        assert LINE not in json.dumps(await session.manager.get_messages())
 
 
-@pytest.mark.parametrize("first", [user(" "), {"role": "system", "content": "Be brief."}], ids=["blank", "system"])
-async def test_the_line_stays_where_what_comes_next_is_not_shown_after_it(first: Message) -> None:
-    """The next message that is, comes after the line."""
-    async with InMemoryContextManager(max_tokens=100_000, late_system="system") as manager:
-        await fill(manager, [user("go"), says("Done.")])
-        before = await manager.get_messages_for_request()
-        await fill(manager, [first, user("on")])
-        after = await manager.get_messages_for_request()
-    assert [message["content"] for message in before] == ["go", "Done.", LINE]
-    shown = [message["content"] for message in after if message["role"] != "system"]
-    assert shown == ["go", "Done.", LINE, "on"]
+READERS = [
+    ("anthropic", "claude-opus-4-6", True),
+    ("anthropic", "", True),
+    ("anthropic", "claude-haiku-5-5", True),
+    ("anthropic", "claude-fable-5-2", True),
+    ("bedrock", "us.anthropic.claude-sonnet-4-6-20260211-v1:0", True),
+    ("bedrock", "bedrock/global.anthropic.claude-opus-5-5-v1:0", True),
+    ("openrouter", "anthropic/claude-sonnet-5", True),
+    ("openrouter", "openrouter/anthropic/claude-opus-4.8:thinking", True),
+    ("vertex", "claude-opus-4-6@20260205", True),
+    ("databricks", "databricks-claude-sonnet-4-6", True),
+    ("github-copilot", "claude-opus-4.7", True),
+    ("anthropic", "claude-sonnet-4-5-20250929", False),
+    ("anthropic", "claude-opus-4-20250514", False),
+    ("anthropic", "claude-3-7-sonnet-latest", False),
+    ("anthropic", "claude-instant-1.2", False),
+    ("bedrock", "eu.anthropic.claude-sonnet-4-5-20250929-v1:0", False),
+    ("openrouter", "anthropic/claude-haiku-4.5", False),
+    ("my-claude-proxy", "llama-3", False),
+    ("openai", "gpt-6.2", False),
+    ("gemini", "gemini-3-pro", False),
+    ("ollama", "", False),
+]
+
+
+@pytest.mark.parametrize(("name", "model", "refuses"), READERS)
+async def test_the_line_is_for_models_that_are_known_to_refuse_prefill(name: str, model: str, refuses: bool) -> None:
+    """Behind any gateway's prefix."""
+    async with InMemoryContextManager() as manager:
+        await fill(manager, [user("go"), says("One.")])
+        view = await manager.get_messages_for_request(provider=provider(name, model))
+    assert words(view) == ["go", "One."] + [LINE] * refuses
+
+
+@pytest.mark.parametrize("name", ["anthropic", "anthropic/claude-opus-5-5", "claude-opus-5-5"])
+async def test_a_caller_without_a_host_says_who_reads(name: str) -> None:
+    """By the name of a provider, or once by the option; a request that names another one is for that one."""
+    async with InMemoryContextManager() as manager:
+        await fill(manager, [user("go"), says("One.")])
+        assert words(await manager.get_messages_for_request(provider=name)) == ["go", "One.", LINE]
+        assert words(await manager.get_messages_for_request(50_000, name)) == ["go", "One.", LINE]
+    async with InMemoryContextManager(recipient=name) as manager:
+        await fill(manager, [user("go"), says("One.")])
+        assert words(await manager.get_messages_for_request()) == ["go", "One.", LINE]
+        assert words(await manager.get_messages_for_request(provider="openai")) == ["go", "One."]
+
+
+async def test_an_answer_after_something_else_keeps_no_line() -> None:
+    """Nobody knows that a provider saw the line."""
+    async with InMemoryContextManager() as manager:
+        await fill(manager, [user("go"), says("One.")])
+        await manager.get_messages_for_request(provider=REFUSING)
+        await fill(manager, [user("on"), says("Two."), says("Three.")])
+        view = await manager.get_messages_for_request(provider=REFUSING)
+    assert words(view) == ["go", "One.", "on", "Two.", "Three.", LINE]
+
+
+async def test_the_bodies_of_requests_go_on_from_each_other() -> None:
+    """Whoever makes them of views for nobody: the line that is added to one body is in the next one."""
+    async with InMemoryContextManager() as manager:
+        await manager.add_message(user("go"))
+        before: list[Message] = []
+        for number in range(4):
+            await fill(manager, [says(f"part {number}")] if number else [says("part 0"), user("more")])
+            body = to_anthropic(await manager.get_messages_for_request())["messages"]
+            assert body[: len(before)] == before
+            assert body[-1]["role"] == "user"
+            before = body
 
 
 async def test_system_text_after_an_answer_is_no_last_word() -> None:
     """Providers move it to the beginning, and the answer comes last then."""
-    view = await view_of(user("go"), says("Done."), {"role": "system", "content": "Rule."}, late_system="system")
-    assert [message["content"] for message in view] == ["go", "Done.", "Rule.", LINE]
+    messages = user("go"), says("Done."), {"role": "system", "content": "Rule."}
+    view = await view_of(*messages, family="anthropic", late_system="system")
+    assert words(view) == ["go", "Done.", "Rule.", LINE]
 
 
 async def test_a_fork_keeps_the_line(tmp_path: Path) -> None:
     """Its views begin as those of the session that it was forked from."""
     session = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
     await session.add(user("go"), says("Done."))
-    await session.view()
-    await session.add(user("And?"))
-    view = await session.view()
+    await session.view(None, REFUSING)
+    await session.add(says("And more."), user("And?"))
+    view = await session.view(None, REFUSING)
+    assert LINE in words(view)
     await session.manager.close()
     forked = fork_session(session.path, path=tmp_path / "fork.jsonl")
     async with Recorded(Path(forked.path), max_tokens=100_000) as other:
-        assert [message["content"] for message in await other.view()] == [message["content"] for message in view]
+        assert words(await other.view(None, REFUSING)) == words(view)
 
 
 # -- sessions from before there were such rules ------------------------------------------------------------------------
@@ -293,29 +360,38 @@ async def test_an_old_session_is_mapped_where_it_would_be_refused(tmp_path: Path
         assert ids_in(view)[0][0] == "a.b"
 
 
-async def test_the_first_line_of_an_old_session_is_appended(tmp_path: Path) -> None:
-    """Two answers in a row that were sent without a line go on without one."""
-    old_log(tmp_path / "log.jsonl", user("go"), says("One."), says("Two."))
+def with_line(message: Message) -> Message:
+    """A message as earlier versions stored it after a view that ended with the line."""
+    return {**message, "metadata": {"line_before": LINE}}
+
+
+OLD_LINES = [user("go"), says("One."), with_line(user("two?")), says("Two."), says("Three.")]
+
+
+@pytest.mark.parametrize("family", ["anthropic", "acme", "gemini"])
+async def test_an_old_session_keeps_its_lines_for_who_is_named(tmp_path: Path, family: str) -> None:
+    """They were sent with earlier requests; for nobody the view is the history."""
+    old_log(tmp_path / "log.jsonl", *OLD_LINES)
     async with Recorded(tmp_path / "log.jsonl", max_tokens=100_000) as session:
-        first = await session.view()
-        assert [message["content"] for message in first] == ["go", "One.", "Two.", LINE]
-        await session.add(says("Three."))
-        second = await session.view()
-        assert second[: len(first)] == first
+        said = words(await session.view(None, provider(family)))
+        assert said == ["go", "One.", LINE, "two?", "Two.", "Three.", *[LINE] * (family == "anthropic")]
+        assert words(await session.view()) == ["go", "One.", "two?", "Two.", "Three."]
 
 
-async def test_a_line_that_one_provider_was_sent_stays_though_another_needed_none(tmp_path: Path) -> None:
-    """In a session from before there were any, both go on with what they were sent, restarted or not."""
+async def test_a_line_that_one_provider_was_sent_is_for_that_one(tmp_path: Path) -> None:
+    """Each provider's views go on from what it was sent, restarted or not."""
     for restarts in (False, True):
-        old_log(path := tmp_path / f"{restarts}.jsonl", user("go"), says("One."))
-        async with Recorded(path, max_tokens=100_000) as session:
+        async with Recorded(tmp_path / f"{restarts}.jsonl", max_tokens=100_000) as session:
+            await session.add(user("go"), says("One."))
             sent = {family: await session.view(None, provider(family)) for family in ("anthropic", "gemini")}
             assert [sent[family][-1]["content"] for family in sent] == [LINE, "One."]
             if restarts:
                 await session.restart()
             await session.add(says("Two."))
             for family, before in sent.items():
-                assert (await session.view(None, provider(family)))[: len(before)] == before
+                view = await session.view(None, provider(family))
+                assert view[: len(before)] == before
+                assert (LINE in words(view)[:-1]) == (family == "anthropic")
 
 
 # -- PDFs --------------------------------------------------------------------------------------------------------------
@@ -397,11 +473,13 @@ def test_any_view_is_taken_by_who_gets_it(
             for kind, what in pieces:
                 await session.add(*messages_of(kind, what))
             view = await session.view(None, provider(family) if family else None)
-            assert check_view(view) == []
+            if family:
+                assert check_view(view) == []
             assert wire_violations(view, family, strict=not old) == []
             before = last.get(family, [])
             assert view[: len(before)] == before
-            last[family] = view
+            has_line = view[-1]["content"] == LINE  # it stays if an answer follows
+            last[family] = view[:-1] if has_line else view
             if restarts:
                 await session.restart()
         await session.manager.close()

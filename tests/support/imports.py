@@ -52,7 +52,7 @@ async def history_and_view(path: str | Path, *, is_well_formed: bool = True) -> 
     """
     manager = PersistentContextManager(path, durability="write")
     history = await manager.get_messages()
-    view = await manager.get_messages_for_request()
+    view = await manager.get_messages_for_request(provider="somebody")
     assert_valid(view, history=history if is_well_formed else None)
     await manager.close()
     return history, view

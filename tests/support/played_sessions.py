@@ -40,7 +40,8 @@ class Session:
     """A manager being played to, and what its history must hold, ephemeral messages in their places."""
 
     def __init__(self, path: Path | None = None, **config: Any) -> None:
-        self.path, self.config, self.ids = path, {"tokenizer": "estimate", **config}, Ids()
+        given = {"tokenizer": "estimate", "recipient": "somebody", **config}
+        self.path, self.config, self.ids = path, given, Ids()
         self.stored = 0
         self.places: list[int | Message] = []
         self.head_text: str | None = None

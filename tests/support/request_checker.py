@@ -149,7 +149,7 @@ def wire_violations(view: Messages, provider: str = "", *, strict: bool = True) 
     if marks > most_cache_marks and (provider == "anthropic" or strict):
         found.append(f"cache marks: the view has {marks} of {most_cache_marks}")
     said = [message.get("role") for message in view if message.get("role") not in ("system", "developer")]
-    if said and said[-1] == "assistant" and provider not in ("openai", "gemini"):
+    if said and said[-1] == "assistant" and provider == "anthropic":
         found.append(f"prefill: the view ends with an answer, message {len(view) - 1}")
     return found
 

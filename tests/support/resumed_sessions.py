@@ -54,7 +54,8 @@ def write_lines(path: Path, messages: Sequence[Message]) -> bytes:
 
 
 def open_manager(path: Path, **config: Any) -> PersistentContextManager:
-    return PersistentContextManager(path, session_id="s1", tokenizer="estimate", **config)
+    """A manager whose views keep every rule for order: for a provider that nobody knows."""
+    return PersistentContextManager(path, session_id="s1", tokenizer="estimate", recipient="somebody", **config)
 
 
 async def first_session(path: Path, messages: Sequence[Message], **config: Any) -> tuple[list[Message], list[Message]]:

@@ -53,7 +53,9 @@ class Desk:
     def build(self, budget: int, window: Window | None = None, **request: Any) -> ViewResult:
         """Build a view of the log as it is now."""
         self.log.follow()
-        return (window or self.window).build(self.log, ViewRequest(budget_tokens=budget, **request))
+        return (window or self.window).build(
+            self.log, ViewRequest(budget_tokens=budget, **{"provider_name": "somebody", **request})
+        )
 
     def ask(self, budget: int, window: Window | None = None, **request: Any) -> ViewResult:
         """Build a view of the log as it is now; a valid one."""

@@ -191,7 +191,7 @@ async def test_any_history_can_be_forked(
         return
     place %= len(stored)
     made = fork_session(directory / "log", stored[place]["metadata"]["message_id"], path=directory / "new")
-    async with PersistentContextManager(made.path, durability="write") as forked:
+    async with PersistentContextManager(made.path, durability="write", recipient="somebody") as forked:
         assert same(await forked.get_messages(), stored[: place + 1])
         assert_valid(await forked.get_messages_for_request(), history=stored[: place + 1])
     assert verify_log(made.path).is_sound

@@ -21,7 +21,7 @@ def test_no_plan_is_made_before_the_summary_that_is_wanted() -> None:
     desk = Desk(summary_max_tokens=100)
     desk.talk(20)
     built = desk.window.build(desk.log, ViewRequest(budget_tokens=2_000, sums_up=True))
-    assert (built.view, built.messages, built.compaction) == (None, 41, None)
+    assert (built.view, built.messages, built.compaction) == (None, 40, None)
     assert isinstance(built.span, Span)
     assert built.span.ordinals
     assert built.tokens > 2_000
