@@ -54,7 +54,7 @@ _INDENT = " " * 5
 @click.option("-n", "--number", "most", type=click.IntRange(min=1), help="Only so many, the newest.")
 @click.option("--since", type=TimeType(), help="Only those with a message since then: 12h, 3d, 2026-01-31.")
 @click.option("--grep", "words", metavar="TEXT", help="Only those in which a message says TEXT, whatever its case.")
-@click.option("-l", "--long", "in_full", is_flag=True, help="Also cost, begin, model and failed calls.")
+@click.option("-l", "--long", "in_full", is_flag=True, help="Also cost, begin, model, failed calls and description.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_sessions(
     directories: tuple[str, ...],
@@ -69,8 +69,9 @@ def list_sessions(
     """List the sessions of this project, by their last messages, the newest first.
 
     With DIRECTORY, the logs and plain message files in it (a storage_path). Each row has the age of the last message,
-    the time from the first to the last, live messages, tokens (an estimate), size, state and id, and the first line
-    that a person wrote. A terminal gets the beginning of a long id, which is enough to name it.
+    the time from the first to the last, live messages, tokens (an estimate), size, state and id; below it stand the
+    name that a host gave the session, if it has one, and the first line that a person wrote. A terminal gets the
+    beginning of a long id, which is enough to name it.
 
     A session is open while a process of yours has its log open for writing (known on Linux only). It is interrupted if
     its end is torn or its last calls have no results. For a damaged one, `verify` says what is wrong.
@@ -288,6 +289,9 @@ def _show(
         cells.append(money(cost) if (cost := _cost(total)) is not None else "")
     name = (shortest or {}).get(seen.session.id, seen.session.id)
     _row(output, cells, Text(seen.state, _STATES.get(seen.state, "")), escaped(one_line(name)))
+    _say(output, seen.named.name, style="")
+    if in_full:
+        _say(output, seen.named.description)
     _say(output, seen.error or (f"{seen.date}  {seen.first_line}" if with_date else seen.first_line))
     if in_full and readable:
         began = f"began {seen.first_message[:16].replace('T', ' ')}" if seen.first_message else ""
@@ -296,11 +300,11 @@ def _show(
         _say(output, ", ".join(filter(None, (began, took, seen.model, failed))))
 
 
-def _say(output: Console, text: str) -> None:
+def _say(output: Console, text: str, *, style: str = "dim") -> None:
     """Print a line below a row, in a terminal no longer than the terminal is wide."""
     if line := escaped(one_line(text)):
         line = _INDENT + line
-        output.print(Text(cut(line, output.width) if output.is_terminal else line, "dim"), soft_wrap=True)
+        output.print(Text(cut(line, output.width) if output.is_terminal else line, style), soft_wrap=True)
 
 
 def _row(output: Console, cells: list[str], state: Text, session_id: str, *, style: str = "") -> None:

@@ -28,6 +28,7 @@ from ..tokens.counter import open_counter
 from ..transcript.find_session import SessionFile
 from ..transcript.overview import Overview, look_at
 from ..transcript.search import FoundLine, HiddenText, search
+from ..transcript.session_name import name_of
 from ..transcript.transcript import LiveMessage
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .message_printer import head_of
@@ -264,7 +265,8 @@ class MatchPrinter:
         if self._path:
             click.echo()
         if self._several and path != self._path:
-            self._print(Text(escaped(one_line(session_name(path))), "bold underline"))
+            named = "  ".join(filter(None, (session_name(path), name_of(path).name)))
+            self._print(Text(escaped(one_line(named)), "bold underline"))
         self._path = path
         self._print(head_of(found) if isinstance(found, LiveMessage) else _head_of_hidden(found))
         known = lines[0].number
@@ -278,13 +280,14 @@ class MatchPrinter:
         """Print the session, or how many lines match in it, if only that was asked for."""
         if self.shows_messages:
             return
-        told: dict[str, Any] = {"session": session_name(path), "path": path}
+        named = name_of(path).name
+        told: dict[str, Any] = {"session": session_name(path), "name": named, "path": path}
         if self._count:
             self._told(told | {"lines": total}, [f"{session_name(path)}: {total}"])
             return
         seen = self._look(path)
         told |= {"project": seen.session.project, "last_message": seen.last_message, "first_line": seen.first_line}
-        self._told(told, [session_name(path), seen.date, seen.session.project, seen.first_line])
+        self._told(told, [session_name(path), seen.date, seen.session.project, seen.first_line, *filter(None, [named])])
 
     def _told(self, told: dict[str, Any], cells: list[str]) -> None:
         """Print a line; its cells stand apart by tabs, in a terminal by spaces."""
@@ -335,6 +338,7 @@ def _plain(path: str, found: LiveMessage | HiddenText, lines: list[FoundLine]) -
         place = {"number": None, "hidden": found.what, "log_line": found.line, "offset": found.offset}
     return {
         "session": session_name(path),
+        "name": name_of(path).name,
         "path": path,
         "role": message.get("role"),
         **place,

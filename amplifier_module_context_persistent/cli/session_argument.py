@@ -26,12 +26,13 @@ from ..transcript.find_session import (
     project_sessions,
     session_files,
 )
+from ..transcript.session_name import key_of, name_of
 from ..transcript.transcript import Transcript
 from .terminal import UnusableError, one_line, reason, say, unusable
 
 R = TypeVar("R")
 
-NAME_ONE = "name one SESSION: a path, an id, the beginning of one, or --last"
+NAME_ONE = "name one SESSION: a path, an id or a name, the beginning of one, or --last"
 _STORAGE = f"{__name__}.storage"
 _MOST_BYTES = 64 << 20  # a longer log is not read while somebody types
 
@@ -180,8 +181,12 @@ def say_how_to_go_on(path: str) -> None:
 
 
 def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete a session's id, or a file."""
-    ids = [CompletionItem(one_line(s.id)) for s in session_files() if s.id.startswith(incomplete)]
+    """Complete a session's id, with its name beside it; or give the ids of sessions whose names begin so; or a file."""
+    sessions = session_files()
+    found = [session for session in sessions if session.id.startswith(incomplete)]
+    if not found and (wanted := key_of(incomplete)):
+        found = [session for session in sessions if name_of(session.path).key.startswith(wanted)]
+    ids = [CompletionItem(one_line(one.id), help=one_line(name_of(one.path).name) or None) for one in found]
     return ids or [CompletionItem(incomplete, type="file")]
 
 

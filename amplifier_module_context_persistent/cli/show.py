@@ -19,6 +19,7 @@ from ..messages.outcome import ANSWERED, outcome_of
 from ..tokens.counter import open_counter
 from ..tokens.on_demand import named_counter
 from ..transcript.find_session import SessionFile
+from ..transcript.session_name import name_of
 from ..transcript.source import relatives_of, source_compactions
 from ..transcript.stats import TurnLine, outline
 from ..transcript.transcript import LiveMessage, Transcript, Turn
@@ -160,7 +161,7 @@ def _show_one(
                 chosen = [turn for turn in turns if start <= turn.start < stop] if turn_span is not None else None
                 _print_outline(transcript, chosen, as_json=as_json)
             else:
-                for line in () if as_json else relatives_of(transcript.header).lines():
+                for line in () if as_json else _about(transcript):
                     click.echo(escaped(one_line(line)))
                 printer = MessagePrinter(full=full, as_json=as_json)
                 is_all = not (as_json or errors or role or tool)
@@ -177,6 +178,13 @@ def _show_one(
                     check_tool(tool, transcript.tool_names())
         if not len(transcript):
             click.echo(_empty(transcript), err=True)
+
+
+def _about(transcript: Transcript) -> list[str]:
+    """Lines on a session as a whole: its name, and the sessions that it is related to."""
+    named = name_of(transcript.path)
+    said = (("Name", named.name), ("Description", named.description))
+    return [*(f"{title}: {text}" for title, text in said if text), *relatives_of(transcript.header).lines()]
 
 
 def _went_wrong(placed: LiveMessage) -> bool:

@@ -20,6 +20,7 @@ from ..messages.secrets.own_forms import OwnForms
 from ..tokens.counter import EstimateCounter, TokenCounter
 from ..tokens.prices import PRICES_AS_OF, PriceList
 from ..transcript.cost import Bills
+from ..transcript.session_name import SessionName, name_of
 from ..transcript.source import relatives_of, source_compactions
 from ..transcript.transcript import Progress, Transcript, Turn
 from ..view.plan import IMPORTED
@@ -153,11 +154,12 @@ def _session(
     """What the page's head says."""
     times = [time for time in history.times if time]
     states = Counter(call.state for call in history.calls)
-    known = transcript.header.get("session_id")
+    known, named = transcript.header.get("session_id"), _named(transcript, bodies)
     rows = requests.rows
     return {
         "id": bodies.name(known if isinstance(known, str) and known else Path(transcript.path).stem),
-        "title": next((turn.line for turn in history.turns if turn.line), ""),
+        "title": named.name or next((turn.line for turn in history.turns if turn.line), ""),
+        "description": named.description,
         "first": turns[0].start if turns else 0,
         "all_messages": len(transcript),
         "hidden": len(transcript.reader.index) - len(transcript),
@@ -187,6 +189,12 @@ def _session(
         "images_left_out": bodies.images_left_out,
         "relatives": relatives(transcript, bodies),
     }
+
+
+def _named(transcript: Transcript, bodies: Bodies) -> SessionName:
+    """The session's name and description, as the page shows them."""
+    found = name_of(transcript.path)
+    return SessionName(bodies.name(found.name), bodies.name(found.description))
 
 
 def _fields(session: dict[str, Any]) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """Finding sessions by name, where the host's command line keeps them, or in a database.
 
 A name is the path of a log or of a session's directory, or a whole location in a database; else a session's id, else
-the beginning of one id and no other, but for those of its sub-sessions and branches. With `storage` (a location without
-a log's name) ids are looked up in that database, where a log's whole name is a name, too. This project's sessions are
-looked at first, then those of all projects.
+the beginning of one id and no other, but for those of its sub-sessions and branches; else the name that a host gave a
+session, in any case, else the beginning of one such name and no other. With `storage` (a location without a log's name)
+ids are looked up in that database, where a log's whole name is a name, too. This project's sessions are looked at
+first, then those of all projects.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,11 +20,13 @@ from pathlib import Path
 from ..errors import ContextPersistentError
 from ..log.database_location import location_of, stored_name
 from ..paths import LOG_NAME, noted_remote, project_slug, remote_of
+from .session_name import key_of, name_of
 
 _HEADER = b'{"_record":"header"'
 _ROLE = re.compile(rb'"role"\s*:\s*"(?:system|developer|user|assistant|tool|function)"')
 _HEAD_BYTES = 1 << 16  # so much of a first line is looked at
 _MOST_NAMED = 5  # candidates for an ambiguous name
+_NAME_CHARS = 40  # of a candidate's name are shown
 _NO_LOG = f"there is no {LOG_NAME} in this directory; `context-persistent list` shows the logs in one"
 
 
@@ -219,29 +222,67 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
     if not name:
         raise SessionNameError("a session's name is empty")
     path = Path(name)
-    is_directory = path.is_dir()
+    is_directory = os.path.isdir(path)  # a name may be longer than a path may be
     if is_directory and (path / LOG_NAME).exists():
         return path / LOG_NAME
     if is_directory and (os.sep in name or name.strip(".") == ""):
         raise SessionNameError(_NO_LOG)
-    if not is_directory and (os.path.lexists(path) or (os.sep in name and storage is None)):
+    if not is_directory and os.path.lexists(path):
         return path
-    for look in (
-        partial(session_files, project_slug(working_dir)),
-        partial(project_sessions, working_dir),
-        session_files,
-    ):
-        found = look(storage=storage)
-        ids = [session for session in found if name in (session.id, f"{session.project}/{session.id}")] or [
-            session for session in found if session.id.startswith(name)
-        ]
-        if ids and (first := min(ids, key=lambda session: len(session.id))) and _are_below(first, ids):
-            return first.path
-        if ids:
-            raise SessionNameError(f"more than one session has that name: {_listed(ids)}; give more of it")
+    scopes = (
+        partial(session_files, project_slug(working_dir), storage=storage),
+        partial(project_sessions, working_dir, storage=storage),
+        partial(session_files, storage=storage),
+    )
+    if (found := _by_id(name, scopes) or _by_name(name, scopes)) is not None:
+        return found.path
+    if os.sep in name and storage is None and not is_directory:
+        return path
     if is_directory:
         raise SessionNameError(_NO_LOG)
     raise SessionNameError(f"there is no such file or session{_there(storage)}; see `context-persistent list --all`")
+
+
+Scopes = Sequence[Callable[[], list[SessionFile]]]
+"""Where sessions are looked for, one place after the other."""
+
+
+def _by_id(name: str, scopes: Scopes) -> SessionFile | None:
+    """Find the session whose id, or the beginning of whose id, this is.
+
+    Raises:
+        SessionNameError: it is the beginning of several.
+    """
+    for look in scopes:
+        sessions = look()
+        found = [session for session in sessions if name in (session.id, f"{session.project}/{session.id}")] or [
+            session for session in sessions if session.id.startswith(name)
+        ]
+        if found and (first := min(found, key=lambda session: len(session.id))) and _are_below(first, found):
+            return first
+        if found:
+            raise SessionNameError(f"more than one session has that name: {_listed(found)}; give more of it")
+    return None
+
+
+def _by_name(name: str, scopes: Scopes) -> SessionFile | None:
+    """Find the session that a host gave this name, or one that begins so.
+
+    Raises:
+        SessionNameError: several have it, or begin so.
+    """
+    if not (wanted := key_of(name)):
+        return None
+    for look in scopes:
+        keys = [(session, name_of(session.path).key) for session in look()]
+        found = [session for session, key in keys if key == wanted] or [
+            session for session, key in keys if key.startswith(wanted)
+        ]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise SessionNameError(f"more than one session has that name: {_listed(found, named=True)}; give an id")
+    return None
 
 
 def root_of(session_id: str, roots: Container[str]) -> str | None:
@@ -263,7 +304,14 @@ def _are_below(first: SessionFile, others: Iterable[SessionFile]) -> bool:
     return all(other is first or other.id.startswith((f"{first.id}_", f"{first.id}-")) for other in others)
 
 
-def _listed(sessions: Iterable[SessionFile]) -> str:
-    named = [session.id for session in sessions]
-    more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
-    return ", ".join(named[:_MOST_NAMED]) + more
+def _listed(sessions: Iterable[SessionFile], *, named: bool = False) -> str:
+    """The ids of some sessions; with `named`, each with its name."""
+    listed = [f"{session.id} ({_shown_name(session)})" if named else session.id for session in sessions]
+    more = f" and {len(listed) - _MOST_NAMED} more" if len(listed) > _MOST_NAMED else ""
+    return ", ".join(listed[:_MOST_NAMED]) + more
+
+
+def _shown_name(session: SessionFile) -> str:
+    """A session's name as an error may show it."""
+    name = "".join(character if character.isprintable() else "?" for character in name_of(session.path).name)
+    return name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - 1]}…"

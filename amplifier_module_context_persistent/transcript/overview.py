@@ -7,7 +7,7 @@ what it holds in memory is the index.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from ..messages.metadata import instant_of
 from ..tokens.counter import TokenCounter
 from .calls import duration_s
 from .find_session import SessionFile
+from .session_name import SessionName, name_of
 from .transcript import Transcript
 
 
@@ -31,6 +32,8 @@ class Overview(Glance):
     is_open: bool | None = None
     """Whether a process holds the log open for writing; None where the system does not tell."""
     error: str = ""
+    named: SessionName = field(default_factory=SessionName)
+    """The name and the description that a host gave it."""
 
     @property
     def date(self) -> str:
@@ -63,6 +66,8 @@ class Overview(Glance):
         """As plain JSON types."""
         return {
             "session": self.session.id,
+            "name": self.named.name,
+            "description": self.named.description,
             "project": self.session.project,
             "path": str(self.session.path),
             "modified_s": self.session.modified_s,
@@ -101,6 +106,7 @@ def look_at(
         glances: what the catalogues keep; what is new is put into it. By default nothing is kept.
         files: the system calls, to be told how far reading is.
     """
+    named = name_of(session.path)
     try:
         glance, location = None, session.path if isinstance(session.path, str) else ""
         if counter.name == "estimate" and glances is not None:
@@ -108,10 +114,10 @@ def look_at(
         if glance is None:
             with Transcript(session.path, files=files) as transcript:
                 glance = (glances or Glances()).look_at(transcript.reader, counter, location)
-        return Overview(**asdict(glance), session=session, is_open=_is_open(session.path, held))
+        return Overview(**asdict(glance), session=session, is_open=_is_open(session.path, held), named=named)
     except (OSError, ValueError, LogError) as error:
         said = error.strerror if isinstance(error, OSError) else str(error)
-        return Overview(session=session, error=str(said or error))
+        return Overview(session=session, error=str(said or error), named=named)
 
 
 def _is_open(path: Path | str, held: Collection[Identity] | None) -> bool | None:

@@ -169,6 +169,8 @@ def test_the_list_as_json() -> None:
     (session,) = listed().values()
     assert session == {
         "session": "s1",
+        "name": "",
+        "description": "",
         "project": log_of("s1").parents[2].name,
         "path": str(log_of("s1")),
         "modified_s": log_of("s1").stat().st_mtime,

@@ -114,6 +114,7 @@ def test_json_lines_say_where() -> None:
     (told,) = map(json.loads, done.output.splitlines())
     assert told == {
         "session": "talk",
+        "name": "",
         "path": str(log_of("talk")),
         "number": 4,
         "role": "tool",

@@ -183,16 +183,19 @@ def test_without_the_extra_the_commands_say_how_to_get_it(monkeypatch: pytest.Mo
 
 def test_a_session_can_be_followed(both: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`tail -f` prints what is appended, and ends when it is interrupted."""
-    location, sleeps = location_of(both, log_name("s1-long-enough", ".")), []
+    location, looks = location_of(both, log_name("s1-long-enough", ".")), list[list[str]]()
 
-    def appending(_seconds: float) -> None:
-        if sleeps:
+    def appending(_storage: str, names: list[str]) -> dict[str, tuple[int, ...]]:
+        looks.append(names)
+        if len(looks) == 2:
+            with closing(open_log(location)) as log:
+                append(log, 77)
+        if len(looks) == 4:
             raise KeyboardInterrupt
-        sleeps.append(1)
-        with closing(open_log(location)) as log:
-            append(log, 77)
+        return dict.fromkeys(names, (len(looks),))
 
-    monkeypatch.setattr("amplifier_module_context_persistent.cli.tail.time.sleep", appending)
+    monkeypatch.setattr("amplifier_module_context_persistent.log.postgres.names.stored_heads", appending)
+    monkeypatch.setattr("amplifier_module_context_persistent.transcript.log_watch.DATABASES_S", 0.01)
     assert "77" in run("tail", "s1", "-f", "-n", "1", "--storage", both, code=130).output
 
 
