@@ -19,7 +19,8 @@ from ..log.database_location import stored_name
 from ..maintenance.purge import plan_purge, purge_log
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.redact import REPLACEMENT
-from ..messages.secrets.own_forms import REDACTED, OwnForms
+from ..messages.secrets.found import REDACTED
+from ..messages.secrets.own_forms import OwnForms
 from ..messages.secrets.redact import redact_text
 from ..search.pattern import compile_regex, replace_matches
 from ..transfer.host_files import host_copies, named_in, own_transcript, told_matches, update_host_files

@@ -27,7 +27,8 @@ from ..log.record_line import MARK, Message, encode_object
 from ..messages.host_form import as_hosts_write
 from ..messages.message import THINKING_BLOCKS, is_block
 from ..messages.metadata import without_bound
-from ..messages.secrets.own_forms import REDACTED, OwnForms
+from ..messages.secrets.found import REDACTED
+from ..messages.secrets.own_forms import OwnForms
 from ..messages.secrets.redact import redact_value
 from ..messages.text import to_json
 from ..paths import LOG_NAME

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import amplifier_module_context_persistent
+from amplifier_module_context_persistent.messages.secrets.found import REDACTED
 from amplifier_module_context_persistent.messages.secrets.names import Likelihood, likelihood_of
-from amplifier_module_context_persistent.messages.secrets.own_forms import REDACTED
 from amplifier_module_context_persistent.messages.secrets.redact import redact_text, redact_value
 from tests.support.growth import assert_grows_with_the_text
 from tests.support.secret_forms import LETTERS, LINES, SAMPLES, line_with_secrets

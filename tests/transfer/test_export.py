@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import ReplaceError
 from amplifier_module_context_persistent.messages.host_form import same_content
-from amplifier_module_context_persistent.messages.secrets.own_forms import REDACTED
+from amplifier_module_context_persistent.messages.secrets.found import REDACTED
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.transfer.export import FORMATS, export_session
 from tests.support.checker import same

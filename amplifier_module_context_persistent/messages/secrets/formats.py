@@ -60,6 +60,8 @@ class Format:
     """Whether spaces or ends of lines may stand in it, or its hint apart from it; else only long words are looked at."""
     forms: tuple[str, ...] = ()
     """In the notation; empty for a row that is an expression."""
+    leads: bool = False
+    """Whether each secret of the row begins with one of the hints, so that it is looked for at these only."""
 
 
 def _expression_of(form: str) -> str:
@@ -87,13 +89,21 @@ def _row(kind: str, forms: str, source: str, seen: str = _SEEN) -> Format:
     joined = "|".join(map(_expression_of, several))
     hints = tuple(dict.fromkeys(map(_hint_of, several)))
     expression = re.compile(f"{_BEGIN}(?:{joined})", re.ASCII)
-    return Format(kind, hints, expression, source, seen, forms=several)
+    leads = all(map(str.startswith, several, map(_hint_of, several)))
+    return Format(kind, hints, expression, source, seen, forms=several, leads=leads and _are_long(hints))
 
 
-def _raw(kind: str, hints: str, expression: str, source: str, *, apart: bool = False) -> Format:
+def _are_long(hints: tuple[str, ...]) -> bool:
+    return min(map(len, hints)) >= HINT_CHARS
+
+
+def _raw(kind: str, hints: str, expression: str, source: str, *, apart: bool = False, within: bool = False) -> Format:
+    """Make a row of an expression; `within`: its hints are not at the beginning."""
     bounded = expression.replace(",}", f",{MOST_CHARS}}}")
     compiled = re.compile(_BEGIN + bounded, re.ASCII)
-    return Format(kind, tuple(hints.split()), compiled, source, has_spaces=apart)
+    several = tuple(hints.split())
+    leads = _are_long(several) and not (within or apart)
+    return Format(kind, several, compiled, source, has_spaces=apart, leads=leads)
 
 
 _PREFIX = "|".join(
@@ -133,10 +143,10 @@ TOKENS = (
     _row("Google API key", "AIza{b35} AQ.Ab8RN6{b44}", f"Google Cloud: API keys; {_GITLEAKS}"),
     _row("Google HMAC key", "GOOG1E{U50,60} GOOG{U20}", "Google Cloud Storage: HMAC keys"),
     _row("Google OAuth", "GOCSPX-{b28} ya29.{b20,} 1//0{b40,}", "Google identity: OAuth 2.0"),
-    _raw("Azure client secret", "0Q~ 1Q~ 2Q~ 3Q~ 4Q~ 5Q~ 6Q~ 7Q~ 8Q~ 9Q~", r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9])", _GITHUB),
+    _raw("Azure client secret", "Q~", r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9])", _GITHUB, within=True),
     _raw("Azure key", "AzFu AzSe ASt ACDb AEh ARm ACR APIM AIoT ABa AMC JQQJ99 AZDO",
          r"[A-Za-z0-9/+]{30,80}(?:AzFu|AzSe|\+ASt|\+ABa|\+AMC|ACDb|\+AEh|\+ARm|\+ACR|APIM|AIoT|JQQJ99|AZDO)[A-Za-z0-9/+]{4,40}={0,2}",
-         "Microsoft Security Utilities: identifiable keys"),
+         "Microsoft Security Utilities: identifiable keys", within=True),
     _row("Alibaba Cloud key", "LTAI{a16,26} STS.{a16,64}", f"Alibaba Cloud: AccessKey pairs; {_GITLEAKS}"),
     _row("Tencent Cloud key id", "AKID{a32}", "Tencent Cloud: API keys"),
     _raw("Yandex Cloud key", "AQVN YC", r"(?<![+/])(?:AQVN[A-Za-z0-9_-]{35,38}|YC[A-Za-z0-9_-]{38})(?![A-Za-z0-9_+/=-])", "Yandex Cloud: secrets"),
@@ -201,7 +211,7 @@ TOKENS = (
     _row("Postman key", "PMAK-{h24}-{h34}", "Postman: API keys"),
     _row("LaunchDarkly key", f"sdk-{_UUID} api-{_UUID} mob-{_UUID}", "LaunchDarkly: keys"),
     _row("ConfigCat key", "configcat-sdk-1/{b22}/{b22}", f"ConfigCat: SDK keys; {_GITLEAKS}"),
-    _raw("Authress key", ".acc- .acc_", r"(?:sc|ext|scauth|authress)_[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,120}", f"Authress: service clients; {_GITLEAKS}"),
+    _raw("Authress key", ".acc- .acc_", r"(?:sc|ext|scauth|authress)_[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,120}", f"Authress: service clients; {_GITLEAKS}", within=True),
     _row("Aiven password", "AVNS_{b18,}", _SCANNERS),
     _row("Axiom token", f"xaat-{_UUID} xapt-{_UUID}", _SCANNERS),
     _row("Rootly key", "rootly_{h64}", _HOG),
@@ -286,7 +296,7 @@ TOKENS = (
     _row("Adobe secret", "p8e-{a32}", "Adobe: OAuth"),
     _row("SettleMint token", "sm_aat_{a16} sm_pat_{a16} sm_sat_{a16}", "SettleMint: access tokens"),
     _row("Defined Networking key", "dnkey-{U26}-{U52}", "Defined Networking: API keys"),
-    _raw("Dropbox token", "sl. AAAAAAAAAA", r"(?:sl\.(?:u\.)?[A-Za-z0-9_-]{60,}|[A-Za-z0-9]{11}AAAAAAAAAA[A-Za-z0-9_-]{43})", f"Dropbox: OAuth guide; {_GITLEAKS}"),
+    _raw("Dropbox token", "sl. AAAAAAAAAA", r"(?:sl\.(?:u\.)?[A-Za-z0-9_-]{60,}|[A-Za-z0-9]{11}AAAAAAAAAA[A-Za-z0-9_-]{43})", f"Dropbox: OAuth guide; {_GITLEAKS}", within=True),
     _row("Cal.com key", "cal_live_{l20,}", _SCANNERS),
     _row("WakaTime key", f"waka_{_UUID}", _SCANNERS),
     _row("Zuplo key", "zpka_{l32}_{h8}", "Zuplo: API keys"),

@@ -7,10 +7,11 @@ with an entry of the table, after words that say which of several it is (`API_KE
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache, lru_cache
+
+from .found import Secret
 
 STRONG = (
     *("password", "passwd", "passwort", "passphrase", "pwd", "pass", "secret", "secrets", "passcode"),
@@ -110,7 +111,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 _PLACEHOLDER = re.compile(
     r"""
-      [$%{<\[(&*!`@|\\=,;:~?#].* | .*(?:\$\{|\{\{|%\(|<[a-z_ ]+>|\[REDACTED\]|\.\.\.|…).*
+      [$%{<\[(&*!`@|\\=,;:~?#].* | .*(?:\$\{|\{\{|%\(|<[a-z_ ]+>|\[(?:REDACTED|█*)\]|\.\.\.|…).*
     | (?:x+|X+|\*+|\.+|-+|_+|0+)
     | (?: none|null|nil|true|false|yes|no|on|off|undefined|empty|optional|required|string|str|bytes|bool|int|integer|number
         | object|any|unset|default|basic|bearer|digest|oauth|oauth2|jwt|auto|enabled|disabled|password|passwd|secret|token
@@ -267,16 +268,11 @@ class _Value:
         return is_first and self.ends_line and not self.is_quoted and self.separator in (":", ": ", "=", " = ")
 
 
-def redact_named(text: str, replacement: str, found: Callable[[str], None]) -> str:
-    """Replace secrets that stand beside their names.
-
-    Args:
-        text: any text.
-        replacement: what is put in their place.
-        found: is told the kind of each secret.
-    """
+def find_named(text: str) -> list[Secret]:
+    """Find secrets that are beside their names."""
     folded = text.lower() if text.isascii() else text.replace("\u0130", "i").replace("\u017f", "s").lower()
-    pieces, done, at = [], 0, 0
+    found: list[Secret] = []
+    done = at = 0
     while (match := _NAMED.search(folded, at)) is not None:
         at = match.end()
         start = first = match.start()
@@ -293,10 +289,9 @@ def redact_named(text: str, replacement: str, found: Callable[[str], None]) -> s
             continue  # arn:aws:secretsmanager:…:123456789012:secret:NAME
         value = _value_at(text, at, name, text[max(0, first - 40) : first], match["separator"])
         if value is not None and _is_secret(value, likelihood):
-            pieces += [text[done : value.start], replacement]
-            found(_kind(name))
+            found.append(Secret(value.start, value.end, _kind(name)))
             done = at = value.end
-    return "".join([*pieces, text[done:]]) if done else text
+    return found
 
 
 def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Value | None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import regex
 
-REDACTED = "[REDACTED]"
-"""The text put in a secret's place."""
+from .found import Secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +21,18 @@ class OwnForms:
     expressions: tuple[regex.Pattern[str], ...] = ()
     values: tuple[str, ...] = ()
 
-    def redact(self, text: str, told: Callable[[str], None]) -> str:
-        """Replace them in a text; `told` is told the kind of each."""
+    def find(self, text: str) -> list[Secret]:
+        """Find them in a text."""
+        found = []
         for value in self.values:
-            if count := text.count(value):
-                text = text.replace(value, REDACTED)
-                for _ in range(count):
-                    told("value of one's own")
+            at = text.find(value)
+            while at >= 0:
+                found.append(Secret(at, at + len(value), "value of one's own"))
+                at = text.find(value, at + len(value))
         for expression in self.expressions:
-            text = expression.sub(partial(_replaced, told), text)
-        return text
+            matches = expression.finditer(text)
+            found += [Secret(*match.span(), "form of one's own") for match in matches if match.end() > match.start()]
+        return found
 
 
 LEAST_VALUE = 6
@@ -78,8 +77,3 @@ def own_forms(
             raise OwnFormsError(f"the value of {name} has fewer than {LEAST_VALUE} characters: it would stand in words")
         found |= {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
     return OwnForms(tuple(expressions), tuple(sorted(found, key=lambda value: (-len(value), value))))
-
-
-def _replaced(told: Callable[[str], None], _match: Any) -> str:
-    told("form of one's own")
-    return REDACTED

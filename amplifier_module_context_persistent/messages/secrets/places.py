@@ -7,7 +7,7 @@ import re
 PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     (
         "webhook",
-        ("/hooks", "/webhook", "hooks.slack.com", "hook.", "/with/key/", "/workflows/"),
+        ("hook", "/with/key/"),
         re.compile(
             r"""
               (?<=hooks\.slack\.com/services/)(?P<secret>[A-Za-z0-9/_-]{20,200})
@@ -26,7 +26,7 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ("password in a URL", ("://",), re.compile(r"://[^\s:/@\"'`<>\\]*:(?P<secret>[^\s/@\"'`<>\\]+)(?=@[\w\[$%{-])")),
     (
         "key of a query",
-        ("appid=", "hapikey=", "?key=", "&key=", "oneycomb-Team", "oneycomb-team"),
+        ("appid=", "key=", "oneycomb-"),
         re.compile(
             r"[?&](?:appid|hapikey)=(?P<query>[A-Za-z0-9-]{30,64})(?![\w/.%-])"
             r"|[?&]key=(?P<mixed>(?=[^\s&]{0,80}[A-Z])(?=[^\s&]{0,80}[a-z])(?=[^\s&]{0,80}[0-9])[A-Za-z0-9_-]{32,80})(?![\w/.%-])"

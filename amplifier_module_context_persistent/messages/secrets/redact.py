@@ -20,42 +20,26 @@ from functools import cache, lru_cache, partial
 from typing import Any
 
 from ..message import parsed
-from .formats import LEAST_CHARS, TOKENS
-from .names import Likelihood, is_placeholder, likelihood_of, looks_random, redact_named
-from .own_forms import REDACTED, OwnForms
-from .places import PLACES
+from .found import REDACTED, Secret, merged
+from .names import Likelihood, is_placeholder, likelihood_of
+from .own_forms import OwnForms
+from .readable import colours_in, readings
+from .search import search
 
 Found = Callable[[str, str], None]
 """Is told the kind and the field of each secret that is replaced."""
 
 
-def _hints(*, apart: bool) -> tuple[tuple[str, int], ...]:
-    """The texts of which one stands in every secret of some forms, with the form's number; one loop looks for all."""
-    forms = [(known, number) for number, known in enumerate(TOKENS) if known.has_spaces is apart]
-    return tuple((hint, number) for known, number in forms for hint in known.hints)
-
-
-_HINTS_WITH_SPACES, _HINTS_IN_WORDS = _hints(apart=True), _hints(apart=False)
-_HINTS_OF_PLACES = tuple((hint, number) for number, (_, hints, _) in enumerate(PLACES) for hint in hints)
 _KEYS_KNOWN = 4_096
 _MOST_KEY_CHARS = 80
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w-]{0,40}")
-_COOKIES = re.compile(
-    r"(?:(?P<set>set-)?cookie\\*[\"']?\s*[:=]\s*|\bcurl\b[^\n|;]{0,400}?\s(?:-b|--cookie)[ =]?)"
-    r"\\*[\"']?(?P<pairs>[^\s=;:\"'\\]+=[^\n\"'\\]+)",
-    re.IGNORECASE,
-)
-_PAIR = re.compile(r"(?P<before>(?:^|;)\s*(?P<name>[^\s=;]+)=)(?P<secret>[^;\s]{4,})")
-_NO_COOKIE = re.compile(
-    r"expires|max-age|path|domain|samesite|priority|version|theme|lang|locale|language|tz|timezone|currency|country|consent"
-    r"|.*consent|_ga\w*|_gid|_gat\w*|_fbp|_gcl_\w+|utm_\w+|ab_?test\w*|variant|color\w*|layout|sidebar\w*|build",
-    re.IGNORECASE,
-)
-_KEEPS = re.compile(r"sess|sid|auth|token|jwt|csrf|xsrf|remember|login|user|key|secret|^d$", re.IGNORECASE)
 
 
 def redact_text(text: str, found: Callable[[str], None] | None = None, own: OwnForms | None = None) -> str:
     """Replace what looks like a secret in a text.
+
+    The text is read as it is and as a person sees it (`readable`). Only the secret's own characters are replaced;
+    colours that are set between them stay.
 
     Args:
         text: any text.
@@ -63,22 +47,22 @@ def redact_text(text: str, found: Callable[[str], None] | None = None, own: OwnF
         own: what a person has replaced besides.
     """
     told = found or _ignore
-    if own is not None:
-        text = own.redact(text, told)
-    long_words = "\n".join([word for word in text.split() if len(word) >= LEAST_CHARS])
-    hinted = {number for hint, number in _HINTS_WITH_SPACES if hint in text}
-    if long_words:
-        hinted.update([number for hint, number in _HINTS_IN_WORDS if hint in long_words])
-    for number in sorted(hinted):
-        known = TOKENS[number]
-        if known.expression.search(text if known.has_spaces else long_words):
-            text = known.expression.sub(partial(_replaced, known.kind, told), text)
-    for number in sorted({number for hint, number in _HINTS_OF_PLACES if hint in text}):
-        kind, _, expression = PLACES[number]
-        text = expression.sub(partial(_in_place, kind, told), text)
-    if "ookie" in text or "OOKIE" in text or "curl" in text:
-        text = _COOKIES.sub(partial(_in_cookies, told), text)
-    return redact_named(text, REDACTED, told)
+    pieces: list[str] = []
+    done = 0
+    for start, end, kind in find_secrets(text, own):
+        told(kind)
+        pieces += (text[done:start], REDACTED, colours_in(text[start:end]))
+        done = end
+    return "".join([*pieces, text[done:]]) if done else text
+
+
+def find_secrets(text: str, own: OwnForms | None = None) -> list[Secret]:
+    """Find what looks like a secret in a text, in order."""
+    found = search(text, own)
+    for reading in readings(text):
+        for start, end, kind in search(reading.text, own):
+            found.append(Secret(*reading.original(start, end), kind))
+    return merged(found)
 
 
 def redact_value(value: Any, found: Found | None = None, field: str = "", own: OwnForms | None = None) -> Any:
@@ -143,34 +127,6 @@ def _seen_key(key: str) -> tuple[str, bool]:
     """A key as a part of a field's name (only what is a plain name is shown), and whether nothing in it is a secret."""
     is_clean = redact_text(key) == key
     return (key if is_clean and _PLAIN_NAME.fullmatch(key) else "*"), is_clean
-
-
-def _in_place(kind: str, told: Callable[[str], None], match: re.Match[str]) -> str:
-    group = match.lastgroup or "secret"
-    if is_placeholder(match[group]):
-        return match[0]
-    told(kind)
-    start, end = match.start(group) - match.start(), match.end(group) - match.start()
-    return match[0][:start] + REDACTED + match[0][end:]
-
-
-def _in_cookies(told: Callable[[str], None], match: re.Match[str]) -> str:
-    def replaced(pair: re.Match[str]) -> str:
-        name, value = pair["name"], pair["secret"]
-        if _NO_COOKIE.fullmatch(name) or (match["set"] and pair.start()) or is_placeholder(value):
-            return pair[0]
-        if not (_KEEPS.search(name) or looks_random(value, least=6) or len(value) >= LEAST_CHARS):
-            return pair[0]
-        told("cookie")
-        return str(pair["before"]) + REDACTED
-
-    start = match.start("pairs") - match.start()
-    return match[0][:start] + _PAIR.sub(replaced, match["pairs"])
-
-
-def _replaced(kind: str, told: Callable[[str], None], _match: Any) -> str:
-    told(kind)
-    return REDACTED
 
 
 def _tell(told: Found, field: str, kind: str) -> None:

@@ -1,0 +1,130 @@
+"""Search a text as it is for secrets: by form, by place, in cookies, by name. Each hides what it finds from the next.
+
+Rules:
+- A cheap look comes first: the beginnings of all forms are one expression that reads long words only, and the exact
+  expression of a form is tried at its beginnings only. Other rows are looked for if one of their hints is in the text.
+- Every search returns where its secrets are; the text keeps its length, so that positions stay true.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from .formats import HINT_CHARS, LEAST_CHARS, TOKENS, Format
+from .found import Secret, hidden, merged
+from .names import find_named, is_placeholder, looks_random
+from .own_forms import OwnForms
+from .places import PLACES
+
+_COOKIES = re.compile(
+    r"(?:(?P<set>set-)?cookie\\*[\"']?\s*[:=]\s*|\bcurl\b[^\n|;]{0,400}?\s(?:-b|--cookie)[ =]?)"
+    r"\\*[\"']?(?P<pairs>[^\s=;:\"'\\]+=[^\n\"'\\]+)",
+    re.IGNORECASE,
+)
+_PAIR = re.compile(r"(?P<before>(?:^|;)\s*(?P<name>[^\s=;]+)=)(?P<secret>[^;\s]{4,})")
+_NO_COOKIE = re.compile(
+    r"expires|max-age|path|domain|samesite|priority|version|theme|lang|locale|language|tz|timezone|currency|country|consent"
+    r"|.*consent|_ga\w*|_gid|_gat\w*|_fbp|_gcl_\w+|utm_\w+|ab_?test\w*|variant|color\w*|layout|sidebar\w*|build",
+    re.IGNORECASE,
+)
+_KEEPS = re.compile(r"sess|sid|auth|token|jwt|csrf|xsrf|remember|login|user|key|secret|^d$", re.IGNORECASE)
+_LONG_WORD = re.compile(rf"(?<!\S)\S{{{LEAST_CHARS},}}")
+_WITH_SPACES = tuple(known for known in TOKENS if known.has_spaces)
+_HINTS_IN_WORDS = tuple(
+    (hint, known) for known in TOKENS if not (known.leads or known.has_spaces) for hint in known.hints
+)
+
+
+def search(text: str, own: OwnForms | None = None) -> list[Secret]:
+    """Find what looks like a secret in a text, in order; nothing is decoded."""
+    found: list[Secret] = []
+    for look in (own.find if own else _nothing, _by_form, _by_place, _in_cookies, find_named):
+        if new := look(text):
+            found += new
+            text = hidden(text, new)
+    return merged(found)
+
+
+def _nothing(_: str) -> list[Secret]:
+    return []
+
+
+def _by_form(text: str) -> list[Secret]:
+    found: list[Secret] = []
+    words = [word.span() for word in _LONG_WORD.finditer(text)]
+    heads, rows = _heads()
+    for start, end in words:
+        done = start
+        for head in heads.finditer(text, start, end):
+            at = head.start()
+            secret = _at(text, at, rows[head["head"]]) if at >= done else None
+            if secret is not None:
+                found.append(secret)
+                done = secret.end
+    rest = hidden(text, found)
+    hinted = [known for known in _WITH_SPACES if any(map(rest.__contains__, known.hints))]
+    if words:
+        long_words = "\n".join([rest[start:end] for start, end in words])
+        in_words = {known.kind: known for hint, known in _HINTS_IN_WORDS if hint in long_words}
+        hinted += [known for known in in_words.values() if known.expression.search(long_words)]
+    for known in hinted:
+        found += [Secret(*match.span(), known.kind) for match in known.expression.finditer(rest)]
+    return found
+
+
+def _at(text: str, at: int, rows: list[Format]) -> Secret | None:
+    """Find a secret that begins at a position."""
+    for known in rows:
+        if text.startswith(known.hints, at) and (match := known.expression.match(text, at)):
+            return Secret(at, match.end(), known.kind)
+    return None
+
+
+@cache
+def _heads() -> tuple[re.Pattern[str], dict[str, list[Format]]]:
+    """An expression for the first characters of the forms that begin with fixed text, and the forms by these."""
+    rows: dict[str, list[Format]] = {}
+    for known in TOKENS:
+        for head in sorted({hint[:HINT_CHARS] for hint in known.hints}) if known.leads else ():
+            rows.setdefault(head, []).append(known)
+    by_letter: dict[str, list[str]] = {}
+    for head in sorted(rows):
+        by_letter.setdefault(head[0], []).append(re.escape(head[1:]))
+    several = "|".join(f"{re.escape(letter)}(?:{'|'.join(rest)})" for letter, rest in by_letter.items())
+    return re.compile(rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?=(?P<head>{several}))"), rows
+
+
+def _by_place(text: str) -> list[Secret]:
+    found: list[Secret] = []
+    for kind, hints, expression in PLACES:
+        if not any(map(text.__contains__, hints)):
+            continue
+        new = []
+        for match in expression.finditer(text):
+            group = match.lastgroup or "secret"
+            if not is_placeholder(match[group]):
+                new.append(Secret(*match.span(group), kind))
+        if new:
+            found += new
+            text = hidden(text, new)
+    return found
+
+
+def _in_cookies(text: str) -> list[Secret]:
+    if not ("ookie" in text or "OOKIE" in text or "curl" in text):
+        return []
+    found = []
+    for header in _COOKIES.finditer(text):
+        start = header.start("pairs")
+        for pair in _PAIR.finditer(header["pairs"]):
+            is_attribute = header["set"] is not None and pair.start() > 0
+            if not is_attribute and _is_secret_cookie(pair["name"], pair["secret"]):
+                found.append(Secret(start + pair.start("secret"), start + pair.end("secret"), "cookie"))
+    return found
+
+
+def _is_secret_cookie(name: str, value: str) -> bool:
+    if _NO_COOKIE.fullmatch(name) or is_placeholder(value):
+        return False
+    return bool(_KEEPS.search(name)) or looks_random(value, least=6) or len(value) >= LEAST_CHARS
