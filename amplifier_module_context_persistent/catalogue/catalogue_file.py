@@ -5,6 +5,7 @@ Rules:
   shared memory.
 - The file is created empty with mode 0600 before SQLite opens it. A link, a file of another user, one that others may
   write, and one whose schema is not exactly ours are not used; a writer puts a new one in the place of the last kind.
+- One that proves damaged is removed at once, if nobody uses it: everything in it is made anew.
 - SQLite opens the files beside it too (`-journal`, `-wal`, `-shm`). A FIFO there would block it for ever, so SQLite is
   not called unless each of them is absent or a file of this user. No version of ours leaves a `-wal` or `-shm`.
 - It is removed under SQLite's exclusive lock, the files beside it first: nobody is writing then, and a connection that
@@ -27,6 +28,7 @@ from time import monotonic
 from types import MappingProxyType
 from typing import TypeVar
 
+from .block_filter import PARTS
 from .lock_wait import COMMAND_WAIT_S, LockWait
 
 try:
@@ -38,8 +40,8 @@ NAME = "context-catalogue.sqlite3"
 SUFFIX = ".catalogue"
 """Of the catalogue of a log that does not lie as the host's sessions do: `<log>.catalogue`."""
 
-LEAST_SQLITE = (3, 34)
-"""The first version whose FTS5 has the `trigram` tokenizer (https://sqlite.org/fts5.html)."""
+LEAST_SQLITE = (3, 33)
+"""The first version that has the table `sqlite_schema` by this name (https://sqlite.org/schematab.html)."""
 
 REMOVE_WAIT_S = 2.0
 """How long a purge or a deletion waits for another process's transaction before it refuses."""
@@ -70,6 +72,8 @@ FIGURE_TABLES = MappingProxyType(
     }
 )
 """What a session adds up to: tables, each with its columns after the session; rows stand as they were put in."""
+FILTER_TABLES = tuple(f"filters_{part}" for part in range(PARTS))
+"""The filters of blocks, a table for each part: a search reads few of them. `words` says what an id is."""
 _TABLES = (
     """CREATE TABLE sessions (
     id INTEGER PRIMARY KEY,
@@ -91,14 +95,16 @@ _TABLES = (
     PRIMARY KEY (session, chunk, crc32))""",
 )
 _WORDS = (
-    """CREATE TABLE blocks (
+    """CREATE TABLE words (
+    session INTEGER PRIMARY KEY,
+    mark INTEGER NOT NULL, blocks INTEGER NOT NULL, end_offset INTEGER NOT NULL, crc32 INTEGER NOT NULL)""",
+    *(
+        f"""CREATE TABLE {table} (
     id INTEGER PRIMARY KEY,
-    session INTEGER NOT NULL,
     first_offset INTEGER NOT NULL, last_offset INTEGER NOT NULL,
-    is_dense INTEGER NOT NULL)""",
-    "CREATE INDEX blocks_of_sessions ON blocks (session)",
-    "CREATE VIRTUAL TABLE words USING fts5 "
-    "(text, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1')",
+    filter BLOB NOT NULL, crc32 INTEGER NOT NULL)"""
+        for table in FILTER_TABLES
+    ),
 )
 _SCHEMA = (*_TABLES, *_WORDS)
 
@@ -258,10 +264,14 @@ class Catalogue:
         try:
             with contextlib.closing(self._opened()) as connection:
                 yield connection
-        except _BROKEN as error:
-            is_broken = isinstance(error, _OtherSchemaError) or _is(error, _CORRUPT, _NOT_A_DATABASE)
-            kind = BrokenCatalogueError if is_broken else CatalogueError
-            raise kind(f"{self.path}: {error}") from error
+        except _OtherSchemaError as error:
+            raise BrokenCatalogueError(f"{self.path}: {error}") from error
+        except _FAILURES as error:
+            if not _is_damage(error):
+                raise CatalogueError(f"{self.path}: {error}") from error
+            with contextlib.suppress(CatalogueError):  # else somebody uses it, and removes it later
+                self.remove(wait_s=0)
+            raise BrokenCatalogueError(f"{self.path}: {error}; it is made anew") from error
 
     def _why_not_opened(self) -> str:
         """Why SQLite is not to open the file, or one that it opens with it; empty if it may."""
@@ -293,7 +303,7 @@ class Catalogue:
 
     def _check_usable(self) -> None:
         if not is_usable():
-            raise CatalogueError(f"{self.path}: switched off, or Python has no SQLite of version 3.34 or newer")
+            raise CatalogueError(f"{self.path}: switched off, or Python has no SQLite of version 3.33 or newer")
 
     def _opened(self, wait_s: float = 0) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?mode=rw"  # never creates; on a read-only system SQLite only reads
@@ -370,11 +380,22 @@ def _is(error: BaseException | None, *codes: int) -> bool:
     return getattr(error, "sqlite_errorcode", -1) & 0xFF in codes
 
 
+def _is_damage(error: Exception) -> bool:
+    """Whether an error says that the file is damaged: it may have a text that is no UTF-8, which Python says."""
+    is_python_error = isinstance(error, sqlite3.OperationalError) and not hasattr(error, "sqlite_errorcode")
+    is_no_text = isinstance(error, UnicodeDecodeError) or is_python_error
+    return is_no_text or isinstance(error, DamagedError) or _is(error, _CORRUPT, _NOT_A_DATABASE)
+
+
 class _OtherSchemaError(Exception):
     """The file was made by another version, or by somebody else."""
 
 
-_BROKEN: tuple[type[Exception], ...] = (_OtherSchemaError, *SQLITE_ERRORS)
+class DamagedError(Exception):
+    """Something in the file is not what was written; to be raised within a transaction, which removes the file."""
+
+
+_FAILURES: tuple[type[Exception], ...] = (DamagedError, *SQLITE_ERRORS)
 
 
 def _check_schema(connection: sqlite3.Connection) -> None:
@@ -382,7 +403,7 @@ def _check_schema(connection: sqlite3.Connection) -> None:
 
     Raises:
         _OtherSchemaError: it has not.
-        sqlite3.Error: it cannot be read, or SQLite has no FTS5.
+        sqlite3.Error: it cannot be read.
     """
     is_ours = _schema(connection) == _ours()
     ((journal_mode,),) = connection.execute("PRAGMA journal_mode")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..log.index import UNCHAINED
 from ..log.reader import LogReader
-from .catalogue_file import catalogue_of
+from .catalogue_file import DamagedError, catalogue_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -95,10 +95,16 @@ def is_same_file(log: str | Path, stamp: Stamp) -> bool:
 
 
 def session_id(connection: sqlite3.Connection, name: str) -> int:
-    """The id of a session, which is added if it is not known."""
+    """The id of a session, which is added if it is not known.
+
+    Raises:
+        DamagedError: it was added and is not found.
+    """
     connection.execute("INSERT OR IGNORE INTO sessions(path) VALUES (?)", (name,))
-    ((found,),) = connection.execute("SELECT id FROM sessions WHERE path = ?", (name,))
-    return int(found)
+    row = connection.execute("SELECT id FROM sessions WHERE path = ?", (name,)).fetchone()
+    if row is None:
+        raise DamagedError("the index of its sessions does not fit the table")
+    return int(row[0])
 
 
 def covered_of(connection: sqlite3.Connection, name: str, part: str) -> LogCoverage | None:

@@ -1,25 +1,31 @@
 """The words of a project's messages: which blocks of them may hold a text.
 
-A block is about `BLOCK_BYTES` of text of neighbouring messages of one session, folded. SQLite's FTS5 keeps which runs
-of three characters (trigrams) a block holds, and the table `blocks` where its messages lie in their log. Rules:
+A block is about `BLOCK_BYTES` of text of neighbouring messages of one session, folded. It has a row in each of the
+tables `filters_0` to `filters_7`: where its messages lie in their log, and one part of the filter of the runs of three
+characters in its text (`block_filter`). A row's id is the session's id times 2^32 plus the block's number. Rules:
 
-- They only rule out: a text that holds another one holds all its trigrams. What is left is matched in the log.
+- They only rule out: a text that holds another one holds all its runs. Whatever is not ruled out is matched in the log.
+- A session is ruled out only if nothing of what says so was altered: each row of a block has a checksum, and the table
+  `words` has for each session the log's name, the number of its blocks, the offset where they end and a random mark,
+  with a checksum too. A row's checksum covers the mark, so it counts for no other session and no earlier time. Only
+  the rows that a search reads are verified.
 - Case is folded further than any expression ignores it, and here, not by SQLite: folding never depends on neighbours.
-- A block whose trigrams would take more room than `MOST_SHARE` of its text, as Chinese or random text, is *dense*: it
-  is not put in, and is always read.
-- FTS5 cannot take a block out without its text. Blocks of sessions that changed stay as dead ones, until they are half
-  of all; then all words are begun anew.
+- The filters of a block that would take more than `MOST_SHARE` of its text, such as random text, are left empty: the
+  block is always read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from ..search.pattern import Pattern
 from ..search.words import AllWords
-from .catalogue_file import FIGURE_TABLES
+from .block_filter import PARTS, RUN_CHARS, Places, asked_parts, make_filters, may_hold
+from .catalogue_file import FIGURE_TABLES, FILTER_TABLES, DamagedError
 from .covered import WORDS, LogCoverage, cover, covered_of, session_id
 
 if TYPE_CHECKING:
@@ -28,13 +34,12 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1 << 16
 """Of text: smaller blocks take more room, larger ones rule out less."""
 MOST_SHARE = 0.6
-_RUN_CHARS = 3
-_ASCII_COST, _OTHER_COST = 1, 8
-"""Bytes that a trigram of a block takes: those of ASCII mostly stand in other blocks too, others mostly do not."""
 _FEW_BYTES = 1_000
-"""A block that takes no more room than this is never dense."""
+"""Filters that take no more room than this are always kept."""
+_BLOCKS_OF_SESSION = 1 << 32
+_ROW = "id, first_offset, last_offset, filter, crc32"
 _MOST_ASKED = 64
-"""Trigrams of an alternative: more rule out hardly more."""
+"""Runs of an alternative: more rule out hardly more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,40 +51,135 @@ class Block:
     last_offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class FoundBlocks:
+    """The answer of the words of a project."""
+
+    ranges: dict[str, list[tuple[int, int]]]
+    """Offsets of the first and last messages of blocks that may match, by the log's name."""
+    damaged: set[str]
+    """Names of logs whose words were altered: nothing of them is ruled out."""
+
+
 def asked_of(pattern: Pattern | AllWords) -> list[list[str]]:
-    """The trigrams that a matching text has: all of at least one alternative; empty where that is not known."""
-    alternatives = [sorted(set().union(*map(_trigrams, texts)))[:_MOST_ASKED] for texts in pattern.literals]
+    """The runs that a matching text has: all of at least one alternative; empty if that is not known."""
+    alternatives = [sorted(set().union(*map(_runs, texts)))[:_MOST_ASKED] for texts in pattern.literals]
     return alternatives if all(alternatives) else []
 
 
-def find_blocks(connection: sqlite3.Connection, asked: Iterable[Sequence[str]]) -> dict[str, list[tuple[int, int]]]:
-    """Where messages may hold all trigrams of an alternative: the offsets of first and last messages, by path."""
-    quoted = ([f'"{run.replace(chr(34), chr(34) * 2)}"' for run in alternative] for alternative in asked)
-    found: dict[str, list[tuple[int, int]]] = {}
-    rows = connection.execute(
-        "SELECT path, first_offset, last_offset FROM blocks JOIN sessions ON sessions.id = session"
-        " WHERE is_dense OR blocks.id IN (SELECT rowid FROM words WHERE words MATCH ?) ORDER BY first_offset",
-        (" OR ".join(f"({' AND '.join(runs)})" for runs in quoted),),
-    )
-    for path, first, last in rows:
-        found.setdefault(path, []).append((first, last))
-    return found
+def find_blocks(
+    connection: sqlite3.Connection, asked: Iterable[Sequence[str]], covered: Mapping[str, LogCoverage]
+) -> FoundBlocks:
+    """Find where messages may hold all runs of an alternative.
+
+    Args:
+        connection: in a transaction.
+        asked: the alternatives.
+        covered: how far the words of each session go, by its log's name.
+    """
+    reader = _FilterReader(connection, covered)
+    found = dict[tuple[str, int], Row]()
+    for runs in asked:
+        (first, places), *others = asked_parts(runs)
+        rows = {key: row for key, row in reader.all_rows(first).items() if _may_match(row, places)}
+        for part, places in others:
+            rows = {key: row for key, row in rows.items() if _may_match(reader.row(part, key), places)}
+        found.update(rows)
+    ranges = dict[str, list[tuple[int, int]]]()
+    for (name, _), row in sorted(found.items()):
+        ranges.setdefault(name, []).append((row.first_offset, row.last_offset))
+    return FoundBlocks(ranges, reader.damaged)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is kept of a block in the table of one part."""
+
+    first_offset: int
+    last_offset: int
+    filter: bytes
+
+
+def _may_match(row: Row | None, places: Sequence[Places]) -> bool:
+    """Whether a block may hold all of some runs; one whose row was altered or whose filter is left empty may."""
+    return row is None or not row.filter or may_hold(row.filter, places)
+
+
+class _FilterReader:
+    """Reads and verifies the rows of blocks.
+
+    The first part that a search reads is read as a whole, so that it is known that no block is missing. Of others only
+    the blocks that are not ruled out yet are read.
+
+    Args:
+        connection: in a transaction.
+        covered: how far the words of each session go, by its log's name.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, covered: Mapping[str, LogCoverage]) -> None:
+        self._connection = connection
+        self._sound = {
+            name: (session, words)
+            for session, name, words in _sound_words(connection)
+            if name in covered and words.end_offset == covered[name].end_offset
+        }
+        self._names = {session: name for name, (session, _) in self._sound.items()}
+        self.damaged = set(covered) - set(self._sound)
+        """Names of logs whose words were altered, as far as they were read."""
+        self._read = dict[int, dict[tuple[str, int], Row]]()
+
+    def all_rows(self, part: int) -> dict[tuple[str, int], Row]:
+        """The rows of all blocks, by the log's name and the block's number."""
+        if part not in self._read:
+            self._read[part] = self._all_rows(part)
+        return self._read[part]
+
+    def _all_rows(self, part: int) -> dict[tuple[str, int], Row]:
+        rows, counts = dict[tuple[str, int], Row](), dict.fromkeys(self._sound, 0)
+        for row_id, *given in self._connection.execute(f"SELECT {_ROW} FROM {FILTER_TABLES[part]} ORDER BY id"):
+            session, number = divmod(row_id, _BLOCKS_OF_SESSION)
+            name = self._names.get(session)
+            if name is not None and (row := self._checked(name, part, number, given)) is not None:
+                rows[name, number] = row
+                counts[name] += 1
+        self.damaged |= {name for name, (_, words) in self._sound.items() if counts[name] != words.blocks}
+        return rows
+
+    def row(self, part: int, key: tuple[str, int]) -> Row | None:
+        """The row of a block; None if it is missing or was altered."""
+        name, number = key
+        row_id = self._sound[name][0] * _BLOCKS_OF_SESSION + number
+        query = f"SELECT {_ROW} FROM {FILTER_TABLES[part]} WHERE id = ?"
+        found = self._connection.execute(query, (row_id,)).fetchone()
+        row = self._checked(name, part, number, found[1:]) if found is not None else None
+        if row is None:
+            self.damaged.add(name)
+        return row
+
+    def _checked(self, name: str, part: int, number: int, given: Sequence[Any]) -> Row | None:
+        """A row as it was read; None if it was altered."""
+        first, last, made, check = given
+        if type(made) is not bytes or type(first) is not int or type(last) is not int:
+            return None
+        words = self._sound[name][1]
+        row = Row(first, last, made)
+        return row if number < words.blocks and _check_of_row(words.mark, part, number, row) == check else None
 
 
 def take_in(
     connection: sqlite3.Connection,
-    path: str,
+    name: str,
     block: Block | None,
     *,
     seen: LogCoverage | None,
     begins: bool,
     now: LogCoverage,
 ) -> bool:
-    """Add a block, or none where nothing was said, and note how far a session is covered.
+    """Add a block, or none if nothing was said, and note how far a session is covered.
 
     Args:
         connection: in a transaction that writes.
-        path: the session's log.
+        name: the name of the session's log.
         block: what is added.
         seen: how far the session was covered when the block was made; None if it was not known.
         begins: whether what was known of the session is of no use any more.
@@ -87,51 +187,103 @@ def take_in(
 
     Returns:
         Whether it was added; not if somebody else added to the session meanwhile.
+
+    Raises:
+        DamagedError: what is kept of the session was altered.
     """
-    if covered_of(connection, path, WORDS) != seen:
+    if covered_of(connection, name, WORDS) != seen:
         return False
     if begins:
-        forget_words(connection, path)
-    session = session_id(connection, path)
-    cover(connection, session, WORDS, now)
+        forget_words(connection, name)
+    session = session_id(connection, name)
+    words = {found: words for found, _, words in _sound_words(connection, session)}.get(session)
+    if words is None and begins:
+        words = _Words(int.from_bytes(os.urandom(6)), 0, 0)
+    elif words is None or seen is None or words.end_offset != seen.end_offset:
+        raise DamagedError("the words of a session were altered")
     if block is not None:
-        text = _folded(block.text)
-        dense = _is_dense(text)
-        added = connection.execute(
-            "INSERT INTO blocks VALUES (NULL, ?, ?, ?, ?)", (session, block.first_offset, block.last_offset, dense)
-        )
-        if not dense:
-            connection.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (added.lastrowid, text))
+        for part, made in enumerate(_filters_of(block.text)):
+            row = Row(block.first_offset, block.last_offset, made)
+            row_id = session * _BLOCKS_OF_SESSION + words.blocks
+            check = _check_of_row(words.mark, part, words.blocks, row)
+            query = f"INSERT INTO {FILTER_TABLES[part]} ({_ROW}) VALUES (?, ?, ?, ?, ?)"
+            connection.execute(query, (row_id, *astuple(row), check))
+        words = replace(words, blocks=words.blocks + 1)
+    words = replace(words, end_offset=now.end_offset)
+    kept = (session, words.mark, words.blocks, words.end_offset, _check_of_words(name, words))
+    connection.execute("INSERT OR REPLACE INTO words VALUES (?, ?, ?, ?, ?)", kept)
+    cover(connection, session, WORDS, now)
     return True
 
 
-def forget_words(connection: sqlite3.Connection, path: str) -> None:
-    """Forget the words of a session that is not what it was; where half of all blocks are dead, those of all."""
-    connection.execute(
-        "UPDATE blocks SET session = 0 WHERE session = (SELECT id FROM sessions WHERE path = ?)", (path,)
-    )
-    connection.execute(
-        "DELETE FROM covered WHERE part = ? AND session = (SELECT id FROM sessions WHERE path = ?)", (WORDS, path)
-    )
-    ((dead, blocks),) = connection.execute("SELECT sum(session = 0 AND NOT is_dense), count(*) FROM blocks")
-    if (dead or 0) * 2 > blocks:
-        connection.execute("INSERT INTO words(words) VALUES ('delete-all')")
-        connection.execute("DELETE FROM blocks")
-        connection.execute("DELETE FROM covered WHERE part = ?", (WORDS,))
+def forget_words(connection: sqlite3.Connection, name: str) -> None:
+    """Forget the words of a session that is not what it was."""
+    row = connection.execute("SELECT id FROM sessions WHERE path = ?", (name,)).fetchone()
+    if row is None:
+        return
+    session = int(row[0])
+    ids = range(session * _BLOCKS_OF_SESSION, (session + 1) * _BLOCKS_OF_SESSION)
+    for table in FILTER_TABLES:
+        connection.execute(f"DELETE FROM {table} WHERE id >= ? AND id < ?", (ids.start, ids.stop))
+    connection.execute("DELETE FROM words WHERE session = ?", (session,))
+    connection.execute("DELETE FROM covered WHERE session = ? AND part = ?", (session, WORDS))
 
 
-def forget_session(connection: sqlite3.Connection, path: str) -> None:
+def forget_session(connection: sqlite3.Connection, name: str) -> None:
     """Forget all of a session whose log is gone."""
-    forget_words(connection, path)
+    forget_words(connection, name)
     for table in (*FIGURE_TABLES, "snapshots", "covered"):
-        connection.execute(f"DELETE FROM {table} WHERE session = (SELECT id FROM sessions WHERE path = ?)", (path,))
-    connection.execute("DELETE FROM sessions WHERE path = ?", (path,))
+        connection.execute(f"DELETE FROM {table} WHERE session = (SELECT id FROM sessions WHERE path = ?)", (name,))
+    connection.execute("DELETE FROM sessions WHERE path = ?", (name,))
 
 
-def _trigrams(text: str) -> set[str]:
-    """The trigrams of a text, line by line: a search may leave out parts of a message, which line breaks join."""
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What is kept of a session's words as a whole."""
+
+    mark: int
+    blocks: int
+    end_offset: int
+
+
+def _sound_words(connection: sqlite3.Connection, session: int | None = None) -> Iterator[tuple[int, str, _Words]]:
+    """The words of each session, or of one, with its id and its log's name; those that were altered are left out."""
+    rows = connection.execute(
+        "SELECT id, path, mark, blocks, end_offset, crc32 FROM words JOIN sessions ON id = session"
+        " WHERE id = ifnull(?, id)",
+        (session,),
+    )
+    for found, name, mark, blocks, end_offset, check in rows:
+        words = _Words(mark, blocks, end_offset)
+        if _check_of_words(name, words) == check:
+            yield found, name, words
+
+
+def _check_of_words(name: str, words: _Words) -> int:
+    """The checksum of a session's words."""
+    return crc32(repr((name, words.mark, words.blocks, words.end_offset)).encode("utf-8", "backslashreplace"))
+
+
+def _check_of_row(mark: int, part: int, number: int, row: Row) -> int:
+    """The checksum of a block's row."""
+    place = b"%d %d %d %d %d" % (mark, part, number, row.first_offset, row.last_offset)
+    return crc32(row.filter, crc32(place))
+
+
+def _filters_of(text: str) -> list[bytes]:
+    """The filters of a block's text; empty if they would be too large."""
+    folded = _folded(text)
+    runs = {folded[at : at + RUN_CHARS] for at in range(len(folded) - RUN_CHARS + 1)}
+    text_bytes = len(folded) if folded.isascii() else len(folded.encode())
+    if len(runs) > max(_FEW_BYTES, MOST_SHARE * text_bytes):
+        return [b""] * PARTS
+    return make_filters(runs)
+
+
+def _runs(text: str) -> set[str]:
+    """The runs of a text, line by line: a search may leave out parts of a message, which line breaks join."""
     lines = _folded(text).split("\n")
-    return {line[at : at + _RUN_CHARS] for line in lines for at in range(len(line) - _RUN_CHARS + 1)}
+    return {line[at : at + RUN_CHARS] for line in lines for at in range(len(line) - RUN_CHARS + 1)}
 
 
 def _folded(text: str) -> str:
@@ -140,9 +292,3 @@ def _folded(text: str) -> str:
         return text.lower().replace("\0", " ")
     text = text.replace("\u0130", "i").replace("\u0131", "i")  # expressions take the Turkish letters for the others
     return text.casefold().encode("utf-8", "replace").decode().replace("\0", " ")
-
-
-def _is_dense(text: str) -> bool:
-    trigrams = set(zip(text, text[1:], text[2:], strict=False))
-    cost = sum(_ASCII_COST if "".join(run).isascii() else _OTHER_COST for run in trigrams)
-    return cost > max(_FEW_BYTES, MOST_SHARE * (len(text) if text.isascii() else len(text.encode())))

@@ -3,6 +3,7 @@
 The catalogue only rules out. A session that it does not know as it is now is searched from its log; what it offers is
 matched against the log's lines like anything else. Rules:
 
+- A catalogue in which something was altered rules nothing out for that session, and is made anew after the search.
 - A session is ruled out unread only if its file has the stamp that was noted, and all of it is covered.
 - A file that grew is believed as far as it was covered if the bytes there are the same and the whole chain holds: they
   stand for all before them. Damaged logs, and logs without a chain that changed, are searched whole.
@@ -18,7 +19,7 @@ import os
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of
@@ -54,14 +55,28 @@ class ProjectSearch:
         self._covered: dict[str, LogCoverage] = {}
         self._found: dict[str, list[tuple[int, int]]] | None = None
         self._stale: dict[str, int] = {}  # what is to be added, and from which offset on
-        asked = asked_of(pattern)
+        self._is_damaged = False
         try:
-            with self._catalogue.reading() as connection:
-                self._covered = covered_by_path(connection, WORDS)
-                self._found = find_blocks(connection, asked) if asked else None
+            self._ask(asked_of(pattern))
         except CatalogueError:
             self._covered = {}
         self._gone = self._covered.keys() - self._paths.keys()
+
+    def _ask(self, asked: list[list[str]]) -> None:
+        """Ask the catalogue where messages may match; sessions whose words were altered count as unknown.
+
+        Raises:
+            CatalogueError: it cannot be used, or was cut; then what was found is void.
+        """
+        with self._catalogue.reading() as connection:
+            self._covered = covered_by_path(connection, WORDS)
+            if not asked:
+                return
+            found = find_blocks(connection, asked, self._covered)
+        self._found = found.ranges
+        self._is_damaged = bool(found.damaged)
+        for name in found.damaged:
+            del self._covered[name]
 
     def rules_out(self, session: SessionFile) -> bool:
         """Whether a session's log, as it is now, holds nothing that matches; it need not be opened."""
@@ -100,7 +115,14 @@ class ProjectSearch:
         return [position for position, ordinal in enumerate(reader.index.live) if may_match(offsets[ordinal])]
 
     def update(self) -> None:
-        """Add what the search found to be missing; where that cannot be done, the next search reads it again."""
+        """Add what the search found to be missing; if that cannot be done, the next search reads it again.
+
+        A catalogue in which something was altered is removed before.
+        """
+        if self._is_damaged:
+            with suppress(CatalogueError):  # else somebody uses it: then the next search tries again
+                self._catalogue.remove(wait_s=0)
+            self._covered, self._gone, self._stale = {}, set(), dict.fromkeys(self._stale, 0)
         if sum(map(_size_of, self._paths.values())) < LEAST_BYTES:
             return
         left_bytes = RUN_BYTES

@@ -100,7 +100,7 @@ def test_a_file_that_others_may_have_written_is_neither_read_nor_replaced(catalo
         ["CREATE TABLE more (a)"],
         ["CREATE VIEW sessions_2 AS SELECT 1"],
         ["CREATE TRIGGER later AFTER INSERT ON sessions BEGIN DELETE FROM sessions; END"],
-        ["DROP INDEX blocks_of_sessions"],
+        ["DROP INDEX turns_of_sessions"],
     ],
     ids=["a table more", "a view", "a trigger", "an index less"],
 )

@@ -1,0 +1,66 @@
+"""The filters of a block: which runs of three characters its text may hold.
+
+They are Bloom filters (Bloom 1970, https://doi.org/10.1145/362686.362692): one says "no" only if a run is not in the
+text. It has a byte for each different run and sets two bits for each. So it says "maybe" by mistake for one run in
+twenty.
+
+The runs of a block are divided among `PARTS` filters by their hash, for a search to read few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from zlib import crc32
+
+RUN_CHARS = 3
+PARTS = 8
+_SPREAD = 0x9E3779B97F4A7C15
+"""2^64 divided by the golden ratio spreads a checksum over 64 bits (Knuth, The Art of Computer Programming, 6.4)."""
+_MASK = (1 << 64) - 1
+
+Places = tuple[int, int]
+"""Two numbers that a run is turned into: its bits, modulo the bits of a filter."""
+
+
+def _hashed(run: str) -> tuple[int, Places]:
+    """The part that a run belongs to, and its places there."""
+    spread = crc32(run.encode("utf-8", "surrogatepass")) * _SPREAD & _MASK
+    return spread >> 61, (spread >> 32 & 0x1FFFFFFF, spread & 0xFFFFFFFF)
+
+
+def _by_part(runs: Iterable[str]) -> dict[int, list[Places]]:
+    """The places of runs, by part."""
+    parts: dict[int, list[Places]] = {}
+    for run in runs:
+        part, places = _hashed(run)
+        parts.setdefault(part, []).append(places)
+    return parts
+
+
+def make_filters(runs: Iterable[str]) -> list[bytes]:
+    """Make the filters of a block from its different runs, one for each part."""
+    parts = _by_part(runs)
+    return [_filter_of(parts.get(part, [])) for part in range(PARTS)]
+
+
+def _filter_of(all_places: list[Places]) -> bytes:
+    made, bits = bytearray(len(all_places) + 1), 8 * len(all_places) + 8
+    for first, second in all_places:
+        made[first % bits >> 3] |= 1 << (first % bits & 7)
+        made[second % bits >> 3] |= 1 << (second % bits & 7)
+    return bytes(made)
+
+
+def asked_parts(runs: Iterable[str]) -> list[tuple[int, list[Places]]]:
+    """The parts that say whether a text may have all of some runs, with the places of the runs; most runs first."""
+    return sorted(_by_part(runs).items(), key=lambda one: (-len(one[1]), one[0]))
+
+
+def may_hold(made: bytes, all_places: Iterable[Places]) -> bool:
+    """Whether the block of a filter may hold all of some runs."""
+    bits = 8 * len(made)
+    for places in all_places:
+        for place in places:
+            if not made[place % bits >> 3] >> (place % bits & 7) & 1:
+                return False
+    return True
