@@ -48,6 +48,8 @@ class EarlierImport:
     """The records of the source that it holds."""
     is_older: bool = False
     """Whether the source is an older copy of what was imported: it says nothing new, and takes nothing back."""
+    title: str = ""
+    """The title that the source had then."""
 
 
 @dataclass(slots=True)

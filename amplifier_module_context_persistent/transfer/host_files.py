@@ -1,8 +1,8 @@
 """The host's own files in a session's directory: `metadata.json` and `transcript.jsonl`.
 
 The host lists and resumes sessions by them. A new session gets both, with the fields that the host's own fork writes,
-so that it is shown with its bundle and resumed under it. A running session's files are never written here: several
-writers read, change and write them, without a lock.
+so that it is shown with its bundle and resumed under it. A running session's files are never written here: older hosts
+read, change and write them without a lock. `metadata.json` is changed under the lock that newer hosts take.
 
 The host counts a turn for every message of the role `user`, reminders and hooks' messages included; we count those of a
 person. What is written for the host is counted as the host does.
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..errors import LockTimeoutError
 from ..log.atomic_file import NewFile
 from ..log.database_location import stored_name
 from ..maintenance.open_files import held_for_writing, identity_of
@@ -25,11 +26,15 @@ from ..messages.host_order import host_order
 from ..messages.message import Message
 from ..messages.metadata import PLACE_KEY, is_ephemeral, metadata_of, timestamp_of
 from ..paths import LOG_NAME, session_id_of
+from ..transcript.session_name import METADATA_NAME, MOST_CHARS
+from ..transcript.session_name import read_metadata as metadata_in
 from ..transcript.shared_checkpoint import shared_checkpoints, texts_of
 from ..transcript.transcript import Transcript, session_id_in
 from ..view.entry import INSTRUCTING
+from .metadata_lock import metadata_lock
 
-TRANSCRIPT_NAME, METADATA_NAME = "transcript.jsonl", "metadata.json"
+TRANSCRIPT_NAME = "transcript.jsonl"
+FORK_MARK = " (fork)"
 _COPIES = (f"{TRANSCRIPT_NAME}*", "events.jsonl*", "context-intelligence/events.jsonl*")
 _OWN_KEYS = frozenset(
     [
@@ -42,6 +47,9 @@ _OWN_KEYS = frozenset(
         "bundle",
         "model",
         "working_dir",
+        "name",
+        "description",
+        "name_source",
     ]
 )
 """What an import or a fork writes into `metadata.json`; the host adds others."""
@@ -59,6 +67,7 @@ def write_host_files(
     parent_id: str | None = None,
     is_fork: bool = False,
     origin: str | Path | None = None,
+    title: str = "",
 ) -> list[str]:
     """Write the host's files of a new session beside its log, if that lies in a directory of the host's kind.
 
@@ -67,7 +76,8 @@ def write_host_files(
         created: ISO 8601.
         parent_id: the session that it comes from or belongs to.
         is_fork: whether it begins with that session's history.
-        origin: that session's log; the bundle and the model of its metadata are taken over.
+        origin: that session's log; the bundle, the model and the name of its metadata are taken over.
+        title: the session's name, if that session has none.
 
     Returns:
         The files that were written; none if one of them is there already.
@@ -91,6 +101,7 @@ def write_host_files(
             "turn_count": turns,
             **{key: known.get(key) for key in ("bundle", "model")},
             **{key: known[key] for key in ("working_dir",) if key in known},
+            **_name_fields(known, title, is_fork=is_fork),
         }
         _write(targets[0], transcript_lines(_as_hosts_see(transcript)))
     _write(targets[1], [_pretty(fields)])
@@ -117,16 +128,66 @@ def update_host_files(log: str | Path, *, time: str | None) -> tuple[list[str], 
     is_open = is_held(log)
     if is_open or (is_open is None and time is not None):
         return [], "the session is open" if is_open else "this system does not tell whether the session is open"
+    try:
+        with metadata_lock(directory):
+            return _rewritten(log, target, metadata, time), ""
+    except LockTimeoutError as error:
+        return [], str(error.strerror)
+
+
+def _rewritten(log: str | Path, target: Path, metadata: Path, time: str | None) -> list[str]:
+    """Write the host's files anew, while nobody else changes the metadata."""
     changed = [os.fspath(target)]
     with Transcript(log) as transcript:
         _keep(target, time)
         _write(target, transcript_lines(_as_hosts_see(transcript)), replace=True)
-        if fields := read_metadata(directory):
+        if fields := read_metadata(target.parent):
             _keep(metadata, time)
             changed_fields = {**fields, "turn_count": host_turns(transcript.messages())}
             _write(metadata, [_pretty(changed_fields)], replace=True)
             changed.append(os.fspath(metadata))
-    return changed, ""
+    return changed
+
+
+def rename_imported(log: str | Path, before: str, title: str) -> bool:
+    """Give a session the title that its source has now, unless a host or a person named it otherwise.
+
+    Args:
+        log: the session's log; a session that is open stays as it is.
+        before: the title that an earlier import gave it; empty if it gave none.
+        title: the title in the source.
+
+    Returns:
+        Whether the session was renamed.
+
+    Raises:
+        LockTimeoutError: another program is changing the metadata; nothing was changed.
+        OSError: the metadata cannot be written.
+    """
+    metadata = Path(log).with_name(METADATA_NAME)
+    if not is_hosts_log(log) or not read_metadata(metadata.parent) or is_held(log) is not False:
+        return False
+    with metadata_lock(metadata.parent):
+        fields = read_metadata(metadata.parent)
+        named, ours = (_name_fields({}, given, is_fork=False) for given in (title, before))
+        if not (fields and named) or fields.get("name") not in (None, "", ours.get("name")):
+            return False
+        _write(metadata, [_pretty(fields | named)], replace=True)
+    return True
+
+
+def _name_fields(known: Mapping[str, Any], title: str, *, is_fork: bool) -> dict[str, str]:
+    """What the metadata of a new session says of its name: that of its origin, or a title; hosts take 200 characters.
+
+    Whether a program made the name up goes with it: then a host may find a better one.
+    """
+    given = known.get("name")
+    name = " ".join((given if isinstance(given, str) and given.strip() else title).split())
+    if not name:
+        return {}
+    mark = FORK_MARK if is_fork else ""
+    fields = {"name": f"{name[: MOST_CHARS - len(mark)]}{mark}"}
+    return fields | {key: text for key in ("description", "name_source") if isinstance(text := known.get(key), str)}
 
 
 def is_held(log: str | Path) -> bool | None:
@@ -235,11 +296,7 @@ def _texts(line: bytes) -> Iterator[str]:
 
 def read_metadata(directory: Path) -> dict[str, Any]:
     """The host's metadata of a session; empty if there is none that can be read."""
-    try:
-        value = json.loads((directory / METADATA_NAME).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
+    return metadata_in(directory / METADATA_NAME)
 
 
 def _as_hosts_see(transcript: Transcript) -> Iterator[Message]:

@@ -8,17 +8,18 @@ sub-agents: `{parent}_{name}`.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from ..config import Config
-from ..errors import ContextPersistentError, LogUnreadableError
+from ..errors import ContextPersistentError, LockTimeoutError, LogUnreadableError
 from ..log.base import ReadableLog
 from ..log.database_location import location_of, stored_name
 from ..log.index import Index
@@ -30,9 +31,11 @@ from ..paths import check_session_id, log_name, log_path
 from ..view.ids_and_names import header_marks
 from .copy_log import append_all, write_new_log
 from .drafts import EarlierImport, SessionDraft
-from .host_files import update_host_files, write_host_files
+from .host_files import rename_imported, update_host_files, write_host_files
 from .importers.account import Account
 from .importers.fields import session_name, total
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,29 @@ def _task_of(facts: Mapping[str, Any]) -> str:
     """A sub-agent's type and its task in a line; empty if the source tells neither."""
     told = (facts.get("agent_type"), facts.get("description"))
     return ": ".join(one for one in told if isinstance(one, str) and one)
+
+
+def title_of(draft: SessionDraft) -> str:
+    """The title that the source gives a session; a branch's says that it is one, a sub-agent has none of its own."""
+    return _title_among(draft.start.facts, draft)
+
+
+def _title_among(facts: Mapping[str, Any], draft: SessionDraft) -> str:
+    title = facts.get("title")
+    if not isinstance(title, str) or not title.strip() or draft.start.kind == "subagent":
+        return ""
+    return f"{title} (branch)" if draft.start.kind == "branch" else title
+
+
+def _rename(draft: SessionDraft) -> None:
+    """Give a session that was imported before the title that its source has now."""
+    earlier = draft.earlier
+    if earlier is None or earlier.is_older or title_of(draft) == earlier.title:
+        return
+    try:
+        rename_imported(draft.path, earlier.title, title_of(draft))
+    except LockTimeoutError as error:
+        logger.warning("%s keeps its name: %s", draft.path, error.strerror)
 
 
 def directory_of(main: SessionDraft) -> str | None:
@@ -178,7 +204,9 @@ class SessionWriter:
                     os.rmdir(os.path.dirname(draft.path))
             raise
         for draft in reversed(made):
-            write_host_files(draft.path, created=self.now(), parent_id=draft.parent_id)
+            write_host_files(draft.path, created=self.now(), parent_id=draft.parent_id, title=title_of(draft))
+        for draft in self.sessions:
+            _rename(draft)
 
     def _header(self, draft: SessionDraft) -> bytes:
         start, is_main = draft.start, draft is self.sessions[0]
@@ -225,7 +253,9 @@ class SessionWriter:
         for draft in self.sessions:
             if (reader := open_earlier(draft.path)) is not None:
                 with closing(reader):
-                    draft.earlier = self._compared(draft, reader)
+                    found = self._compared(draft, reader)
+                    facts = reader.index.headers[-1]["source"]  # of an earlier import, as is known by now
+                    draft.earlier = replace(found, title=_title_among(facts, draft))
 
     def _compared(self, draft: SessionDraft, reader: ReadableLog) -> EarlierImport:
         source = reader.index.headers[-1].get("source") if reader.index.headers else None

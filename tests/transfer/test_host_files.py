@@ -80,6 +80,7 @@ async def test_a_fork_has_the_files_by_which_the_host_knows_a_session(tmp_path: 
         "turn_count": 2,
         "bundle": "foundation",
         "model": "m/1",
+        "name": "Numbers (fork)",
     }
     assert (made.turn, made.host_turn) == (1, 2)
     assert made.to_json()["host_turn"] == 2
