@@ -10,6 +10,7 @@ same name was installed once, such as Microsoft's older module. A session must n
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -43,13 +44,56 @@ def needed_packages() -> Iterator[None]:
 def _told(name: str) -> str:
     return (
         f"context-persistent needs {name}, which is missing or too old where the host runs ({sys.prefix}). "
-        f"Install what it needs: {install_command(name)}"
+        f"Install what it needs:\n{install_command(name)}"
     )
 
 
 def install_command(name: str) -> str:
-    """The command that installs what is needed into the host's environment; without a checkout, one package."""
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    whole = os.path.isfile(os.path.join(root, "pyproject.toml"))
-    wanted = ["--editable", root] if whole else [name.partition(".")[0].replace("_", "-")]
-    return shlex.join(["uv", "pip", "install", "--python", sys.executable, *wanted])
+    """Write the command that installs what is needed into the host's environment, on one line that is short.
+
+    Hosts wrap what they print, and a command that was wrapped cannot be copied. So it names the environment, not its
+    interpreter, and the few packages that are missing; if many are, it installs the whole checkout.
+    """
+    package = name.partition(".")[0].replace("_", "-")
+    missing = sorted({package, *filter(_is_missing, _declared())})
+    whole = len(missing) > _FEW and _is_checkout()
+    wanted = ["-e", _in_home(_ROOT)] if whole else [shlex.quote(one) for one in missing]
+    upgrade = [] if _is_missing(package) else ["-U"]
+    return " ".join(["uv", "pip", "install", *upgrade, "-p", _in_home(sys.prefix), *wanted])
+
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_FEW = 3
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+
+def _is_checkout() -> bool:
+    return os.path.isfile(os.path.join(_ROOT, "pyproject.toml"))
+
+
+def _declared() -> list[str]:
+    """The packages that this checkout says it needs; those that only some interpreters need are left out."""
+    if not _is_checkout():
+        return []
+    import tomllib  # nobody needs it where nothing is missing
+
+    with open(os.path.join(_ROOT, "pyproject.toml"), "rb") as file:
+        needed = tomllib.load(file)["project"]["dependencies"]
+    return [found[0] for one in needed if ";" not in one and (found := _NAME.match(one))]
+
+
+def _is_missing(package: str) -> bool:
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        distribution(package)
+    except PackageNotFoundError:
+        return True
+    return False
+
+
+def _in_home(path: str) -> str:
+    """A path as a shell takes it, with `~` for the home directory."""
+    home = os.path.join(os.path.expanduser("~"), "")
+    below = path.removeprefix(home)
+    return f"~/{shlex.quote(below)}" if below != path else shlex.quote(path)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent import DependencyError
+from amplifier_module_context_persistent import DependencyError, installation
 from amplifier_module_context_persistent.installation import needed_packages
 from tests.support.places import ROOT
 from tests.support.sweeps import WHOLE, takes_long
@@ -67,9 +67,10 @@ def test_a_missing_package_is_named_with_the_command(name: str, tmp_path: Path) 
     """A session that needs it says what to do."""
     done = mount(sys.executable, tmp_path, name)
     assert done.returncode != 0
-    told = done.stderr.splitlines()[-1]
+    told, command = done.stderr.splitlines()[-2:]
     assert f"DependencyError: context-persistent needs {name}," in told
-    assert told.endswith(f"uv pip install --python {sys.executable} --editable {ROOT}")
+    assert command.startswith("uv pip install -U -p ")
+    assert name in command.split()  # it is installed here, and only hidden: perhaps too old
 
 
 def test_a_fault_of_our_own_is_no_missing_package() -> None:
@@ -77,6 +78,26 @@ def test_a_fault_of_our_own_is_no_missing_package() -> None:
     with pytest.raises(ModuleNotFoundError, match="no_such_room") as raised, needed_packages():
         importlib.import_module("amplifier_module_context_persistent.no_such_room")
     assert not isinstance(raised.value, DependencyError)
+
+
+def test_the_command_for_a_new_dependency_survives_wrapping(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is on a line of its own, and fits into a panel of 80 columns where hosts are usually installed."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(sys, "prefix", str(home / ".local/share/uv/tools/amplifier"))
+    monkeypatch.setattr(installation, "_is_missing", lambda package: package == "aiofiles")
+    command = installation.install_command("aiofiles.os")
+    assert command == "uv pip install -p ~/.local/share/uv/tools/amplifier aiofiles"
+    assert len(command) < 76
+    with pytest.raises(DependencyError, match=f"\n{command}$"), needed_packages():
+        raise ModuleNotFoundError("No module named 'aiofiles'", name="aiofiles")
+
+
+def test_the_command_for_many_packages_installs_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is on the host's disk; a path with a blank is quoted."""
+    monkeypatch.setattr(sys, "prefix", "/opt/my hosts/amplifier")
+    monkeypatch.setattr(installation, "_is_missing", lambda package: True)
+    assert installation.install_command("orjson") == f"uv pip install -p '/opt/my hosts/amplifier' -e {ROOT}"
 
 
 # -- where Microsoft's older module was installed under the same name --------------------------------------------------
@@ -101,7 +122,7 @@ def test_the_command_mends_an_environment_with_the_older_module(tmp_path: Path) 
 
     first = mount(python, tmp_path)
     assert "needs orjson" in first.stderr
-    command = re.search(r"Install what it needs: (uv pip install --python \S+ --editable \S+)$", first.stderr.rstrip())
+    command = re.search(r"Install what it needs:\n(uv pip install -p \S+ orjson)$", first.stderr.rstrip())
     assert command is not None, first.stderr
     uv = tmp_path / "bin" / "uv"  # stands in for the installer: from a directory of wheels instead of an index
     uv.parent.mkdir()

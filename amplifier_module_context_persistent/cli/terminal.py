@@ -197,7 +197,7 @@ def reason(error: Exception) -> str:
     if isinstance(error, FileNotFoundError) and error.filename is None:  # as the system's `getcwd` says it
         return "the current directory is not there any more; change to another one"
     said = error.strerror if isinstance(error, OSError) else str(error)
-    return one_line(str(said or error))
+    return one_line(str(said or error).replace("\n", " "))
 
 
 @contextmanager

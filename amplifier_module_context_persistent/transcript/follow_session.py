@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -17,7 +17,7 @@ from typing import TypeVar
 from ..messages.message import Message
 from ..messages.metadata import is_ephemeral
 from .find_session import find_session
-from .log_watch import watching
+from .log_watch import on_thread, watching
 from .new_messages import SessionChange, SessionFollower
 from .transcript import LiveMessage, Transcript
 
@@ -52,6 +52,7 @@ def follow_session(session: str | Path, *, after: str | None = None) -> AsyncGen
         SessionNameError: no session has that name, or more than one.
         ValueError: the log has no message with the id `after`.
         LogUnreadableError: the log cannot be read, or was removed.
+        DependencyError: `aiofiles` is not installed where the host runs; the error has the command.
     """
     return _followed(session, after)
 
@@ -94,10 +95,7 @@ def _next_of(new: Iterator[LiveMessage | SessionChange]) -> list[LiveMessage | S
 
 async def _undisturbed(function: Callable[[], T]) -> T:
     """Call a function on a thread, and wait for its end also when cancelled: nobody closes what it still reads."""
-    from aiofiles.os import wrap  # a host may have new code of ours without it, and follow nothing
-
-    call: Callable[[], Awaitable[T]] = wrap(function)
-    task = asyncio.ensure_future(call())
+    task = asyncio.ensure_future(on_thread(function)())
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:

@@ -10,17 +10,40 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Any, TypeAlias
+from functools import cache
+from typing import Any, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from ..errors import LogUnreadableError
+from ..installation import needed_packages
 from ..log.database_location import split_location, stored_name
+
+T = TypeVar("T")
 
 FILES_S, DATABASES_S = 0.1, 1.0
 """How often files and databases are looked at."""
 
 Stamp: TypeAlias = tuple[int | str, ...]
 """What differs once a log changed; empty if the log is not there or cannot be looked at."""
+
+
+def on_thread(function: Callable[..., T]) -> Callable[..., Awaitable[T]]:
+    """Make a function that waits for a disk or a server one that is awaited.
+
+    Raises:
+        DependencyError: the host has new code of ours without the package that it newly depends on.
+    """
+    called: Callable[..., Awaitable[T]] = _wrap()(function)
+    return called
+
+
+@cache
+def _wrap() -> Callable[..., Any]:
+    with needed_packages():
+        from aiofiles.os import wrap
+
+    wraps: Callable[..., Any] = wrap
+    return wraps
 
 
 class LogWatch:
@@ -60,9 +83,7 @@ class _Watched:
     """The logs that are watched on one event loop: a task looks at them for as long as somebody waits for one."""
 
     def __init__(self, look: Look, interval_s: float) -> None:
-        from aiofiles.os import wrap  # a host may have new code of ours without it, and follow nothing
-
-        self._look: Callable[[Iterable[str]], Awaitable[Mapping[str, Stamp]]] = wrap(look)
+        self._look: Callable[[Iterable[str]], Awaitable[Mapping[str, Stamp]]] = on_thread(look)
         self._interval_s = interval_s
         self._waiting: dict[asyncio.Future[Stamp], tuple[str, Stamp | None]] = {}
         self._task: asyncio.Task[None] | None = None
