@@ -23,13 +23,14 @@ from ..tokens.counter import open_counter
 from ..transcript.find_session import SessionFile, session_files
 from ..transcript.overview import Overview, look_at
 from ..transfer.delete import Deletion, delete_session, plan_deletion, with_sub_agents
+from ..transfer.purge_session import places_left, remove_left
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .list_ import age, scaled, sessions_of
 from .parameters import TimeType
 from .progress import stages
 from .purge import VACUUM_ADVICE
 from .session_argument import complete, path_of, session_file, sessions_here, storage, storage_option
-from .terminal import ask, counted, cut, one_line, reason, say
+from .terminal import ask, counted, cut, one_line, reason, say, unusable
 
 _LINE_CELLS = 70
 
@@ -49,9 +50,15 @@ def delete(
 
     What goes and what stays is listed first. Forks and branches are sessions of their own and stay. The host's files
     beside the log stay too, and are named; Amplifier lists the session until they are gone (--host-files). A session
-    that is open is not deleted, nor one whose log cannot be read.
+    that is open is not deleted, nor one whose log cannot be read. A deletion that was interrupted is finished by a
+    second one.
     """
-    paths = dict.fromkeys(path_of(name) for name in sessions)
+    places = [place for name in sessions for place in _places_of(name)]
+    paths = dict.fromkeys(path_of(name) for name in sessions if not _places_of(name))
+    if places:
+        _clear_up(places, dry_run=dry_run, as_json=as_json)
+        if not paths:
+            return
     is_kept = storage() or any(Path(path).name == LOG_NAME for path in paths)
     project = sessions_here(everywhere=True) if is_kept else []
     known = {str(session.path): session for session in project}
@@ -101,6 +108,32 @@ def prune(
     context.exit(_delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json))
 
 
+def _places_of(name: str) -> list[tuple[str, list[str]]]:
+    """The places of a session's name that hold no log, but files that a killed operation left there."""
+    if storage() is not None or stored_name(name) is not None:
+        return []
+    path = Path(name)
+    wanted = name if os.sep not in name else (path.parent if path.name == LOG_NAME else path).name
+    directory = None if wanted == name else (path.parent if path.name == LOG_NAME else path).resolve()
+    return [
+        (log, left) for log, left in places_left(wanted) if directory in (None, Path(log).parent.resolve()) and wanted
+    ]
+
+
+def _clear_up(places: Sequence[tuple[str, list[str]]], *, dry_run: bool, as_json: bool) -> None:
+    """Remove what killed operations left at places without a log, and say so."""
+    for log, left in places:
+        if not as_json:
+            say(f"{log}: there is no log; an earlier operation was interrupted, and this finishes it")
+            _show_files("deleted", left)
+        if not dry_run:
+            with unusable(log):
+                remove_left(left, log)
+    if as_json:
+        files = [name for _, left in places for name in left]
+        click.echo(json.dumps({"dry_run": dry_run, "deleted": [], "kept": [], "left": files}))
+
+
 def _is_below(one: SessionFile, other: SessionFile) -> bool:
     return one.project == other.project and one.id.startswith((f"{other.id}-", f"{other.id}_"))
 
@@ -130,7 +163,7 @@ def _delete(groups: Sequence[Sequence[Overview]], *, host_files: bool, dry_run: 
     if not as_json:
         _show(planned, todo, host_files=host_files)
     if todo and not dry_run:
-        ask(f"Delete {counted(len(todo), 'session')} for good?", yes=yes)
+        ask(_question(todo), yes=yes)
         for deletion in todo:
             try:
                 deletion.files = delete_session(deletion, host_files=host_files)
@@ -146,11 +179,23 @@ def _delete(groups: Sequence[Sequence[Overview]], *, host_files: bool, dry_run: 
         say("Nothing was done (--dry-run).")
     elif todo:
         say(f"Deleted {counted(len(done), 'session')}, {scaled(sum(one.seen.size_bytes for one in done), 'kMGT')}B.")
+        if linked := [name for one in done for name in one.linked]:
+            say(
+                f"The content of {counted(len(linked), 'file')} stays under other names (hard links); remove those too."
+            )
         if any(stored_name(str(one.seen.session.path)) is not None for one in done):
             say(VACUUM_ADVICE)
     if len(done) == len(planned):
         return DONE
     return FINDINGS if done else UNUSABLE
+
+
+def _question(todo: Sequence[Deletion]) -> str:
+    """Ask for a deletion; `for good` is said only if nothing stays under another name."""
+    fate = "" if any(deletion.linked for deletion in todo) else " for good"
+    unknown = sum(deletion.seen.is_open is None for deletion in todo)
+    doubt = f" Whether {unknown:,} of them is open is not known." if unknown else ""
+    return f"Delete {counted(len(todo), 'session')}{fate}?{doubt}"
 
 
 def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: bool) -> None:
@@ -167,6 +212,11 @@ def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: 
         _show_files("deleted", [*deletion.files, *(deletion.host_files if host_files else [])])
         if not host_files:
             _show_files("stays, the host's", deletion.host_files)
+        if deletion.finishes:
+            say("  an earlier deletion was interrupted; this one finishes it")
+        _show_files("has another name (hard link), under which its content stays", deletion.linked)
+        if seen.is_open is None:
+            say("  whether it is open is not known here")
     for deletion in planned:
         if deletion.refused:
             say(f"NOT deleted: {deletion.seen.session.path}: {deletion.refused}")

@@ -93,14 +93,17 @@ def rewind(path: str, to: int | str, *, dry_run: bool, yes: bool, as_json: bool)
         planned = rewind_session(path, to, dry_run=True)
     if not as_json:
         _show_rewind(planned)
-    if planned.hidden and not dry_run:
-        ask("Rewind it?", yes=yes)
+    if (planned.hidden or planned.finishes) and not dry_run:
+        if planned.hidden:
+            ask("Rewind it?", yes=yes)
         with unusable(path):
             planned = rewind_session(path, to)
     if as_json:
         click.echo(json.dumps({**planned.to_json(), "dry_run": dry_run}))
     elif not planned.hidden:
         say("Nothing to do: the history ends there already.")
+        if planned.host_files:
+            say("An earlier rewind was interrupted; the host's transcript.jsonl ends there too now.")
     elif dry_run:
         say("Nothing was done (--dry-run).")
     else:

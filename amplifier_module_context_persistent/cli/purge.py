@@ -7,23 +7,21 @@ was to go; 2 unusable or refused, or some logs were not purged.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 import click
 
 from ..clock import utc_now
 from ..errors import ContextPersistentError, RecallError
 from ..log.database_location import stored_name
-from ..maintenance.purge import plan_purge, purge_log
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.redact import REPLACEMENT
 from ..messages.secrets.found import REDACTED
 from ..messages.secrets.own_forms import OwnForms
 from ..messages.secrets.redact import redact_text
 from ..search.pattern import compile_regex, replace_matches
-from ..transfer.host_files import host_copies, named_in, own_transcript, told_matches, update_host_files
+from ..transfer.host_files import BACKUP_MARK
+from ..transfer.purge_session import SessionPurge, plan_places_left, plan_session_purge, purge_session
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .parameters import own_forms_options
 from .progress import stages
@@ -101,68 +99,44 @@ def purge(
     context.exit(_purge(planned, what, dry_run=dry_run, yes=yes))
 
 
-@dataclass(slots=True)
-class _PurgeScope:
-    """What is to go from a log, and the copies of its messages beside it."""
-
-    path: str
-    counts: PurgeCounts = field(default_factory=PurgeCounts)
-    own: Path | None = None
-    """The `transcript.jsonl` that an import or a fork wrote."""
-    copies: list[str] = field(default_factory=list)
-    """The host's copies, each with what there is to say of it; where a text is redacted, those that hold it."""
-    error: str = ""
-
-
-def _plan(path: str, what: Purge) -> _PurgeScope:
+def _plan(path: str, what: Purge) -> SessionPurge:
     """See what would go.
 
     Raises:
         UnusableError: the log cannot be read, or not be purged so.
     """
     with unusable(path):
-        own = own_transcript(path) if not what.is_torn_only else None
-        planned = _PurgeScope(path, plan_purge(path, what), own)
-        copies = [copy for copy in host_copies(path) if Path(copy) != planned.own]
-        if what.redact is not None:
-            told = ((file, told_matches(file, what.redact)) for file in (*copies, *named_in(path)))
-            planned.copies = [f"{file}: {matches}" for file, matches in told if matches]
-        elif not what.is_torn_only:
-            planned.copies = copies
-    return planned
+        return plan_session_purge(path, what)
 
 
-def _plan_all(what: Purge) -> list[_PurgeScope]:
+def _plan_all(what: Purge) -> list[SessionPurge]:
     """See what would go from each session; one that cannot be read is named, and does not hide the others."""
-    sessions, planned = sessions_here(everywhere=True), []
+    sessions, planned = sessions_here(everywhere=True), list[SessionPurge]()
     with stages() as tell:
         for number, session in enumerate(sessions):
             tell("looking at sessions", number, len(sessions))
             try:
                 planned.append(_plan(str(session.path), what))
             except UnusableError as error:
-                planned.append(_PurgeScope(str(session.path), error=error.message))
+                planned.append(SessionPurge(str(session.path), error=error.message))
     where = storage() or "all projects"
-    found = sum(not one.counts.is_nothing for one in planned)
+    found = sum(not one.is_nothing for one in planned)
     say(f"{counted(len(sessions), 'session')} of {where}; something to purge in {found:,}")
-    return planned
+    return planned if storage() else planned + plan_places_left()
 
 
-def _purge(planned: list[_PurgeScope], what: Purge, *, dry_run: bool, yes: bool) -> int:
+def _purge(planned: list[SessionPurge], what: Purge, *, dry_run: bool, yes: bool) -> int:
     """Show what would go, ask, and purge; the exit code."""
     unread = [one for one in planned if one.error]
-    todo = [one for one in planned if not one.counts.is_nothing]
+    todo = [one for one in planned if not one.is_nothing]
     for one in unread:
         click.echo(f"NOT READ: {one.error}", err=True)
     for one in todo:
-        say(f"{one.path}: this {'would be' if dry_run else 'will be'} removed{'' if dry_run else ' for good'}")
-        _show_counts(one.counts)
-        if one.own is not None:
-            say(f"  {one.own}, which an import or a fork wrote, is brought in step")
+        _show_plan(one, dry_run=dry_run)
     if len(planned) == 1 and not todo and not unread:
         say(f"{planned[0].path}: nothing to purge.")
     for one in planned:
-        if one.counts.is_nothing and one.counts.tails_matching:
+        if one.is_nothing and one.counts.tails_matching:
             say(f"{one.path}:")
             _show_counts(one.counts)
     if copies := [copy for one in planned for copy in one.copies if todo or what.redact]:
@@ -170,7 +144,7 @@ def _purge(planned: list[_PurgeScope], what: Purge, *, dry_run: bool, yes: bool)
         say(f"The host keeps copies of its own{held}, which are not touched:")
         for copy in copies:
             say(f"  {copy}")
-    is_left = what.redact is not None and (bool(copies) or any(one.counts.tails_matching for one in planned))
+    is_left = any(one.is_left for one in planned)
     if not todo:
         return _exit_code(is_left=is_left, is_failed=bool(unread))
     if dry_run:
@@ -193,6 +167,19 @@ def _purge(planned: list[_PurgeScope], what: Purge, *, dry_run: bool, yes: bool)
     return _exit_code(is_left=is_left, is_failed=bool(unread or failed))
 
 
+def _show_plan(one: SessionPurge, *, dry_run: bool) -> None:
+    """Say what goes from one session, and which of its files."""
+    say(f"{one.path}: this {'would be' if dry_run else 'will be'} removed{'' if dry_run else ' for good'}")
+    if one.finishes:
+        say("  an earlier purge was interrupted; this one finishes it")
+    _show_counts(one.counts)
+    if one.own is not None:
+        say(f"  {one.own}, which an import or a fork wrote, is brought in step")
+    for name in one.removed:
+        kept = "which a rewind kept" if BACKUP_MARK in name and not name.endswith(".part") else "which was left"
+        say(f"  {name}, {kept}, is removed")
+
+
 def _exit_code(*, is_left: bool, is_failed: bool) -> int:
     """The exit code of a purge; `is_left` says that a named file still holds a text that was to go."""
     if is_failed:
@@ -200,13 +187,11 @@ def _exit_code(*, is_left: bool, is_failed: bool) -> int:
     return FINDINGS if is_left else DONE
 
 
-def _purge_one(one: _PurgeScope, what: Purge) -> bool:
-    """Purge one log; False if a file that belongs to it still holds what was to go."""
-    done, because = purge_log(one.path, what, now=utc_now), ""
-    if one.own is not None:
-        _, because = update_host_files(one.path, time=None)
-        if because:
-            say(f"{one.own} stays as it is: {because}; close it, then purge again.")
+def _purge_one(one: SessionPurge, what: Purge) -> bool:
+    """Purge one session; False if a file that belongs to it still holds what was to go."""
+    done, because = purge_session(one, what, now=utc_now)
+    if because:
+        say(f"{one.own} stays as it is: {because}; close it, then purge again.")
     if done != one.counts:
         say(f"{one.path}: the log had changed in the meantime; this was removed:")
         _show_counts(done)

@@ -1,8 +1,9 @@
 """A file that appears whole or not at all: a new session's log, an export.
 
-It is written beside its place (mode 0600), synced, and only then given its name. A file that is there already stays
-what it is, unless it is to be replaced; whoever is killed on the way leaves a file that ends in `.part`, and nothing
-else.
+It is written without a name if the system can do that (Linux), so it is gone if its writer is killed. Else it is
+written beside its place, under a name that ends in `.part`, and is locked meanwhile: one that nobody has locked was
+left by a killed writer. Its mode is 0600. It is synced, and only then given its name. A file that is there already
+stays, unless it is to be replaced.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import re
 import stat
 from secrets import token_hex
 
-from .filesystem import FileSystem, directories_above, make_directories
+from .filesystem import WINDOWS, FileSystem, directories_above, make_directories, open_file_path
+from .whole_file_lock import try_lock
 
 _BLOCK_BYTES = 1 << 20
 
@@ -46,6 +48,8 @@ class NewFile:
         self.path = os.path.abspath(os.path.expanduser(path))
         self._aside = f"{self.path}.{token_hex(4)}.part"
         self._replace, self._with_directories, self._files = replace, with_directories, files or FileSystem()
+        self._may_be_unnamed = files is None
+        self._is_unnamed = False
         self._fd: int | None = None
         self._waiting = bytearray()
         self._made = ""
@@ -57,12 +61,21 @@ class NewFile:
         if self._with_directories and not os.path.isdir(directory):
             make_directories(self._files, directory)
             self._made = directory
+        self._fd = self._files.create_unnamed(directory) if self._may_be_unnamed else None
+        self._is_unnamed = self._fd is not None
+        if self._fd is None:
+            self._fd = self._create_aside()
+        with contextlib.suppress(OSError):  # without locks nobody can tell that its `.part` is in use
+            try_lock(self._fd, exclusive=True)
+        return self
+
+    def _create_aside(self) -> int:
         try:
-            self._fd = self._files.create_new(self._aside)
+            fd = self._files.create_new(self._aside)
         except OSError as error:
             error.filename = self.path
             raise
-        return self
+        return fd
 
     def __exit__(self, *_: object) -> None:
         fd, self._fd = self._fd, None
@@ -70,8 +83,9 @@ class NewFile:
             return
         with contextlib.suppress(OSError):
             self._files.close(fd)
-        with contextlib.suppress(OSError):
-            self._files.remove(self._aside)
+        if not self._is_unnamed:
+            with contextlib.suppress(OSError):
+                self._files.remove(self._aside)
         if self._made:
             with contextlib.suppress(OSError):
                 os.rmdir(self._made)
@@ -92,14 +106,10 @@ class NewFile:
         files.sync(fd)
         if self._digest is not None:
             self._read_back(self._digest.digest())
-        files.close(fd)
-        self._fd = None
-        try:
-            self._give_name()
-        except BaseException:  # also where a person interrupts it: nothing is left beside the file's place
-            with contextlib.suppress(OSError):
-                files.remove(self._aside)
-            raise
+        check_free(self.path, replace=self._replace)
+        if not (self._is_unnamed and not self._replace and self._named_at_once(fd)):
+            self._name_by_way_of_aside(fd)
+        self._close()
         try:
             for directory in directories_above(self.path):
                 files.sync_directory(directory)
@@ -107,13 +117,65 @@ class NewFile:
             reason = f"it was written, but its name may not survive a power cut: a directory cannot be synced ({error})"
             raise OSError(error.errno or errno.EIO, reason, self.path) from error
 
+    def _close(self) -> None:
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            self._files.close(fd)
+
+    def _named_at_once(self, fd: int) -> bool:
+        """Give a file without a name its own one; False if the system cannot do that.
+
+        Raises:
+            FileExistsError: something has the name by now.
+        """
+        try:
+            self._files.give_name(fd, self.path)
+        except FileExistsError as error:
+            raise taken_error(self.path) from error
+        except OSError:
+            return False
+        return True
+
+    def _name_by_way_of_aside(self, fd: int) -> None:
+        """Give a file its name by linking or renaming the name that ends in `.part`."""
+        try:
+            if self._is_unnamed:
+                self._name_aside(fd)
+            if WINDOWS:  # an open file cannot be renamed there
+                self._close()
+            self._give_name()
+        except BaseException:  # also if a person interrupts it: nothing is left beside the file's place
+            with contextlib.suppress(OSError):
+                self._files.remove(self._aside)
+            raise
+
+    def _name_aside(self, fd: int) -> None:
+        """Give a file without a name the one that ends in `.part`; a copy of it if the system cannot do that."""
+        try:
+            self._files.give_name(fd, self._aside)
+        except OSError:
+            self._copy_aside(fd)
+        else:
+            self._is_unnamed = False
+
+    def _copy_aside(self, fd: int) -> None:
+        copy, offset = self._create_aside(), 0
+        try:
+            while block := self._files.read(fd, _BLOCK_BYTES, offset):
+                if (written := self._files.write(copy, block)) != len(block):
+                    raise OSError(errno.ENOSPC, no_room(written, len(block)), self.path)
+                offset += len(block)
+            self._files.sync(copy)
+        finally:
+            self._files.close(copy)
+
     def _read_back(self, digest: bytes) -> None:
-        with open(self._aside, "rb") as written:
+        assert self._fd is not None  # noqa: S101 - within the `with` statement it is open
+        with open(open_file_path(self._fd) if self._is_unnamed else self._aside, "rb") as written:
             if hashlib.file_digest(written, "sha256").digest() != digest:
                 raise OSError(errno.EIO, "the file does not hold what was written; it was removed", self.path)
 
     def _give_name(self) -> None:
-        check_free(self.path, replace=self._replace)
         if self._replace:
             self._files.replace(self._aside, self.path)
             return

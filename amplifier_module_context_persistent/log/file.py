@@ -29,6 +29,7 @@ from .batch import append_in_parts, check_may_append, prepare_part, reset_parts
 from .filesystem import FileSystem, check_can_sync, check_trust, directories_above, make_directories, why_read_only
 from .index import TornTail
 from .lock import LogLock
+from .open_mark import OpenMark
 from .reader import LogReader
 from .record_line import MAX_RECORD_BYTES, seal
 from .torn_tail import save_torn_tail
@@ -49,6 +50,7 @@ class FileLog(LogReader):
         lock_timeout_s: how long to wait for another process that holds the lock.
         max_record_bytes: larger records are refused at append, and reported and skipped at a scan.
         snapshots: keeps what a scan knows; else every opening scans the whole file.
+        marks_open: mark the log as open for as long as it is (`open_mark`), as a session does.
     """
 
     def __init__(
@@ -60,8 +62,10 @@ class FileLog(LogReader):
         lock_timeout_s: float = 10.0,
         max_record_bytes: int = MAX_RECORD_BYTES,
         snapshots: Snapshots | None = None,
+        marks_open: bool = False,
     ) -> None:
         super().__init__(path, files=files, max_record_bytes=max_record_bytes, writable=True, snapshots=snapshots)
+        self._mark = OpenMark(self.file) if marks_open else None
         self._durable, self._lock_timeout_s = durability == "fsync", lock_timeout_s
         self._failure = ""
         """Why the state of the file is unknown; empty as long as it is known."""
@@ -85,11 +89,19 @@ class FileLog(LogReader):
             super().follow()
             self._check_file()
 
+    def _open(self, *, create: bool = False) -> bool:
+        opened = super()._open(create=create)
+        if self._mark is not None and self.file.fd is not None:
+            self._mark.take()
+        return opened
+
     def close(self) -> None:
         """Close the file; `follow` and `append` open it anew, also after a failure."""
         if not self._failure:
             self._keep_snapshot(CLOSE_BYTES, waits=True)
         super().close()
+        if self._mark is not None:
+            self._mark.give_back()
         self._failure, self._named = "", None
 
     def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:

@@ -38,6 +38,29 @@ class FileSystem:
         """Create a file that must not exist yet, with mode 0600."""
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _COMMON, 0o600)
 
+    def create_unnamed(self, directory: str) -> int | None:
+        """Create a file in a directory that has no name yet, with mode 0600; None if the system has no such files.
+
+        It is gone with its process, unless `give_name` gave it a name.
+        """
+        flag = getattr(os, "O_TMPFILE", 0)
+        if not flag:
+            return None
+        try:
+            fd = os.open(directory, os.O_RDWR | flag | getattr(os, "O_CLOEXEC", 0), 0o600)
+        except OSError:
+            return None
+        if not os.path.exists(open_file_path(fd)):  # by that it gets its name
+            os.close(fd)
+            return None
+        return fd
+
+    def give_name(self, fd: int, path: str) -> None:
+        """Give a file that has none its name, which nothing else may have."""
+        self._link(open_file_path(fd), path, src_dir_fd=fd)  # with a descriptor given, the link to the file is followed
+
+    _link = staticmethod(os.link)
+
     def make_directory(self, path: str) -> None:
         """Create one directory with mode 0700, whatever the umask."""
         os.mkdir(path, 0o700)
@@ -111,6 +134,11 @@ class FileSystem:
         unlock_descriptor(lock_fd)
         if WINDOWS:
             os.close(lock_fd)
+
+
+def open_file_path(fd: int) -> str:
+    """The path by which Linux shows an open file of this process."""
+    return f"/proc/self/fd/{fd}"
 
 
 @cache

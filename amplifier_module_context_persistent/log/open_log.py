@@ -33,6 +33,7 @@ def open_log(
     lock_timeout_s: float = 10.0,
     max_record_bytes: int = MAX_RECORD_BYTES,
     snapshots: Snapshots | None = None,
+    marks_open: bool = False,
 ) -> Log:
     """Choose the log for a location. Nothing is opened, created or locked before its first use.
 
@@ -42,6 +43,7 @@ def open_log(
         lock_timeout_s: how long to wait for another writer.
         max_record_bytes: larger records are refused.
         snapshots: keeps what is known of a file, so that opening it need not read all of it.
+        marks_open: mark the log as open for as long as it is, as a session does.
     """
     if location == IN_MEMORY:
         return MemoryLog(max_record_bytes=max_record_bytes)
@@ -57,6 +59,7 @@ def open_log(
         lock_timeout_s=lock_timeout_s,
         max_record_bytes=max_record_bytes,
         snapshots=snapshots,
+        marks_open=marks_open,
     )
 
 

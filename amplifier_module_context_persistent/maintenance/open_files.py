@@ -1,17 +1,44 @@
-"""Which files are held open for writing, as far as the system tells.
+"""Whether a session has a log open.
 
-A session holds no lock for its lifetime, but it holds its log open from the first use to the close. Linux shows the
-open files of this user's processes; where it does not, or elsewhere, nothing is known.
+A session marks its log as open (`log/open_mark.py`). Sessions of an earlier version did not, and a directory that may
+not be written takes no mark; so on Linux the open files of this user's processes are looked at too.
 """
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 from collections.abc import Collection
 
+from ..log.open_mark import is_marked
+
 Identity = tuple[int, int]
 """Device and inode."""
+
+
+def is_open(log: str | os.PathLike[str], held: Collection[Identity] | None = None) -> bool | None:
+    """Tell whether a session has a log open.
+
+    Args:
+        log: the log's file.
+        held: the files that are held open for writing, as `held_for_writing` found them; by default it is asked now.
+
+    Returns:
+        True or False; None if it is not known, since the system gives no locks there.
+    """
+    marked = is_marked(os.fspath(log))
+    if marked:
+        return True
+    return is_held(log, held) or marked
+
+
+def is_held(log: str | os.PathLike[str], held: Collection[Identity] | None = None) -> bool:
+    """Whether a process of this user is seen to hold a log's file open for writing; arguments as `is_open`."""
+    others = held_for_writing({os.path.basename(log)}) if held is None else held
+    with contextlib.suppress(OSError):
+        return others is not None and identity_of(log) in others
+    return False
 
 
 def identity_of(path: str | os.PathLike[str]) -> Identity:
@@ -29,10 +56,10 @@ def held_for_writing(names: Collection[str], proc: str = "/proc") -> frozenset[I
 
     Args:
         names: names of files, without their directories.
-        proc: where the system shows processes.
+        proc: the directory in which the system shows processes.
 
     Returns:
-        Their identities; None where the system does not tell.
+        Their identities; None if the system does not tell.
     """
     try:
         if not os.listdir(f"{proc}/self/fd"):

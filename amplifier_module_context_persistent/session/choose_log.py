@@ -82,6 +82,7 @@ def _open(config: Config, location: str) -> Log:
         lock_timeout_s=config.lock_timeout_s,
         max_record_bytes=config.max_record_bytes,
         snapshots=CatalogueSnapshots(wait_s=0),
+        marks_open=True,
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from ..catalogue.session_list_cache import Glance, Glances
 from ..errors import LogError
 from ..log.filesystem import FileSystem
-from ..maintenance.open_files import Identity, identity_of
+from ..maintenance.open_files import Identity, is_open
 from ..messages.metadata import instant_of
 from ..tokens.counter import TokenCounter
 from .calls import duration_s
@@ -102,7 +102,7 @@ def look_at(
     Args:
         session: which one.
         counter: what counts tokens, where the catalogue does not say them.
-        held: files that are held open for writing; None where nobody knows.
+        held: files that are held open for writing; None if the system does not tell.
         glances: what the catalogues keep; what is new is put into it. By default nothing is kept.
         files: the system calls, to be told how far reading is.
     """
@@ -121,5 +121,5 @@ def look_at(
 
 
 def _is_open(path: Path | str, held: Collection[Identity] | None) -> bool | None:
-    """Whether a process of this machine holds a log open; nobody knows that of one in a database."""
-    return None if held is None or isinstance(path, str) else identity_of(path) in held
+    """Whether a session has a log open; nobody knows that of one in a database."""
+    return None if isinstance(path, str) else is_open(path, held or frozenset())

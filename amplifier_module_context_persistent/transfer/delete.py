@@ -3,23 +3,30 @@
 A session is its log, what this package put beside it, and its sub-agents' sessions. A fork or a branch is a session of
 its own. The host's files beside a log are the host's: they are named, and stay unless a person asks for them to go. A
 `transcript.jsonl` and a `metadata.json` that a fork or an import wrote go, as long as the host has not changed them.
+So do the copies that a rewind kept.
+
+The log goes last. So after a kill the session is still found, and a second deletion finishes the first.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import DeleteError, LogError
 from ..log.database_location import stored_name
+from ..log.open_mark import keep_closed
 from ..maintenance.delete import delete_log, files_of
+from ..maintenance.leftovers import files_left
+from ..maintenance.open_files import is_held
+from ..maintenance.written_files import DELETING, WrittenFiles
 from ..transcript.find_session import root_of
 from ..transcript.overview import Overview
 from ..transcript.transcript import Transcript
-from .host_files import hosts_files, is_held, is_hosts_log, own_files
+from .host_files import HOSTS_NAMES, backups, hosts_files, is_hosts_log, own_files
 
 _OPEN = "the session is open; close it first"
 
@@ -37,6 +44,10 @@ class Deletion:
     """The session whose sub-agent it is."""
     refused: str = ""
     """Why it must not be deleted; empty if it may."""
+    finishes: bool = False
+    """Whether an earlier deletion of it was interrupted."""
+    linked: list[str] = field(default_factory=list)
+    """The files with other names (hard links), under which their content stays."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -48,6 +59,8 @@ class Deletion:
             "bytes": self.seen.size_bytes,
             "files": self.files,
             "host_files": self.host_files,
+            **({"finishes": True} if self.finishes else {}),
+            **({"linked": self.linked} if self.linked else {}),
             **({"refused": self.refused} if self.refused else {}),
         }
 
@@ -86,9 +99,7 @@ def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
             if deletion.seen.error:
                 deletion.refused = f"it cannot be read: {deletion.seen.error}"
             else:
-                own = own_files(path)
-                deletion.files = [*files_of(path), *map(str, own)]
-                deletion.host_files = [str(file) for file in hosts_files(path) if file not in own]
+                _find_files(deletion, path)
                 deletion.refused = _OPEN if deletion.seen.is_open else ""
         except (OSError, ValueError) as error:
             deletion.refused = f"it cannot be read: {error}"
@@ -99,29 +110,63 @@ def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
     return planned
 
 
-def delete_session(deletion: Deletion, *, host_files: bool = False) -> list[str]:
+def _find_files(deletion: Deletion, path: str) -> None:
+    """Find what goes with a log and what stays beside it."""
+    if stored_name(path) is not None:
+        deletion.files = files_of(path)
+        return
+    own = own_files(path) + backups(path)
+    ours = dict.fromkeys([*files_of(path), *files_left(path, HOSTS_NAMES), *map(str, own)])
+    deletion.files = list(ours)
+    deletion.host_files = [str(file) for file in hosts_files(path) if str(file) not in ours]
+    deletion.finishes = WrittenFiles.beside(path).begun == DELETING
+    deletion.linked = [name for name in deletion.files if _has_other_names(name, deletion.files)]
+
+
+def _has_other_names(name: str, going: Sequence[str]) -> bool:
+    """Whether a file has a name (a hard link) besides those that go."""
+    status = os.lstat(name)
+    if status.st_nlink < 2:
+        return False
+    return status.st_nlink > sum(os.path.samestat(os.lstat(one), status) for one in going)
+
+
+def delete_session(
+    deletion: Deletion, *, host_files: bool = False, begin: Callable[[], None] = lambda: None
+) -> list[str]:
     """Delete a session as it was planned; the files that are gone.
 
     Args:
         deletion: what `plan_deletion` found.
         host_files: delete the host's files beside the log too.
+        begin: called once nothing speaks against the deletion, before anything goes.
 
     Raises:
+        Exception: what `begin` raises; nothing was deleted.
         DeleteError: it may not be deleted, or it was written to since; nothing was deleted.
-        LogError: the log cannot be deleted.
-        OSError: a file beside the log cannot be deleted.
+        LogError: the log cannot be deleted; what is left can be deleted again.
+        OSError: what was noted beside the log cannot be written or removed.
     """
     path = str(deletion.seen.session.path)
     if deletion.refused:
         raise DeleteError(deletion.refused)
-    if stored_name(path) is None and is_held(path):
-        raise DeleteError(_OPEN)
-    gone = delete_log(path, deletion.seen.size_bytes)
-    others = [name for name in deletion.files if name not in gone and os.path.dirname(name) == os.path.dirname(path)]
-    for name in [*others, *(deletion.host_files if host_files else [])]:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(name)
-            gone.append(name)
+    if stored_name(path) is not None:
+        return delete_log(path, deletion.seen.size_bytes, begin=begin)
+    note = WrittenFiles.beside(path)
+
+    def begin_noted() -> None:
+        begin()
+        note.begin(DELETING)
+
+    with keep_closed(path) as is_closed:
+        if is_closed is False or is_held(path):
+            raise DeleteError(_OPEN)
+        ours = {*files_left(path, HOSTS_NAMES), *map(str, own_files(path) + backups(path))} - {*files_of(path)}
+        others = [name for name in deletion.files if name in ours]
+        if host_files:
+            others += deletion.host_files
+        gone = delete_log(path, deletion.seen.size_bytes, begin=begin_noted, others=others)
+        note.clear()
     if is_hosts_log(path):
         with contextlib.suppress(OSError):  # something else is in it
             os.rmdir(os.path.dirname(path))

@@ -44,7 +44,15 @@ from ..transcript.view_rebuild import ReceiptLog
 from ..view.ids_and_names import header_marks
 from ..view.plan import kept_ordinals
 from .copy_log import append_all, carry, refused_messages, write_new_log
-from .host_files import update_host_files, write_host_files
+from .host_files import (
+    finish_rewind,
+    is_unfinished,
+    making_session,
+    rewinding,
+    update_host_files,
+    was_rewinding,
+    write_host_files,
+)
 from .importers.account import LostLine
 
 
@@ -119,7 +127,9 @@ def fork_session(
     session_id = _new_id(session_id, path)
     with Transcript(origin, files=files) as transcript:
         past = history_at(transcript, at)
-        target = _checked(str(path or _place(transcript, str(session_id), working_dir)))
+        place = str(path or _place(transcript, str(session_id), working_dir))
+        is_begun = _is_begun(place, transcript, past)
+        target = os.path.abspath(place) if is_begun else _checked(place)
         plan = following_plan(transcript.book, past.ordinals)
         created, parent_id, origin = now(), session_id_in(transcript), transcript.path
         header = _header(transcript, past, session_id=session_id, created=created, log_id=new_id())
@@ -128,9 +138,13 @@ def fork_session(
         if dry_run:
             deque(bodies, maxlen=0)  # to know what cannot be copied
         else:
-            write_new_log(target, bodies)
-        if not dry_run and Path(target).parent.name == session_id:
-            host_files = write_host_files(target, created=created, parent_id=parent_id, is_fork=True, origin=origin)
+            with making_session(target):
+                if not is_begun:
+                    write_new_log(target, bodies)
+                if Path(target).parent.name == session_id:
+                    host_files = write_host_files(
+                        target, created=created, parent_id=parent_id, is_fork=True, origin=origin
+                    )
         return Fork(
             path=target,
             session_id=session_id,
@@ -143,6 +157,15 @@ def fork_session(
             host_files=host_files,
             host_turn=sum(transcript.reader.index.roles[ordinal] == USER for ordinal in past.ordinals),
         )
+
+
+def _is_begun(target: str, transcript: Transcript, past: HistoryPrefix) -> bool:
+    """Whether an earlier call for the same fork was interrupted after it wrote the log."""
+    if not is_unfinished(target):
+        return False
+    with Transcript(target) as made:
+        header, origin = made.header, transcript.header.get("log_id")
+    return (header.get("parent_log_id"), header.get("forked_from")) == (origin, past.message_id)
 
 
 def _checked(target: str) -> str:
@@ -244,10 +267,13 @@ class Rewind:
     """The host's files that were brought in step; the old ones are kept beside them."""
     host_files_because: str = ""
     """Why the host's files stay as they are, if there are any."""
+    finishes: bool = False
+    """Whether an earlier rewind was interrupted before the host's files were in step."""
 
     def to_json(self) -> dict[str, Any]:
         """The report in plain JSON types."""
         return {
+            **({"finishes": True} if self.finishes else {}),
             "path": self.path,
             "message_id": self.message_id,
             "turn": self.turn,
@@ -304,12 +330,17 @@ def rewind_session(
         hidden=hidden,
         hidden_to=last if hidden else "",
         plan=str(plan.get("id")) if plan is not None else "",
+        finishes=was_rewinding(found),
     )
-    if not hidden or dry_run:
+    if dry_run:
         return done
+    if not hidden:
+        changed, because = finish_rewind(found)
+        return replace(done, host_files=changed, host_files_because=because)
     reset_id, time = new_id(), now()
     log = open_log(found, lock_timeout_s=lock_timeout_s)
-    append_all(log, _reset(log, past, first, plan, reset_id=reset_id, time=time))
+    with rewinding(found, time):
+        append_all(log, _reset(log, past, first, plan, reset_id=reset_id, time=time))
     changed, because = update_host_files(found, time=time)
     return replace(done, host_files=changed, host_files_because=because)
 

@@ -4,12 +4,17 @@ The host lists and resumes sessions by them. A new session gets both, with the f
 so that it is shown with its bundle and resumed under it. A running session's files are never written here: older hosts
 read, change and write them without a lock. `metadata.json` is changed under the lock that newer hosts take.
 
+A note beside the log (`maintenance/written_files.py`) says which of them we wrote, and with which content. So they are
+known as ours after a crash, and what the host has changed since is the host's.
+
 The host counts a turn for every message of the role `user`, reminders and hooks' messages included; we count those of a
 person. What is written for the host is counted as the host does.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,8 +24,16 @@ from typing import Any
 from ..errors import LockTimeoutError
 from ..log.atomic_file import NewFile
 from ..log.database_location import stored_name
-from ..maintenance.open_files import held_for_writing, identity_of
+from ..log.filesystem import FileSystem, make_directories
+from ..log.open_mark import keep_closed
+from ..maintenance.leftovers import files_left
+from ..maintenance.open_files import is_held
 from ..maintenance.raw_records import strings_of
+from ..maintenance.written_files import (
+    MAKING,
+    REWINDING,
+    WrittenFiles,
+)
 from ..messages.host_form import as_hosts_write
 from ..messages.host_order import host_order
 from ..messages.message import Message
@@ -35,6 +48,10 @@ from .metadata_lock import metadata_lock
 
 TRANSCRIPT_NAME = "transcript.jsonl"
 FORK_MARK = " (fork)"
+HOSTS_NAMES = (TRANSCRIPT_NAME, METADATA_NAME)
+"""The names of the files that we may write for the host."""
+BACKUP_MARK = ".bak-context-persistent-"
+"""In the names of the copies that a rewind keeps of the host's files."""
 _COPIES = (f"{TRANSCRIPT_NAME}*", "events.jsonl*", "context-intelligence/events.jsonl*")
 _OWN_KEYS = frozenset(
     [
@@ -60,6 +77,36 @@ def host_turns(messages: Iterator[Message]) -> int:
     return sum(message.get("role") == "user" for message in messages)
 
 
+@contextlib.contextmanager
+def making_session(log: str | Path) -> Iterator[None]:
+    """Note that a session is being made while a block writes its log and the host's files.
+
+    If that is interrupted by a kill, `is_unfinished` tells, and `write_host_files` finishes it. If it fails, nothing is
+    left of the note.
+    """
+    if not is_hosts_log(log) or os.path.lexists(log):
+        yield
+        return
+    path = os.path.abspath(os.fspath(log))
+    make_directories(FileSystem(), os.path.dirname(path))
+    clear_up(path)
+    WrittenFiles.beside(path).begin(MAKING)
+    try:
+        yield
+    except BaseException:
+        if not os.path.lexists(path):  # else the next call finishes it
+            WrittenFiles.beside(path).finish()
+            with contextlib.suppress(OSError):  # something else is in it
+                os.rmdir(os.path.dirname(path))
+        raise
+    _finish(path, MAKING)
+
+
+def is_unfinished(log: str | Path) -> bool:
+    """Whether the making of a session was interrupted after it got its log."""
+    return is_hosts_log(log) and os.path.isfile(log) and WrittenFiles.beside(log).begun == MAKING
+
+
 def write_host_files(
     log: str | Path,
     *,
@@ -80,14 +127,20 @@ def write_host_files(
         title: the session's name, if that session has none.
 
     Returns:
-        The files that were written; none if one of them is there already.
+        The files that were written; none if one of them is there already, and not from an interrupted call.
 
     Raises:
         OSError: one cannot be written.
     """
     directory = Path(log).parent
+    if not is_hosts_log(log):
+        return []
+    clear_up(log)
+    note = WrittenFiles.beside(log)
     targets = [directory / TRANSCRIPT_NAME, directory / METADATA_NAME]
-    if not is_hosts_log(log) or any(target.exists() for target in targets):
+    if any(target.exists() and not note.owns(target.name) for target in targets):
+        return []
+    if not note.begun and any(target.exists() for target in targets):
         return []
     known = read_metadata(Path(origin).parent) if origin is not None else {}
     with Transcript(log) as transcript:
@@ -103,9 +156,35 @@ def write_host_files(
             **{key: known[key] for key in ("working_dir",) if key in known},
             **_name_fields(known, title, is_fork=is_fork),
         }
-        _write(targets[0], transcript_lines(_as_hosts_see(transcript)))
-    _write(targets[1], [_pretty(fields)])
+        _write_own(note, targets[0], transcript_lines(_as_hosts_see(transcript)))
+    _write_own(note, targets[1], [_pretty(fields)])
+    note.finish()
     return [os.fspath(target) for target in targets]
+
+
+@contextlib.contextmanager
+def rewinding(log: str | Path, time: str) -> Iterator[None]:
+    """Note that a history is being cut while a block does it, until the host's files are in step with it."""
+    if is_hosts_log(log) and Path(log).with_name(TRANSCRIPT_NAME).is_file():
+        clear_up(log)
+        note = WrittenFiles.beside(log)
+        if not note.begun:
+            note.begin(REWINDING, time)
+    try:
+        yield
+    except BaseException:
+        _finish(log, REWINDING)
+        raise
+
+
+def finish_rewind(log: str | Path) -> tuple[list[str], str]:
+    """Bring the host's files in step after a rewind that was interrupted, as `update_host_files`; else do nothing."""
+    return update_host_files(log, time=WrittenFiles.beside(log).time) if was_rewinding(log) else ([], "")
+
+
+def was_rewinding(log: str | Path) -> bool:
+    """Whether a rewind was interrupted before the host's files were in step."""
+    return is_hosts_log(log) and WrittenFiles.beside(log).begun == REWINDING
 
 
 def update_host_files(log: str | Path, *, time: str | None) -> tuple[list[str], str]:
@@ -121,31 +200,45 @@ def update_host_files(log: str | Path, *, time: str | None) -> tuple[list[str], 
     Raises:
         OSError: one cannot be written.
     """
-    directory = Path(log).parent
-    target, metadata = directory / TRANSCRIPT_NAME, directory / METADATA_NAME
+    target = Path(log).with_name(TRANSCRIPT_NAME)
     if not is_hosts_log(log) or not target.is_file() or target.is_symlink():
+        _finish(log, REWINDING)
         return [], ""
-    is_open = is_held(log)
-    if is_open or (is_open is None and time is not None):
-        return [], "the session is open" if is_open else "this system does not tell whether the session is open"
-    try:
-        with metadata_lock(directory):
-            return _rewritten(log, target, metadata, time), ""
-    except LockTimeoutError as error:
-        return [], str(error.strerror)
+    with keep_closed(os.fspath(log)) as is_closed:
+        if is_closed is False or is_held(log):
+            because = "the session is open"
+        elif is_closed is None and time is not None:
+            because = "this system does not tell whether the session is open"
+        else:
+            try:
+                with metadata_lock(target.parent):
+                    return _rewritten(log, target, time), ""
+            except LockTimeoutError as error:
+                return [], str(error.strerror)
+    _finish(log, REWINDING)  # the host writes its files itself
+    return [], because
 
 
-def _rewritten(log: str | Path, target: Path, metadata: Path, time: str | None) -> list[str]:
-    """Write the host's files anew, while nobody else changes the metadata."""
+def _finish(log: str | Path, what: str) -> None:
+    if is_hosts_log(log) and (note := WrittenFiles.beside(log)).begun == what:
+        note.finish()
+
+
+def _rewritten(log: str | Path, target: Path, time: str | None) -> list[str]:
+    """Write the host's files anew, while nobody else changes them; a file that is the host's stays the host's."""
+    clear_up(log)
+    note, metadata = WrittenFiles.beside(log), target.with_name(METADATA_NAME)
     changed = [os.fspath(target)]
     with Transcript(log) as transcript:
         _keep(target, time)
-        _write(target, transcript_lines(_as_hosts_see(transcript)), replace=True)
+        _replace(note, target, transcript_lines(_as_hosts_see(transcript)))
         if fields := read_metadata(target.parent):
             _keep(metadata, time)
             changed_fields = {**fields, "turn_count": host_turns(transcript.messages())}
-            _write(metadata, [_pretty(changed_fields)], replace=True)
+            _replace(note, metadata, [_pretty(changed_fields)])
             changed.append(os.fspath(metadata))
+    if note.begun == REWINDING:
+        note.finish()
     return changed
 
 
@@ -165,14 +258,21 @@ def rename_imported(log: str | Path, before: str, title: str) -> bool:
         OSError: the metadata cannot be written.
     """
     metadata = Path(log).with_name(METADATA_NAME)
-    if not is_hosts_log(log) or not read_metadata(metadata.parent) or is_held(log) is not False:
+    if not is_hosts_log(log) or not read_metadata(metadata.parent):
         return False
+    with keep_closed(os.fspath(log)) as is_closed:
+        if not is_closed or is_held(log):
+            return False
+        return _renamed(log, metadata, before, title)
+
+
+def _renamed(log: str | Path, metadata: Path, before: str, title: str) -> bool:
     with metadata_lock(metadata.parent):
         fields = read_metadata(metadata.parent)
         named, ours = (_name_fields({}, given, is_fork=False) for given in (title, before))
         if not (fields and named) or fields.get("name") not in (None, "", ours.get("name")):
             return False
-        _write(metadata, [_pretty(fields | named)], replace=True)
+        _replace(WrittenFiles.beside(log), metadata, [_pretty(fields | named)])
     return True
 
 
@@ -190,20 +290,11 @@ def _name_fields(known: Mapping[str, Any], title: str, *, is_fork: bool) -> dict
     return fields | {key: text for key in ("description", "name_source") if isinstance(text := known.get(key), str)}
 
 
-def is_held(log: str | Path) -> bool | None:
-    """Whether a process of this user holds a log open for writing; None where the system does not tell.
-
-    Raises:
-        OSError: the log cannot be looked at.
-    """
-    held = held_for_writing({Path(log).name})
-    return None if held is None else identity_of(log) in held
-
-
 def own_transcript(log: str | Path) -> Path | None:
     """The `transcript.jsonl` that an import or a fork wrote beside its log, while it still holds nothing else.
 
-    Once the host has written to it, it is the host's.
+    Once the host has written to it, it is the host's. An earlier version left no note of what it wrote: then a file is
+    ours if the log holds each of its lines.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -212,6 +303,9 @@ def own_transcript(log: str | Path) -> Path | None:
     target = Path(log).parent / TRANSCRIPT_NAME
     if not is_hosts_log(log) or not target.is_file() or target.is_symlink():
         return None
+    note = WrittenFiles.beside(log)
+    if note.is_noted(TRANSCRIPT_NAME):
+        return target if note.owns(TRANSCRIPT_NAME) else None
     with Transcript(log) as transcript:
         if not transcript.header.keys() & {"imported_from", "forked_from"}:
             return None
@@ -228,10 +322,43 @@ def own_files(log: str | Path) -> list[Path]:
         LogUnreadableError: the log cannot be read.
         OSError: a file cannot be read.
     """
-    if (transcript := own_transcript(log)) is None:
+    if not is_hosts_log(log):
         return []
-    metadata = transcript.with_name(METADATA_NAME)
-    return [transcript, metadata] if read_metadata(transcript.parent).keys() <= _OWN_KEYS else [transcript]
+    note, directory = WrittenFiles.beside(log), Path(log).parent
+    if note.contents:
+        if os.path.lexists(directory / TRANSCRIPT_NAME) and not note.owns(TRANSCRIPT_NAME):
+            return []  # the host went on with the session, and finds it by its metadata
+        return [directory / name for name in HOSTS_NAMES if note.owns(name)]
+    transcript = own_transcript(log)
+    if transcript is None:
+        return []
+    metadata = directory / METADATA_NAME
+    return [transcript, metadata] if read_metadata(directory).keys() <= _OWN_KEYS else [transcript]
+
+
+def changed_since(log: str | Path) -> list[Path]:
+    """The host's files that we wrote beside a log and that the host has changed since: they are the host's now.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    if not is_hosts_log(log):
+        return []
+    note, directory = WrittenFiles.beside(log), Path(log).parent
+    names = [name for name in note.contents if (directory / name).is_file() and not note.owns(name)]
+    return [directory / name for name in names]
+
+
+def clear_up(log: str | Path) -> None:
+    """Remove what killed operations left beside a log of the host's kind; what cannot be removed stays."""
+    with contextlib.suppress(OSError):
+        for name in files_left(os.fspath(log), HOSTS_NAMES):
+            os.remove(name)
+
+
+def backups(log: str | Path) -> list[Path]:
+    """The copies that rewinds kept of the host's files beside a log."""
+    return sorted(Path(log).parent.glob(f"*{BACKUP_MARK}*")) if is_hosts_log(log) else []
 
 
 def hosts_files(log: str | Path) -> list[Path]:
@@ -324,13 +451,36 @@ def transcript_lines(messages: Iterator[Message]) -> Iterator[bytes]:
 
 
 def _keep(path: Path, time: str | None) -> None:
-    if time is not None:
-        stamp = "".join(filter(str.isdigit, time))
-        _write(path.with_name(f"{path.name}.bak-context-persistent-{stamp}"), [path.read_bytes()])
+    """Copy a file that is about to be changed; a copy of that time that is there already stays."""
+    if time is None:
+        return
+    kept = path.with_name(f"{path.name}{BACKUP_MARK}{''.join(filter(str.isdigit, time))}")
+    if not kept.exists():
+        with NewFile(kept) as file:
+            file.write(path.read_bytes())
+            file.finish()
 
 
-def _write(path: Path, pieces: Iterable[bytes], *, replace: bool = False) -> None:
-    with NewFile(path, replace=replace) as file:
+def _write_own(note: WrittenFiles, path: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file of ours, and note its content before it gets its name."""
+    digest, size = hashlib.sha256(), 0
+    with NewFile(path, replace=path.exists()) as file:
+        for piece in pieces:
+            digest.update(piece)
+            size += len(piece)
+            file.write(piece)
+        content = size, digest.hexdigest()
+        note.expect(path.name, content)
+        file.finish()
+    note.settle(path.name, content)
+
+
+def _replace(note: WrittenFiles, path: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file anew; the note knows the new content if the old one was ours."""
+    if note.owns(path.name):
+        _write_own(note, path, pieces)
+        return
+    with NewFile(path, replace=True) as file:
         for piece in pieces:
             file.write(piece)
         file.finish()

@@ -24,7 +24,7 @@ from ..log.reader import LogReader
 from ..log.record_line import CRC_TAIL_BYTES, ROLES, has_crc
 from ..paths import check_session_id, session_id_of
 from .copy_log import append_all, carry, copy_log, refused_messages, torn_tail, unread_lines
-from .host_files import write_host_files
+from .host_files import is_unfinished, making_session, write_host_files
 from .importers.account import Account, Import, ImportedSession, LostLine
 from .importers.events import Event, SessionStart
 from .importers.source import ImportRefusedError, Source
@@ -55,11 +55,14 @@ def import_log(source: Source, destination: Destination, *, dry_run: bool, now: 
         if earlier is None:
             added = len(reader.index.live)
             if not dry_run:
-                copy_log(source.plain_path, target)
-                write_host_files(target, created=now(), origin=source.path)
+                with making_session(target):
+                    copy_log(source.plain_path, target)
+                    write_host_files(target, created=now(), origin=source.path)
         else:
             with closing(earlier):
                 added, is_older = _go_on(reader, earlier, target, dry_run=dry_run)
+            if not dry_run and is_unfinished(target):
+                write_host_files(target, created=now(), origin=source.path)
         return _report(reader, source, session_id, target, added, is_older=is_older)
 
 

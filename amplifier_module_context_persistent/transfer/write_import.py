@@ -11,7 +11,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
@@ -31,7 +31,15 @@ from ..paths import check_session_id, log_name, log_path
 from ..view.ids_and_names import header_marks
 from .copy_log import append_all, write_new_log
 from .drafts import EarlierImport, SessionDraft
-from .host_files import rename_imported, update_host_files, write_host_files
+from .host_files import (
+    finish_rewind,
+    is_unfinished,
+    making_session,
+    rename_imported,
+    rewinding,
+    update_host_files,
+    write_host_files,
+)
 from .importers.account import Account
 from .importers.fields import session_name, total
 
@@ -189,24 +197,28 @@ class SessionWriter:
             OSError: a log cannot be written, or something has its name.
         """
         made: list[SessionDraft] = []
-        try:
-            for draft in reversed(self.sessions):
-                earlier = draft.earlier
-                if earlier is None:
-                    write_new_log(draft.path, (self._header(draft), *draft.bodies))
-                    made.append(draft)
-                elif not earlier.is_older and (earlier.common < draft.messages or earlier.kept < earlier.live):
-                    self._add(draft, earlier)
-        except BaseException:
-            for draft in made:
-                with suppress(OSError):
-                    os.remove(draft.path)
-                    os.rmdir(os.path.dirname(draft.path))
-            raise
-        for draft in reversed(made):
-            write_host_files(draft.path, created=self.now(), parent_id=draft.parent_id, title=title_of(draft))
-        for draft in self.sessions:
-            _rename(draft)
+        with ExitStack() as being_made:
+            try:
+                for draft in reversed(self.sessions):
+                    earlier = draft.earlier
+                    if earlier is None:
+                        being_made.enter_context(making_session(draft.path))
+                        write_new_log(draft.path, (self._header(draft), *draft.bodies))
+                        made.append(draft)
+                    elif not earlier.is_older and (earlier.common < draft.messages or earlier.kept < earlier.live):
+                        self._add(draft, earlier)
+            except BaseException:
+                for draft in made:
+                    with suppress(OSError):
+                        os.remove(draft.path)
+                        os.rmdir(os.path.dirname(draft.path))
+                raise
+            for draft in self.sessions:
+                if draft in made or is_unfinished(draft.path):
+                    write_host_files(draft.path, created=self.now(), parent_id=draft.parent_id, title=title_of(draft))
+                finish_rewind(draft.path)
+            for draft in self.sessions:
+                _rename(draft)
 
     def _header(self, draft: SessionDraft) -> bytes:
         start, is_main = draft.start, draft is self.sessions[0]
@@ -298,9 +310,13 @@ class SessionWriter:
         if earlier.kept == earlier.live:  # what followed the last message then is there already
             following = draft.at[earlier.common] if earlier.common < draft.messages else len(draft.bodies)
             new = draft.bodies[min(max(start, earlier.records), following) :]
-        append_all(log, begin, new)
-        if earlier.kept < earlier.live:
-            update_host_files(draft.path, time=self.now())
+        if earlier.kept == earlier.live:
+            append_all(log, begin, new)
+            return
+        time = self.now()
+        with rewinding(draft.path, time):
+            append_all(log, begin, new)
+        update_host_files(draft.path, time=time)
 
 
 def _plan_before(draft: SessionDraft, record: int) -> list[bytes]:

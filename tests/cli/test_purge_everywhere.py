@@ -155,6 +155,7 @@ def test_a_purge_of_one_session_takes_its_own_transcript_along(tmp_path: Path) -
     assert transcript.read_text() == ""
     assert sorted(path.name for path in transcript.parent.iterdir()) == [
         "context-messages.jsonl",
+        "context-messages.jsonl.written",
         "metadata.json",
         "transcript.jsonl",
     ]

@@ -3,12 +3,14 @@
 import errno
 import os
 import stat
+import sys
 from pathlib import Path
 
 import pytest
 
 from amplifier_module_context_persistent.log.atomic_file import NewFile, remove_other_name
 from amplifier_module_context_persistent.log.filesystem import FileSystem
+from amplifier_module_context_persistent.log.whole_file_lock import try_lock
 from tests.support.fakefs import FakeFiles
 
 
@@ -105,9 +107,33 @@ def test_without_hard_links_it_is_renamed(tmp_path: Path, monkeypatch: pytest.Mo
         raise PermissionError(errno.EPERM, "no links here")
 
     monkeypatch.setattr(os, "link", refuse)
-    write(tmp_path / "file")
-    assert (tmp_path / "file").read_bytes() == b"new"
-    assert os.listdir(tmp_path) == ["file"]
+    monkeypatch.setattr(FileSystem, "give_name", refuse)
+    for files in (None, FakeFiles()):  # written without a name, if the system can do that; and beside its place
+        write(tmp_path / "file", files=files)
+        assert (tmp_path / "file").read_bytes() == b"new"
+        assert os.listdir(tmp_path) == ["file"]
+        os.remove(tmp_path / "file")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has files without a name")
+@pytest.mark.parametrize("replace", [False, True])
+def test_what_a_killed_writer_wrote_is_gone(tmp_path: Path, *, replace: bool) -> None:
+    """Until the file gets its name it has none, so nothing of its text is left anywhere."""
+    (tmp_path / "file").write_bytes(b"old")
+    new = NewFile(tmp_path / ("file" if replace else "other"), replace=replace)
+    with new:
+        new.write(b"a secret" * (1 << 20))
+        assert os.listdir(tmp_path) == ["file"]
+
+
+def test_the_file_aside_is_locked_as_long_as_it_is_in_use(tmp_path: Path) -> None:
+    """So that whoever clears up can tell it from one that a killed writer left."""
+    with NewFile(tmp_path / "file", files=FakeFiles()) as new:
+        new.write(b"x")
+        (aside,) = tmp_path.iterdir()
+        fd = os.open(aside, os.O_RDONLY)
+        assert not try_lock(fd, exclusive=True)
+        os.close(fd)
 
 
 def test_a_file_that_is_there_is_not_called_failed(tmp_path: Path) -> None:

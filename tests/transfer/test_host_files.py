@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import stat
 from pathlib import Path
@@ -11,8 +12,8 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import ConfigError
+from amplifier_module_context_persistent.log import open_mark
 from amplifier_module_context_persistent.paths import LOG_NAME
-from amplifier_module_context_persistent.transfer import host_files
 from amplifier_module_context_persistent.transfer.fork import fork_session, rewind_session
 from amplifier_module_context_persistent.transfer.host_files import host_copies, write_host_files
 from amplifier_module_context_persistent.transfer.import_ import import_session
@@ -154,9 +155,13 @@ async def test_a_rewind_of_an_open_session_leaves_the_hosts_files(tmp_path: Path
 
 
 async def test_where_nobody_can_tell_nothing_is_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A system that does not show open files might have the session open."""
+    """Where the system gives no locks, somebody might have the session open."""
     origin = await session(tmp_path)
-    monkeypatch.setattr(host_files, "held_for_writing", lambda _: None)
+
+    def refuse(*_: Any, **__: Any) -> bool:
+        raise OSError(errno.ENOLCK, "no locks here")
+
+    monkeypatch.setattr(open_mark, "try_lock", refuse)
     done = rewind_session(origin / LOG_NAME, 1)
     assert "does not tell" in done.host_files_because
     assert len(transcript(origin)) == len(HISTORY) - 1

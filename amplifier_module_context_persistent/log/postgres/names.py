@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -133,8 +133,10 @@ def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None
         connection.execute(statement.encode(), [list(column) for column in zip(*new, strict=True)])
 
 
-def delete_stored_log(location: str, size_bytes: int, *, timeout_s: float = TIMEOUT_S) -> None:
-    """Delete a log's rows, if it has the size that it had when it was looked at.
+def delete_stored_log(
+    location: str, size_bytes: int, *, begin: Callable[[], None] = lambda: None, timeout_s: float = TIMEOUT_S
+) -> None:
+    """Delete a log's rows, if it has the size that it had when it was looked at; `begin` is called before they go.
 
     Raises:
         DeleteError: it has another one; nothing was deleted.
@@ -149,5 +151,6 @@ def delete_stored_log(location: str, size_bytes: int, *, timeout_s: float = TIME
             raise LogUnreadableError(errno.ENOENT, "there is no such log; look again", parsed.shown)
         if head.size != size_bytes:
             raise DeleteError("the log was written to since it was looked at; nothing was deleted; look again")
+        begin()
         rows.delete(connection, parsed.schema, head.log_id)
         connection.execute(b"commit")

@@ -1,0 +1,60 @@
+"""A lock on a whole file, shared or exclusive, that is never waited for.
+
+It belongs to the open file: it goes when that is closed, or with its process. It is `flock`; on Windows `LockFileEx`.
+"""
+
+from __future__ import annotations
+
+import errno
+import sys
+
+_HELD_BY_OTHERS = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES})
+
+if sys.platform == "win32":
+    import ctypes
+    import msvcrt
+    from ctypes import wintypes
+
+    _EXCLUSIVE, _AT_ONCE, _LOCK_VIOLATION = 2, 1, 33
+
+    class _Overlapped(ctypes.Structure):
+        _fields_ = (
+            ("internal", ctypes.c_void_p),
+            ("internal_high", ctypes.c_void_p),
+            ("offset", wintypes.DWORD),
+            ("offset_high", wintypes.DWORD),
+            ("event", wintypes.HANDLE),
+        )
+
+    def try_lock(fd: int, *, exclusive: bool) -> bool:
+        """Lock an open file at once; False if another open file has the lock (see the other one)."""
+        kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+        handle, place = msvcrt.get_osfhandle(fd), _Overlapped()
+        kernel.UnlockFileEx(wintypes.HANDLE(handle), 0, 1, 0, ctypes.byref(place))
+        flags = _AT_ONCE | (_EXCLUSIVE if exclusive else 0)
+        if kernel.LockFileEx(wintypes.HANDLE(handle), flags, 0, 1, 0, ctypes.byref(place)):
+            return True
+        code = ctypes.get_last_error()
+        if code != _LOCK_VIOLATION:
+            raise ctypes.WinError(code)
+        return False
+
+else:
+    import fcntl
+
+    def try_lock(fd: int, *, exclusive: bool) -> bool:
+        """Lock an open file at once, for itself alone or together with others.
+
+        Returns:
+            False if another open file has the lock.
+
+        Raises:
+            OSError: the system gives no lock here.
+        """
+        try:
+            fcntl.flock(fd, fcntl.LOCK_NB | (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH))
+        except OSError as error:
+            if error.errno in _HELD_BY_OTHERS:
+                return False
+            raise
+        return True
