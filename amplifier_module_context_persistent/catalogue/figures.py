@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..log.base import ReadableLog
 from ..log.open_log import file_reader
 from ..log.reader import LogReader
-from ..tokens.counter import TokenCounter, open_counter
+from ..tokens.counter import TokenCounter
 from .catalogue_file import (
     FIGURE_TABLES,
     NAME,
@@ -74,7 +74,6 @@ def figures_of(
     counter: TokenCounter,
     *,
     wait_s: float = COMMAND_WAIT_S,
-    or_any: bool = False,
 ) -> Iterator[Figures]:
     """The figures of an open log as it is now.
 
@@ -82,7 +81,6 @@ def figures_of(
         reader: the log.
         counter: counts tokens; figures by another one are made anew.
         wait_s: how long to wait for others who use its catalogue.
-        or_any: whether figures by another tokenizer will do, if they are kept already.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -97,8 +95,6 @@ def figures_of(
             try:
                 catalogue = Catalogue(catalogue_of(file.path), wait_s)
                 connection = opened.enter_context(catalogue.reading())
-                if or_any:
-                    counter = _counter_of(connection, file) or counter
                 if session := _session_that_is_up(connection, file, counter):
                     found = Figures(connection, session, catalogue=catalogue)
             except UNUSABLE as error:
@@ -126,14 +122,6 @@ def _close(opened: ExitStack) -> None:
     """End a transaction that reads; whether the file was cut in it was asked at each answer."""
     with suppress(CatalogueError):
         opened.close()
-
-
-def _counter_of(connection: sqlite3.Connection, reader: LogReader) -> TokenCounter | None:
-    """What counted the figures that are kept of a log; None where there are none, or it is not at hand."""
-    row = connection.execute("SELECT tokenizer FROM sessions WHERE path = ?", (name_of(reader.path),)).fetchone()
-    with suppress(ValueError):
-        return open_counter(row[0]) if row and row[0] else None
-    return None
 
 
 def _session_that_is_up(connection: sqlite3.Connection, reader: LogReader, counter: TokenCounter) -> int:

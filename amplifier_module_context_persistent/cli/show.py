@@ -16,7 +16,6 @@ from rich.text import Text
 from ..log.record_line import ROLES
 from ..messages.message import result_id_of
 from ..messages.outcome import ANSWERED, outcome_of
-from ..tokens.counter import open_counter
 from ..tokens.on_demand import named_counter
 from ..transcript.find_session import SessionFile
 from ..transcript.session_name import name_of
@@ -81,8 +80,8 @@ def show(
 
     Turns and messages are numbered from 1; negative numbers count from the end: `--turn -1` is the last turn,
     `--range -10:` the last ten messages. A turn begins at a human message; what comes before the first one belongs to
-    turn 1. A result names the message with its call. Tokens are an estimate. Long texts are folded. In a terminal the
-    output goes through $PAGER.
+    turn 1. A result names the message with its call. Tokens are an estimate, and with --outline those of `stats`. Long
+    texts are folded. In a terminal the output goes through $PAGER.
     """
     if as_outline and (span or role or tool or errors):
         raise click.UsageError("--outline takes no option but --turn and --json")
@@ -196,18 +195,21 @@ def _went_wrong(placed: LiveMessage) -> bool:
 
 
 def _print_outline(transcript: Transcript, turns: Sequence[Turn] | None, *, as_json: bool) -> None:
-    lines = outline(transcript, open_counter("estimate"))
+    counter = named_counter("auto")
+    lines = outline(transcript, counter)
     if turns is not None:
         numbers = {turn.number for turn in turns}
         lines = [line for line in lines if line.number in numbers]
     if as_json:
         for line in lines:
-            click.echo(json.dumps(line.to_json()))
+            click.echo(json.dumps({**line.to_json(), "tokenizer": counter.name}))
         return
     for line in lines:
         if transcript.is_hidden(line.first - 1):
             line.line = f"[{HIDDEN}] {line.line}"
     show_outline(lines, console())
+    if lines:
+        click.echo(f"tokens are counted by: {counter.name}", err=True)
 
 
 def _empty(transcript: Transcript) -> str:

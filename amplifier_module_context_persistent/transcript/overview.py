@@ -31,6 +31,8 @@ class Overview(Glance):
     session: SessionFile
     is_open: bool | None = None
     """Whether a process holds the log open for writing; None where the system does not tell."""
+    tokenizer: str = ""
+    """The counter of `tokens`."""
     error: str = ""
     named: SessionName = field(default_factory=SessionName)
     """The name and the description that a host gave it."""
@@ -74,6 +76,7 @@ class Overview(Glance):
             "messages": self.messages,
             "hidden": self.hidden,
             "tokens": self.tokens,
+            "tokenizer": self.tokenizer,
             "bytes": self.size_bytes,
             "state": self.state,
             "open": self.is_open,
@@ -101,20 +104,22 @@ def look_at(
 
     Args:
         session: which one.
-        counter: what counts tokens, where the catalogue does not say them.
+        counter: counts tokens.
         held: files that are held open for writing; None if the system does not tell.
-        glances: what the catalogues keep; what is new is put into it. By default nothing is kept.
+        glances: what the catalogues keep, by the estimate; what is new is put into it. By default nothing is kept.
         files: the system calls, to be told how far reading is.
     """
     named = name_of(session.path)
     try:
         glance, location = None, session.path if isinstance(session.path, str) else ""
-        if counter.name == "estimate" and glances is not None:
+        glances = glances if counter.name == "estimate" else None
+        if glances is not None:
             glance = glances.of(str(session.path), files)
         if glance is None:
             with Transcript(session.path, files=files) as transcript:
                 glance = (glances or Glances()).look_at(transcript.reader, counter, location)
-        return Overview(**asdict(glance), session=session, is_open=_is_open(session.path, held), named=named)
+        is_open = _is_open(session.path, held)
+        return Overview(**asdict(glance), session=session, is_open=is_open, tokenizer=counter.name, named=named)
     except (OSError, ValueError, LogError) as error:
         said = error.strerror if isinstance(error, OSError) else str(error)
         return Overview(session=session, error=str(said or error), named=named)

@@ -234,13 +234,13 @@ class TurnLine:
 
 
 def outline(transcript: Transcript, counter: TokenCounter) -> list[TurnLine]:
-    """Read a session turn by turn; tokens are those of the catalogue, whatever counted them, where it has them.
+    """Read a session turn by turn; the counter counts tokens, whatever the catalogue has.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
         CatalogueError: Python has no SQLite.
     """
-    with figures_of(transcript.reader, counter, or_any=True) as found:
+    with figures_of(transcript.reader, counter) as found:
         return read_lines(transcript, found, {})
 
 

@@ -28,8 +28,10 @@ from amplifier_module_context_persistent.log.record_line import encode_control, 
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.tokens.prices import PriceList
 from amplifier_module_context_persistent.transcript.cost import cost_of, costs_by_turn
-from amplifier_module_context_persistent.transcript.stats import course_of, largest_turns, statistics_of
+from amplifier_module_context_persistent.transcript.stats import course_of, largest_turns, outline, statistics_of
+from amplifier_module_context_persistent.transcript.transcript import Transcript
 from tests.support.busy_logs import lines, steps
+from tests.support.counters import DoubleCounter
 from tests.support.logs import STAMP, sealed, write_file
 from tests.support.sweeps import some
 
@@ -219,13 +221,20 @@ def test_a_log_that_is_another_one_is_added_up_anew(path: str, change: Callable[
     assert all_figures(path) == all_figures(path, keeps=False)
 
 
-def test_who_takes_any_tokenizer_gets_the_figures_that_are_kept(path: str) -> None:
-    """One that has grown since is added up by the tokenizer that counted it."""
+def tokens_of_turns(path: str, counter: EstimateCounter) -> list[int]:
+    with Transcript(path) as transcript:
+        return [line.tokens for line in outline(transcript, counter)]
+
+
+def test_tokens_are_those_of_the_counter_whatever_counted_what_is_kept(path: str) -> None:
     some_log(path, seed=3, count=10)
-    kept = all_figures(path)[0]["total"]
-    with opened(path, EstimateCounter("other"), or_any=True) as found:
-        assert found.rows("SELECT tokenizer FROM sessions WHERE id = ?") == [("estimate",)]
-        assert found.rows("SELECT sum(tokens) FROM turns WHERE session = ?") == [(kept["tokens"],)]
+    with switched_off():
+        expected = {counter: tokens_of_turns(path, counter) for counter in (COUNTER, DoubleCounter())}
+    assert len({tuple(tokens) for tokens in expected.values()}) == 2
+    for kept in expected:
+        for asked, tokens in expected.items():
+            all_figures(path, counter=kept)
+            assert tokens_of_turns(path, asked) == tokens
 
 
 def test_what_is_in_use_is_done_without(path: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,6 +177,7 @@ def test_the_list_as_json() -> None:
         "messages": 7,
         "hidden": 0,
         "tokens": session["tokens"],
+        "tokenizer": "estimate",
         "bytes": log_of("s1").stat().st_size,
         "state": "sound",
         "open": session["open"],

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli.show import show_outline
+from amplifier_module_context_persistent.tokens.on_demand import named_counter
 from amplifier_module_context_persistent.transcript.stats import TurnLine
 from tests.support.commands import run, shows
 from tests.support.sessions_of_a_home import CONVERSATION, write
@@ -217,11 +218,14 @@ def test_the_outline_has_a_line_for_each_turn(troubled: Path) -> None:
     assert [(row["first"], row["last"]) for row in told] == [(1, 3), (4, 8), (9, 9)]
     assert [(row["calls"], row["errors"], row["open_calls"]) for row in told] == [(1, 1, 0), (2, 1, 1), (0, 0, 0)]
     assert [row["duration_s"] for row in told] == [4.0, 2.0, 0.0]
+    counter = named_counter("auto").name
+    assert {row["tokenizer"] for row in told} == {counter}
+    assert f"tokens are counted by: {counter}" in run("show", troubled, "--outline").stderr
 
 
 def test_the_outline_of_some_turns_or_of_none(troubled: Path, tmp_path: Path) -> None:
     """With --turn the others are left out; an empty session has no line."""
-    assert len(run("show", troubled, "--outline", "--turn", "-1").output.splitlines()) == 2
+    assert len(run("show", troubled, "--outline", "--turn", "-1").stdout.splitlines()) == 2
     done = run("show", write(tmp_path / "empty.jsonl", []), "--outline")
     assert done.stdout == ""
     assert "no messages" in done.stderr

@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.catalogue.session_list_cache import LEAST_LOG_BYTES, Glances
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.find_session import SessionFile
 from amplifier_module_context_persistent.transcript.overview import Overview, look_at
 from tests.support.counted_sessions import MESSAGES, collected, counted_session
+from tests.support.counters import DoubleCounter
+from tests.support.sessions_of_a_home import write
 
 
 def session(path: Path) -> SessionFile:
@@ -25,6 +28,24 @@ async def test_a_session_is_counted(tmp_path: Path) -> None:
     assert seen.first_line == next(m["content"] for m in MESSAGES if m["role"] == "user").split("\n")[0]
     assert seen.state == "sound"
     assert seen.to_json()["tokens"] == seen.tokens
+
+
+def test_what_another_counter_counts_is_neither_kept_nor_taken_from_what_is_kept(tmp_path: Path) -> None:
+    path = write(tmp_path / "log.jsonl", [{"role": "user", "content": "some words " * 100}] * 100)
+    path.chmod(0o600)
+    assert path.stat().st_size > LEAST_LOG_BYTES
+
+    def tokens(counter: EstimateCounter) -> tuple[int, str]:
+        glances = Glances()
+        seen = look_at(session(path), counter, held=set(), glances=glances)
+        glances.keep()
+        return seen.tokens, seen.tokenizer
+
+    other = DoubleCounter()
+    expected = {counter.name: tokens(counter) for counter in (other, EstimateCounter())}
+    assert len(set(expected.values())) == 2
+    for counter in (EstimateCounter(), other, EstimateCounter()):
+        assert tokens(counter) == expected[counter.name]
 
 
 async def test_what_was_cleared_is_hidden(tmp_path: Path) -> None:
