@@ -24,6 +24,7 @@ from .drafts import Drafts, SessionDraft
 from .host_files import TRANSCRIPT_NAME
 from .import_log import import_log
 from .importers.account import Account, Import, ImportedSession, LostLine
+from .importers.amplifier_agent import comes_with_transcript
 from .importers.claude_code_files import session_of
 from .importers.registry import FORMATS, Importer, format_check, importer_of, recognise
 from .importers.source import ImportRefusedError, Source
@@ -159,6 +160,7 @@ PLACES = {
     "gemini-cli": ("", "~/.gemini", "tmp"),
     "pi": ("", "~/.pi", "agent/sessions"),
     "copilot-cli": ("", "~/.copilot", "session-state"),
+    "amplifier-agent": ("AMPLIFIER_AGENT_STORAGE", "~/.amplifier-agent", "workspaces"),
 }
 """By format, the variable that names the agent's directory, where it lies otherwise, and where in it sessions are."""
 
@@ -200,6 +202,8 @@ def _comes_with_its_session(path: str) -> bool:
     """Whether a file is that of a sub-agent whose session's file is there, or the host's copy of a log."""
     directory, name = os.path.split(path)
     if name == TRANSCRIPT_NAME and os.path.isfile(os.path.join(directory, LOG_NAME)):
+        return True
+    if comes_with_transcript(path):
         return True
     if not (name.startswith("agent-") and name.endswith(".jsonl")):
         return False

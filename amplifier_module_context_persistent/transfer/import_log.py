@@ -167,23 +167,31 @@ def _report(
     )
 
 
-def read_messages(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the one session of a file of bare messages, or of a log of which messages are made anew."""
+def read_messages(
+    source: Source, account: Account, *, start: SessionStart | None = None, most: int | None = None, why_not: str = ""
+) -> Iterator[Event]:
+    """Yield the one session of a file of bare messages, or of a log of which messages are made anew.
+
+    Args:
+        source: the file.
+        account: what becomes of its lines.
+        start: what is known of the session.
+        most: only so many messages from the first one on.
+        why_not: why the others are lost.
+    """
     with closing(LogReader(source.plain_path)) as reader:
         reader.follow()
-        yield SessionStart()
-        yield from _copied(reader, account)
+        yield start or SessionStart()
+        yield from _copied(reader, account, range(len(reader.index))[:most], why_not)
         _note_others(account, reader, account.not_conversational, "blank line")
         damage = reader.index.damage
         account.notes = [LostLine(one.line, one.offset, one.detail) for one in damage if one.kind in _NOTED]
 
 
-def _copied(reader: LogReader, account: Account) -> Iterator[Event]:
-    refused: dict[int, str] = {}
+def _copied(reader: LogReader, account: Account, ordinals: range, why_not: str) -> Iterator[Event]:
+    refused: dict[int, str] = dict.fromkeys(range(len(ordinals), len(reader.index)), why_not)
     numbers = count(2)
-    for one in carry(
-        reader, range(len(reader.index)), rename=lambda given: f"{given}.{next(numbers)}", refused=refused
-    ):
+    for one in carry(reader, ordinals, rename=lambda given: f"{given}.{next(numbers)}", refused=refused):
         account.map(one.role)
         yield one
     lost = [*refused_messages(reader, refused), *unread_lines(reader), *torn_tail(reader)]

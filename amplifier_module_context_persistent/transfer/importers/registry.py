@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ...log.record_line import ROLES
 from ..import_log import read_messages
-from . import anthropic, atif, claude_code, codex, copilot_cli, gemini_cli, openai, opencode, pi
+from . import amplifier_agent, anthropic, atif, claude_code, codex, copilot_cli, gemini_cli, openai, opencode, pi
 from .account import Account
 from .events import Event
 from .source import ImportRefusedError, Sample, Source
@@ -63,7 +63,8 @@ IMPORTERS = (
     Importer("anthropic", "Anthropic messages", anthropic.read, anthropic.score),
     Importer("openai", "OpenAI messages", openai.read, openai.score),
     Importer("jsonl", "JSON Lines of messages", read_messages, _lines(lambda entry: entry.get("role") in ROLES)),
-    Importer("transcript", "a host's transcript", read_messages, lambda _: 0),  # `_bare_kind` tells these two
+    Importer("transcript", "a host's transcript", amplifier_agent.read_transcript, lambda _: 0),  # `_bare_kind` tells
+    Importer("amplifier-agent", "a session of amplifier-agent", amplifier_agent.read, lambda _: 0),
     Importer("older", "a file of the older module", read_messages, lambda _: 0),
 )
 """In the order of preference where two are as sure."""
@@ -112,8 +113,11 @@ def format_check(importer: Importer) -> Callable[[int, dict[str, Any]], None]:
 
 
 def _bare_kind(source: Source, sample: Sample) -> str:
-    """What a file of bare messages is: a host's transcript has its name, the older module's file times at the top."""
+    """What a file of bare messages is: a host's transcript has its name, the older module's file times at the top.
+
+    Beside the transcript of amplifier-agent lies what only its engine writes.
+    """
     if os.path.basename(source.path).startswith("transcript.jsonl"):
-        return "transcript"
+        return "amplifier-agent" if amplifier_agent.is_session(source.path) else "transcript"
     first = next((entry for entry in sample.entries if entry.get("role") in ROLES), {})
     return "older" if isinstance(first.get("timestamp"), str) else "jsonl"
