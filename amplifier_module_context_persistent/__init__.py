@@ -129,7 +129,8 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Ca
     """
     from .installation import needed_packages
 
-    with needed_packages():
+    reads_files = bool((config or {}).get("memory_files"))
+    with needed_packages(*["aiofiles"] * reads_files):
         from .session.host import EVENTS
         from .session.manager import PersistentContextManager
         from .session.tools import mount_tools

@@ -24,15 +24,18 @@ _LATER = ("filelock", "tiktoken")
 
 
 @contextmanager
-def needed_packages() -> Iterator[None]:
+def needed_packages(*later: str) -> Iterator[None]:
     """Import within it what a session needs.
+
+    Args:
+        later: what it will import besides, as it is configured.
 
     Raises:
         DependencyError: a package is missing, or is too old to have what is imported of it.
     """
     try:
         yield
-        missing = next((name for name in _LATER if find_spec(name) is None), None)
+        missing = next((name for name in (*_LATER, *later) if find_spec(name) is None), None)
     except ImportError as error:
         if (error.name or "").partition(".")[0] == __package__:
             raise

@@ -73,6 +73,18 @@ def test_a_missing_package_is_named_with_the_command(name: str, tmp_path: Path) 
     assert name in command.split()  # it is installed here, and only hidden: perhaps too old
 
 
+def test_memory_files_need_one_package_more(tmp_path: Path) -> None:
+    """It is asked for when the session is mounted, not at the first message; a session without them needs it not."""
+    (tmp_path / "NOTES.md").write_text("Use tabs.")
+    script = MOUNT.replace('{"tokenizer": "estimate"}', '{"tokenizer": "estimate", "memory_files": ["NOTES.md"]}')
+    for missing, told in ((["aiofiles"], "DependencyError: context-persistent needs aiofiles,"), ([], "")):
+        command = [sys.executable, "-c", script, str(ROOT), *missing]
+        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+        assert told in done.stderr
+        assert (done.returncode == 0) == (not missing), done.stderr
+
+
 def test_a_fault_of_our_own_is_no_missing_package() -> None:
     """It is not hidden behind a command that would not mend it."""
     with pytest.raises(ModuleNotFoundError, match="no_such_room") as raised, needed_packages():

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import MemoryFilesError
+from ..installation import needed_packages
 from ..messages.message import Message
 from ..messages.metadata import MEMORY_FILE_SOURCE, metadata_of
 
@@ -17,18 +20,23 @@ logger = logging.getLogger(__name__)
 _LABEL = "[Context from "
 
 
-def load_memory_files(paths: Sequence[str | os.PathLike[str]], base: str | None) -> list[Message]:
+async def load_memory_files(paths: Sequence[str | os.PathLike[str]], base: str | None) -> list[Message]:
     """Read memory files as system messages `[Context from NAME]`; what cannot be read is skipped with a warning.
+
+    They may lie on a disk that is slow to answer, so the event loop does not wait for them.
 
     Args:
         paths: the files; `~` expands.
         base: what relative paths are relative to; else the current directory.
+
+    Raises:
+        DependencyError: `aiofiles` is not installed where the host runs.
     """
     messages: list[Message] = []
     for given in paths:
-        path = Path(base or ".") / os.path.expanduser(given)
+        path = _place_of(given, base)
         try:
-            text = path.read_text("utf-8")
+            text = await _text_of(path)
         except (OSError, UnicodeDecodeError) as error:
             logger.warning("the memory file %s is skipped: %s", path, error)
             continue
@@ -39,6 +47,28 @@ def load_memory_files(paths: Sequence[str | os.PathLike[str]], base: str | None)
         metadata = {"source": MEMORY_FILE_SOURCE, "path": str(path)}
         messages.append({"role": "system", "content": content, "metadata": metadata})
     return messages
+
+
+def _place_of(given: str | os.PathLike[str], base: str | None) -> Path:
+    return Path(base or ".") / os.path.expanduser(given)
+
+
+async def _text_of(path: Path) -> str:
+    """Read a file.
+
+    Raises:
+        OSError: it cannot be read, or is no file: a FIFO would be waited for.
+        UnicodeDecodeError: it is no UTF-8.
+    """
+    with needed_packages():
+        import aiofiles  # a host may have new code of ours without it, and no memory files
+        import aiofiles.os
+
+    if not stat.S_ISREG((await aiofiles.os.stat(path)).st_mode):
+        raise OSError(errno.EINVAL, "it is no file", str(path))
+    async with aiofiles.open(path, encoding="utf-8") as file:
+        text: str = await file.read()
+        return text
 
 
 def is_memory_file(message: Mapping[str, Any]) -> bool:

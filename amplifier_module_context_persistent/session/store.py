@@ -6,7 +6,6 @@ append. `Session` holds the parts of a session whose log is open.
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import logging
 import os
@@ -100,7 +99,7 @@ class Store:
         session = await commit.run(lambda log: self._begin(log, commit, extras))
         files: list[Message] = []
         if session.history.is_empty and config.memory_files:
-            files = await asyncio.to_thread(load_memory_files, config.memory_files, self._working_dir)
+            files = await load_memory_files(config.memory_files, self._working_dir)
             check_memory_files(files, session.count, config.max_tokens)
             for message in files:
                 message["metadata"] |= {"timestamp": self._now(), "message_id": self._new_id()}

@@ -1,6 +1,7 @@
 """Memory files: stored in a fresh session, told, and never too large."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,19 @@ async def test_memory_files_are_stored_in_a_fresh_session_only(
     async with open_manager(path, max_tokens=1000, **files) as manager:
         assert await manager.get_messages() == history
         assert_valid(await manager.get_messages_for_request(), history=history)
+
+
+async def test_what_is_no_text_is_skipped(path: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A FIFO would be waited for; each is named with what is wrong."""
+    (tmp_path / "bytes.md").write_bytes(b"\xff")
+    (tmp_path / "directory.md").mkdir()
+    os.mkfifo(tmp_path / "pipe.md")
+    (tmp_path / "NOTES.md").write_text("Use t\u00e4bs.\r\n", encoding="utf-8")
+    names = ["bytes.md", "directory.md", "pipe.md", "NOTES.md"]
+    async with open_manager(path, memory_files=[str(tmp_path / name) for name in names]) as manager:
+        assert [m["content"] for m in await manager.get_messages()] == ["[Context from NOTES.md]\n\nUse t\u00e4bs.\n"]
+    for name in names[:3]:
+        assert f"{name} is skipped" in caplog.text
 
 
 @pytest.mark.parametrize("stored", [False, True])
