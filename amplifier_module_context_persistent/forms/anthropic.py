@@ -174,7 +174,7 @@ def _read_result(block: Mapping[str, Any], where: str) -> Message:
     if isinstance(content, list):
         content = [dict(inner) for inner in objects_in(content, f"{where}.content")]
     elif content is not None and not isinstance(content, str):
-        raise refused(f"{where}.content", f"{content!r:.40} is no content", "give a text or a list of blocks")
+        raise refused(f"{where}.content", f"{type(content).__name__} is no content", "give a text or a list of blocks")
     read_result = result(call_id, "" if content is None else content, failed=block.get("is_error") is True)
     more = without(block, "type", key, "content", "output", "is_error")
     return marked(read_result, NAME, beside=more)
@@ -197,7 +197,7 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
         if one is None:
             continue
         if before is not None and written[-1]["role"] == one["role"] == "user" and _joins(before, message, exact=exact):
-            written[-1]["content"] = [*_as_blocks(written[-1]["content"]), *_as_blocks(one["content"])]
+            written[-1]["content"] = [*as_blocks(written[-1]["content"]), *as_blocks(one["content"])]
         else:
             written.append(one)
         before = message
@@ -221,7 +221,8 @@ def _is_result(message: Message) -> bool:
     return message.get("role") in ("tool", "function")
 
 
-def _as_blocks(content: Any) -> list[Message]:
+def as_blocks(content: Any) -> list[Message]:
+    """Content as a list of blocks; a text is one."""
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
@@ -390,7 +391,7 @@ def _with_whole_pairs(messages: list[Message]) -> list[Message]:
         results = {str(block.get("tool_use_id")) for block in blocks if is_block(block, SERVER_RESULTS)}
         follows = bool(merged) and merged[-1]["role"] == message["role"] == "assistant"
         if follows and results & asked.keys():
-            merged[-1] = {"role": "assistant", "content": _as_blocks(merged[-1]["content"]) + blocks}
+            merged[-1] = {"role": "assistant", "content": as_blocks(merged[-1]["content"]) + blocks}
         else:
             asked = {}
             merged.append(message)

@@ -277,7 +277,7 @@ def call_id_in(block: Mapping[str, Any], key: str, where: str, *, of: str) -> st
     call_id = block.get(key)
     if isinstance(call_id, str):
         return call_id
-    told = "is missing" if call_id is None else f"is {call_id!r:.40}, no text"
+    told = "is missing" if call_id is None else f"is {type(call_id).__name__}, no text"
     raise refused(f"{where}.{key}", told, f"a {of} needs the id of its call")
 
 
@@ -292,6 +292,6 @@ def objects_in(content: Any, where: str) -> list[Mapping[str, Any]]:
         if isinstance(block, str):
             block = text_block(block)
         if not isinstance(block, Mapping):
-            raise refused(f"{where}[{number}]", f"{block!r:.40} is no block", "give an object, or a text")
+            raise refused(f"{where}[{number}]", f"{type(block).__name__} is no block", "give an object, or a text")
         blocks.append(block)
     return blocks

@@ -23,7 +23,7 @@ Sources: platform.openai.com/docs/api-reference/responses, .../guides/reasoning,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -112,7 +112,9 @@ def read(given: Iterable[Mapping[str, Any]]) -> list[Message]:
 
 
 def read_response(response: Mapping[str, Any]) -> list[Message]:
-    """Read a response: its output as messages, the last answer with model and usage.
+    """Read a response: its output as one message with model and usage.
+
+    A call whose result is in the same output was run by the server: both are provider's items.
 
     Raises:
         RecordError: it has no output.
@@ -120,7 +122,8 @@ def read_response(response: Mapping[str, Any]) -> list[Message]:
     output = response.get("output")
     if not isinstance(output, list):
         raise refused(".output", "is missing", "give a whole response, not an event of a stream")
-    messages = read(objects_in(output, ".output"))
+    answer_items = objects_in(output, ".output")
+    on_server = frozenset(text(item.get("call_id")) for item in answer_items if kind_of(item) in OUTPUTS)
     details = mapping(response.get("incomplete_details"))
     told_of = {
         "provider": "openai",
@@ -129,12 +132,9 @@ def read_response(response: Mapping[str, Any]) -> list[Message]:
         "usage": usage(response.get("usage")),
         "response_id": text(response.get("id")),
     }
-    answers = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
-    if answers:
-        last = messages[answers[-1]]
-        more = {key: value for key, value in told_of.items() if value}
-        messages[answers[-1]] = {**last, "metadata": {**metadata_of(last), **more}}
-    return messages
+    read_answer = _read_answer(answer_items, on_server)
+    more = {key: value for key, value in told_of.items() if value}
+    return [{**read_answer, "metadata": {**metadata_of(read_answer), **more}}]
 
 
 def kind_of(item: Mapping[str, Any]) -> str:
@@ -168,7 +168,7 @@ def reasoning_block(item: Mapping[str, Any]) -> Message:
     return {**block, **({"item": more} if more else {})}
 
 
-def _read_answer(run: Sequence[Mapping[str, Any]]) -> Message:
+def _read_answer(run: Sequence[Mapping[str, Any]], on_server: Collection[str] = ()) -> Message:
     blocks: list[Message] = []
     calls: list[Message] = []
     places: list[int] = []
@@ -176,7 +176,7 @@ def _read_answer(run: Sequence[Mapping[str, Any]]) -> Message:
     for item in run:
         kind = kind_of(item)
         metadata |= mapping(item.get("metadata")) if kind == "message" else {}
-        if kind in CALLS:
+        if kind in CALLS and item.get("call_id") not in on_server:
             places.append(len(blocks) + len(calls))
             calls.append(_read_call(item, kind))
         elif kind == "reasoning":

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..tokens.media import MEDIUM_KINDS
-from .media_blocks import Medium, describe
-from .message import Message, as_json
+from .media_blocks import Medium, describe, source_of
+from .message import ORIGINAL, Message, as_json, is_block
 
-ORIGINAL = "original"
 _NAME_CHARS = 80
 _MOST_TEXT_DEPTH = 4
+_WORDS = ("text", "content", "output", "refusal")
 
 
 def carried(block: Message, reference: str) -> Message:
@@ -25,7 +25,9 @@ def carried(block: Message, reference: str) -> Message:
         block: a block that no request of Amplifier's can carry.
         reference: the id of its message, by which it can be recalled; empty if it has none.
     """
-    return {"type": "text", "text": line_about(block, reference), ORIGINAL: block}
+    source = source_of(block)
+    said = source.text if source is not None else ""
+    return {"type": "text", "text": said if said.strip() else line_about(block, reference), ORIGINAL: block}
 
 
 def original_of(block: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -36,7 +38,7 @@ def original_of(block: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def line_about(block: Mapping[str, Any], reference: str = "") -> str:
     """One line about a block: kind, name, size, and how it can be recalled."""
-    if block.get("type") in MEDIUM_KINDS:
+    if is_block(block, MEDIUM_KINDS):
         medium = describe(dict(block))
         kind, details = _kind_of(medium), _details_of_medium(medium)
     else:
@@ -48,7 +50,7 @@ def line_about(block: Mapping[str, Any], reference: str = "") -> str:
 
 
 def words_of(block: Mapping[str, Any]) -> str:
-    """What a block says under keys named `text`, for blocks of an unknown kind that name no form."""
+    """The words of a block of an unknown kind: its values named `text`, `content`, `output` or `refusal`."""
     return "\n".join(said for said in _texts_in(block, 0) if said.strip())
 
 
@@ -82,10 +84,8 @@ def _texts_in(value: Any, depth: int) -> Iterator[str]:
     if depth > _MOST_TEXT_DEPTH:
         return
     if isinstance(value, Mapping):
-        said = value.get("text")
-        if isinstance(said, str):
-            yield said
-        inner = [item for key, item in value.items() if key != "text" or not isinstance(said, str)]
+        yield from (value[key] for key in _WORDS if isinstance(value.get(key), str))
+        inner = list(value.values())
     else:
         inner = value if isinstance(value, list) else []
     for item in inner:

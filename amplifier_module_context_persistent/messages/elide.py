@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unicodedata import category
 
-from .message import Message, text_places
+from .message import ORIGINAL, Message, text_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +103,19 @@ def elide_message(message: Message, cut: Cut, *, reference: str, boundary: str =
     for (index, _), text in zip(texts, shown, strict=True):
         block = content[index]
         blocks[index] = {**block, ("text" if block["type"] == "text" else "output"): text}
+    if cut.shortens:
+        blocks = [_without_original(block) for block in blocks]
     if cut.instead:
         left_out = {index for index, _ in texts[1:]}
         blocks = [block for index, block in enumerate(blocks) if index not in left_out]
     return {**message, "content": blocks}
+
+
+def _without_original(block: Any) -> Any:
+    """A text block without the block that it tells of, and without what refers to such a block."""
+    if not isinstance(block, dict) or not (ORIGINAL in block or "citations" in block):
+        return block
+    return {key: value for key, value in block.items() if key not in (ORIGINAL, "citations")}
 
 
 def _shown(texts: list[str], cut: Cut, *, reference: str, boundary: str) -> list[str]:

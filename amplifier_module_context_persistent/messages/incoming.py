@@ -1,19 +1,26 @@
 """A message that comes in: its copy in plain JSON types, as a log takes it, or why it is refused, and where.
 
-What is in a log already is read, whatever it is; nothing here looks at that.
+What is in a log already is read, whatever it is; nothing here looks at that. A message in a provider's form is copied
+(`json_copy`) before it is read, and checked (`check_message`) after that.
 """
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import enum
+import json
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from ..errors import RecordError
 from ..log.record_line import MAX_DEPTH, RESERVED_KEYS, ROLES, Message
 
-_PLAIN_TYPES = frozenset({str, int, bool, float, type(None)})
+_PLAIN_TYPES = frozenset({str, int, bool, type(None)})
+_CLIENTS = frozenset({"anthropic", "openai"})
+_BYTES_KEYS = frozenset({"bytes", "data", "thought_signature", "thoughtSignature", "redactedContent"})
+"""Keys under which providers' clients have bytes; their JSON form is base64."""
 
 
 def to_plain(message: Mapping[str, Any], *, is_stored: bool = False) -> Message:
@@ -21,28 +28,59 @@ def to_plain(message: Mapping[str, Any], *, is_stored: bool = False) -> Message:
 
     Args:
         message: the message.
-        is_stored: it was read from a log: a key `_reset` that it still has is its own.
+        is_stored: it was read from a log: a key `_reset` that it still has is its own, and a number that is not finite
+            stays.
 
     Raises:
-        RecordError: reserved keys, a wrong role, keys that are not strings, types that JSON lacks (with the path).
+        RecordError: as `json_copy` and `check_message`.
+    """
+    plain = json_copy(message, is_stored=is_stored)
+    check_message(plain, is_stored=is_stored)
+    return plain
+
+
+def json_copy(message: Any, *, is_stored: bool = False) -> Message:
+    """Copy a message of any form, or an answer of a provider's client, into plain JSON types.
+
+    What is nested deeper than records are becomes its JSON text; bytes of a medium become base64.
+
+    Raises:
+        RecordError: it is no object; keys that are not strings, numbers that are not finite, types that JSON lacks
+            (with the path).
     """
     try:
-        plain = _plain(message, 0)
+        plain = _Copy(is_stored=is_stored).of(message, 0)
     except _RefusedError as refused:
         raise RecordError(f"{refused.path()}: {refused.reason}") from None
+    except RecursionError:
+        raise RecordError("message: it is nested too deeply, or contains itself") from None
     if not isinstance(plain, dict):
         raise RecordError(f"a message must be a JSON object, not {type(message).__name__}")
+    return plain
+
+
+def check_message(plain: Message, *, is_stored: bool = False) -> None:
+    """Check what every record needs.
+
+    Raises:
+        RecordError: reserved keys, no role or a wrong one, metadata that are no object.
+    """
     if not is_stored and not RESERVED_KEYS.isdisjoint(plain):
         reserved = RESERVED_KEYS & plain.keys()
         raise RecordError(f"message.{min(reserved)}: this key is reserved for the log; rename it")
     role = plain.get("role")
+    if "role" not in plain:
+        keys = ", ".join(map(repr, list(plain)[:6])) or "none"
+        raise RecordError(
+            f"message.role is missing (its keys: {keys}), and it has the shape of no provider's message; "
+            f"it must be one of {', '.join(ROLES)}"
+        )
     if role not in ROLES:
         shown = repr(role[:20]) if isinstance(role, str) else type(role).__name__
         raise RecordError(f"message.role is {shown}; it must be one of {', '.join(ROLES)}")
     metadata = plain.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         raise RecordError(f"message.metadata must be an object, not {type(metadata).__name__}")
-    return plain
 
 
 def why_refused(message: Message) -> str:
@@ -79,36 +117,67 @@ class _RefusedError(Exception):
         return "message" + (steps if len(steps) <= 200 else steps[:200] + "…")
 
 
-def _plain(value: Any, depth: int) -> Any:
-    kind = type(value)
-    if kind in _PLAIN_TYPES:
-        return value
-    if depth > MAX_DEPTH:
-        raise _RefusedError(f"nested deeper than {MAX_DEPTH} levels")
-    if kind is dict or isinstance(value, Mapping):
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Copy:
+    """Copies values into plain JSON types."""
+
+    is_stored: bool
+    """Whether numbers that are not finite stay."""
+
+    def of(self, value: Any, depth: int, key: str = "") -> Any:
+        """Copy a value that is so many levels deep, under a key of an object or none."""
+        kind = type(value)
+        if kind in _PLAIN_TYPES:
+            return value
+        if kind is float or isinstance(value, float):
+            return self._number(float(value))
+        if depth > MAX_DEPTH:
+            return _as_json_text(value)
+        if kind is dict or isinstance(value, Mapping):
+            return self._object(value, depth)
+        if kind is list or isinstance(value, list | tuple):
+            return self._list(value, depth)
+        for base in (str, int):  # an enum of strings is a string
+            if isinstance(value, base):
+                return base.__str__(value) if base is str else base(value)
+        if isinstance(value, bytes | bytearray) and key in _BYTES_KEYS:
+            return base64.b64encode(value).decode()
+        return self.of(_dump(value), depth + 1)
+
+    def _number(self, number: float) -> float:
+        if not self.is_stored and not isfinite(number):
+            raise _RefusedError(f"{number} is no number that JSON has; give null, or its name as a text")
+        return number
+
+    def _object(self, value: Mapping[Any, Any], depth: int) -> Message:
         plain = {}
         for key, item in value.items():
             if not isinstance(key, str):
                 raise _RefusedError(f"the key {repr(key)[:40]} is {type(key).__name__}, not a string")
             try:
-                plain[str.__str__(key)] = _plain(item, depth + 1)
+                plain[str.__str__(key)] = self.of(item, depth + 1, key)
             except _RefusedError as refused:
                 refused.steps.append(f".{key}")
                 raise
         return plain
-    if kind is list or isinstance(value, list | tuple):
-        items = []
+
+    def _list(self, value: list[Any] | tuple[Any, ...], depth: int) -> list[Any]:
+        items: list[Any] = []
         for item in value:
             try:
-                items.append(_plain(item, depth + 1))
+                items.append(self.of(item, depth + 1))
             except _RefusedError as refused:
                 refused.steps.append(f"[{len(items)}]")
                 raise
         return items
-    for base in (str, int, float):  # an enum of strings is a string
-        if isinstance(value, base):
-            return base.__str__(value) if base is str else base(value)
-    return _plain(_dump(value), depth + 1)
+
+
+def _as_json_text(value: Any) -> str:
+    """The JSON text of what is nested deeper than records are."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise _RefusedError(f"nested deeper than {MAX_DEPTH} levels, and has no JSON text: {error}") from None
 
 
 def _dump(value: Any) -> Any:
@@ -117,5 +186,14 @@ def _dump(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if callable(dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
-        return dump()
+        return dump(**_dump_options(type(value).__module__))
     raise _RefusedError(f"{type(value).__name__} has no JSON form; convert it before adding the message")
+
+
+def _dump_options(module: str) -> dict[str, Any]:
+    """How a model of a provider's client is dumped so that it is as its server sent it."""
+    if module.partition(".")[0] in _CLIENTS:
+        return {"mode": "json", "exclude_unset": True, "warnings": False}
+    if module.startswith("google.genai"):
+        return {"mode": "json", "exclude_none": True, "by_alias": True}
+    return {}

@@ -24,7 +24,7 @@ from ..tokens.media import (
     type_in_address,
     type_of_image,
 )
-from .message import Message
+from .message import ORIGINAL, Message
 
 IMAGE = "image"
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
@@ -181,6 +181,11 @@ class _Walk:
         if _is_medium(block):
             self._number += 1
             return self._visit(block, self._number - 1)
+        if _is_medium(original := block.get(ORIGINAL)):  # a text that tells of it
+            visited = self._block(original, depth)
+            if visited is original:
+                return block
+            return visited if visited.get("type") == "text" else {**block, ORIGINAL: visited}
         key = "output" if block.get("type") == "tool_result" else "content" if depth else ""
         inner = block.get(key) if key else None
         if isinstance(inner, dict):

@@ -4,32 +4,47 @@ Rules:
 - `normalise` returns the very object it was given where nothing needs to change, a new one otherwise, and None for a
   message that no provider accepts and that says nothing (blank). It never mutates.
 - Content that a request may not carry (blank text blocks, blocks that `amplifier_core.message_models.Message` does not
-  know) is left out or becomes text; what the block says in unknown keys stays.
-- Arguments stay what they were. `tool_calls` and their copies in `content` name the same calls, and share no object.
+  know) is left out or becomes text; what the block says in unknown keys stays. A block of another kind is never shown
+  as JSON: its words are, or one line about it (`carried`).
+- Arguments are an object, or the JSON text of one in a call of OpenAI's shape. `tool_calls` and their copies in
+  `content` name the same calls, and share no object.
 - What is in a log already is read, whatever it is; what comes in is looked at by `incoming`.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 from ..tokens.counter import TokenCounter, count_message
-from .message import CALL_BLOCKS, THINKING_BLOCKS, Message, as_json, call_arguments_of, call_id_of, call_name_of
+from .carried import carried, line_about, words_of
+from .media_blocks import source_of
+from .message import (
+    CALL_BLOCKS,
+    THINKING_BLOCKS,
+    Message,
+    as_json,
+    call_arguments_of,
+    call_id_of,
+    call_name_of,
+    given_arguments_of,
+    parsed,
+)
+from .metadata import FORM_KEY, given_id, metadata_of
 
 NO_OUTPUT = "(no output)"
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _VISIBILITY = ("internal", "developer", "user", None)
-_UNKNOWN_BLOCK_CHARS = 2_000  # a longer block of an unknown type is named, not shown: it may be base64
 
 
-def normalise(message: Message, keeps: Collection[str] = ()) -> Message | None:
+def normalise(message: Message, *, keeps_originals: bool = False) -> Message | None:
     """Bring one message into a form that every provider accepts; None if nothing is left of it.
 
     Args:
         message: the message; it is not altered.
-        keeps: kinds of blocks that stay as they are, beside those that Amplifier's requests carry.
+        keeps_originals: whether every block that Amplifier's requests cannot carry stays beside the text that tells of
+            it. Else those do of which the message says who made them.
     """
     role = message.get("role")
     if role not in _ROLES:
@@ -38,7 +53,7 @@ def normalise(message: Message, keeps: Collection[str] = ()) -> Message | None:
     calls = _listed_calls(message)
     if calls is not message.get("tool_calls"):
         changes["tool_calls"] = calls
-    content = _content(message, bool(calls), keeps)
+    content = _content(message, bool(calls), _Blocks.of(message, keeps_originals=keeps_originals))
     if content is None:
         return None
     content, calls = _agree(content, calls)
@@ -71,12 +86,32 @@ def _listed_calls(message: Message) -> Any:
         if call_id is None or call_id in seen:
             continue
         seen.add(call_id)
-        good.append(call if isinstance(call.get("id"), str) else {**call, "id": call_id})
+        good.append(_with_object(call if isinstance(call.get("id"), str) else {**call, "id": call_id}))
     same = listed and len(good) == len(listed) and all(a is b for a, b in zip(good, listed, strict=True))
     return listed if same else good
 
 
-def _content(message: Message, has_calls: bool, keeps: Collection[str]) -> Any:  # noqa: FBT001 - private, one caller
+def _with_object(call: Message) -> Message:
+    """A call whose arguments are an object, or of OpenAI's shape the text of one; the same object if they are."""
+    given, function = given_arguments_of(call), call.get("function")
+    if isinstance(given, dict) or (given is None and not isinstance(function, dict) and "arguments" not in call):
+        return call
+    arguments = call_arguments_of(call)
+    if not isinstance(function, dict):
+        return {**call, "arguments": arguments}
+    if isinstance(given, str) and _is_object(given):
+        return call
+    return {**call, "function": {**function, "arguments": as_json(arguments)}}
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(parsed(text), dict)
+    except ValueError:
+        return False
+
+
+def _content(message: Message, has_calls: bool, shown: _Blocks) -> Any:  # noqa: FBT001 - private, one caller
     """The content in an accepted form; None if the message says nothing."""
     content, role = message.get("content"), message["role"]
     answers = role in ("tool", "function")
@@ -85,7 +120,7 @@ def _content(message: Message, has_calls: bool, keeps: Collection[str]) -> Any: 
     if not isinstance(content, str | list):
         content = "" if content is None else as_json(content)
     if isinstance(content, list):
-        blocks = [kept for block in content if (kept := _block(block, role, keeps)) is not None]
+        blocks = [kept for block in content if (kept := shown.block(block)) is not None]
         has_calls = has_calls or any(block["type"] == "tool_call" for block in blocks)
         if blocks and (has_calls or not all(block["type"] in THINKING_BLOCKS for block in blocks)):
             same = len(blocks) == len(content) and all(a is b for a, b in zip(blocks, content, strict=True))
@@ -96,38 +131,79 @@ def _content(message: Message, has_calls: bool, keeps: Collection[str]) -> Any: 
     return NO_OUTPUT if answers else "" if has_calls else None
 
 
-def _block(given: Any, role: str, keeps: Collection[str]) -> Message | None:
-    """One content block in an accepted form; None if it says nothing."""
-    if isinstance(given, str):
-        return {"type": "text", "text": given} if given.strip() else None
-    if not isinstance(given, dict):
-        return {"type": "text", "text": as_json(given)}
-    block: Message = given
-    if block.get("visibility") not in _VISIBILITY:
-        block = {key: value for key, value in block.items() if key != "visibility"}
-    kind = block.get("type") if isinstance(block.get("type"), str) else None
-    if kind == "text":
-        text = block.get("text")
-        if not isinstance(text, str):
-            return None if text is None else {**block, "text": as_json(text)}
-        return block if text.strip() else None
-    if kind == "thinking" and role == "assistant":
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """How the blocks of one message are shown."""
+
+    role: str
+    reference: str
+    """The id of the message; empty if it has none."""
+    keeps_originals: bool
+
+    @classmethod
+    def of(cls, message: Message, *, keeps_originals: bool) -> _Blocks:
+        metadata = metadata_of(message)
+        is_made = bool(metadata.get(FORM_KEY) or metadata.get("provider"))
+        return cls(message["role"], given_id(message) or "", keeps_originals or is_made)
+
+    def block(self, given: Any) -> Message | None:
+        """One content block in an accepted form; None if it says nothing."""
+        if isinstance(given, str):
+            return {"type": "text", "text": given} if given.strip() else None
+        if not isinstance(given, dict):
+            return {"type": "text", "text": as_json(given)}
+        block: Message = given
+        if block.get("visibility") not in _VISIBILITY:
+            block = {key: value for key, value in block.items() if key != "visibility"}
+        kind = block.get("type") if isinstance(block.get("type"), str) else None
+        if kind == "text":
+            return _text_block(block)
+        if kind in THINKING_BLOCKS and self.role == "assistant":
+            return block if _is_whole_thinking(block) else None
+        if kind in CALL_BLOCKS and self.role == "assistant":
+            return _call_block(block)
+        if kind == "tool_result" and self.role == "tool" and isinstance(block.get("tool_call_id"), str):
+            return block if "output" in block else self._strange(block)
+        if kind == "image" and isinstance(block.get("source"), dict):
+            return block
+        return _as_image(block) or self._strange(block)
+
+    def _strange(self, block: Message) -> Message | None:
+        """A block that Amplifier's requests cannot carry, as text."""
+        if self.keeps_originals or source_of(block) is not None:
+            return carried(block, self.reference)
+        words = words_of(block)
+        return {"type": "text", "text": words if words.strip() else line_about(block, self.reference)}
+
+
+def _text_block(block: Message) -> Message | None:
+    text = block.get("text")
+    if not isinstance(text, str):
+        return None if text is None else {**block, "text": as_json(text)}
+    return block if text.strip() else None
+
+
+def _is_whole_thinking(block: Message) -> bool:
+    """Whether a thinking block has all that its kind needs."""
+    if block["type"] == "thinking":
         well = isinstance(block.get("thinking"), str) and isinstance(block.get("signature"), str | None)
-        return block if well and isinstance(block.get("content"), list | None) else None
-    if kind == "redacted_thinking" and role == "assistant":
-        return block if isinstance(block.get("data"), str) else None
-    if kind == "reasoning" and role == "assistant":
-        return block if isinstance(block.get("content"), list) and isinstance(block.get("summary"), list) else None
-    if kind in CALL_BLOCKS and role == "assistant":
-        return _call_block(block)
-    if kind == "tool_result" and role == "tool" and isinstance(block.get("tool_call_id"), str) and "output" in block:
-        return block
-    if (kind == "image" and isinstance(block.get("source"), dict)) or kind in keeps:
-        return block
-    encoded = as_json(block)
-    if len(encoded) > _UNKNOWN_BLOCK_CHARS:
-        encoded = f"[a {kind} block of {len(encoded):,} characters, which requests cannot carry]"
-    return {"type": "text", "text": encoded}
+        return well and isinstance(block.get("content"), list | None)
+    if block["type"] == "redacted_thinking":
+        return isinstance(block.get("data"), str)
+    return isinstance(block.get("content"), list) and isinstance(block.get("summary"), list)
+
+
+def _as_image(block: Message) -> Message | None:
+    """An image of another form as Amplifier's; None for what is no image, or has no body and no address."""
+    source = None if "source" in block else source_of(block)
+    if source is None or source.kind != "image" or not (source.data or source.url):
+        return None
+    if source.data:
+        body = {"type": "base64", "media_type": source.media_type, "data": source.data}
+    else:
+        body = {"type": "url", "url": source.url}
+    more: Message = {key: block[key] for key in ("cache_control", "detail", "visibility") if key in block}
+    return {"type": "image", "source": body, **more}
 
 
 def _call_block(block: Message) -> Message | None:

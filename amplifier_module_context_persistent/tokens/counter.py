@@ -238,7 +238,9 @@ class _Blocks:
 
     def _count_block(self, block: Mapping[str, object], kind: str, depth: int) -> int:
         if kind in _TEXT_KINDS:
-            return self.count(block.get("text"), depth)
+            tokens = self.count(block.get("text"), depth)
+            original = block.get("original")  # the block that the text tells of (`messages/carried.py`)
+            return max(tokens, self.count(original, depth)) if isinstance(original, Mapping) else tokens
         if kind in _SEALED:
             told, sealed = _SEALED[kind]
             return max(self.count(block.get(told), depth), sum(_sealed_tokens(block.get(key)) for key in sealed))

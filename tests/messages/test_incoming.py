@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from amplifier_module_context_persistent.errors import RecordError
 from amplifier_module_context_persistent.messages.incoming import to_plain
+from amplifier_module_context_persistent.messages.message import strings_in
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -55,10 +56,18 @@ class Degrees(float):
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, Degrees("nan"), Degrees(1.5)])
 @pytest.mark.parametrize("beside", ["plain", ("a", "tuple")])
 def test_a_float_keeps_its_value(value: float, beside: Any) -> None:
-    """At any place, finite or not; what remains is a plain float."""
-    copy = to_plain({"role": "user", "a": [value], "b": value, "c": beside})
+    """At any place, of a stored message finite or not; what remains is a plain float."""
+    copy = to_plain({"role": "user", "a": [value], "b": value, "c": beside}, is_stored=True)
     assert repr([copy["a"][0], copy["b"]]) == repr([float(value)] * 2)
     assert {type(copy["a"][0]), type(copy["b"])} == {float}
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, Degrees("nan")])
+def test_a_number_that_json_lacks_is_refused_in_a_new_message(value: float) -> None:
+    """With its place, and what to give instead."""
+    call = {"id": "c", "tool": "t", "arguments": {"rows": [1.5, value]}}
+    with pytest.raises(RecordError, match=r"^message\.tool_calls\[0\]\.arguments\.rows\[1\]: .* give null"):
+        to_plain({"role": "assistant", "content": "", "tool_calls": [call]})
 
 
 @dataclasses.dataclass
@@ -132,7 +141,7 @@ def test_a_model_can_be_the_message() -> None:
         ({"role": "user", "_record": "1"}, r"^message\._record: this key is reserved"),
         ({"role": "user", "_json": "1"}, r"^message\._json: this key is reserved"),
         ({"role": "human"}, r"message\.role is 'human'; it must be one of system, "),
-        ({"content": "x"}, r"message\.role is NoneType"),
+        ({"content": "x"}, r"message\.role is missing \(its keys: 'content'\)"),
         ({"role": ["user"]}, r"message\.role is list"),
         ({"role": "user", "metadata": "x"}, r"message\.metadata must be an object, not str"),
         ("a string", r"a message must be a JSON object, not str"),
@@ -191,14 +200,24 @@ def test_what_holds_itself_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "bottom", "levels"),
-    [("list", 1, 200), ("tuple", 1, 200), ("object", 1, 200), ("object", (), 199), ("model", [], 199)],
+    ("shape", "bottom", "levels", "deepest"),
+    [
+        ("list", 1, 200, "[1]"),
+        ("tuple", 1, 200, "[1]"),
+        ("object", 1, 200, '{"a":1}'),
+        ("object", (), 199, "[]"),
+        ("model", [], 199, "[]"),
+    ],
 )
-def test_nesting_is_refused_beyond_200_levels(shape: str, bottom: Any, levels: int) -> None:
+def test_nesting_beyond_200_levels_is_stored_as_its_json_text(
+    shape: str, bottom: Any, levels: int, deepest: str
+) -> None:
     """Whatever is nested: each level counts once, and the message itself does not count."""
-    to_plain({"role": "user", "content": nested(levels, bottom, shape)})
-    with pytest.raises(RecordError, match="nested deeper than 200 levels"):
-        to_plain({"role": "user", "content": nested(levels + 1, bottom, shape)})
+    fits = to_plain({"role": "user", "content": nested(levels, bottom, shape)})["content"]
+    assert not [text for text in strings_in(fits) if text]
+    deeper = nested(levels + 1, bottom, shape)
+    (text,) = strings_in(to_plain({"role": "user", "content": deeper})["content"])
+    assert text == deepest
 
 
 @pytest.mark.parametrize(("length", "shown"), [(198, 198), (199, 199), (200, 199), (500, 199)])

@@ -1,0 +1,369 @@
+"""A view as the body of a request, and a provider's answer as a message: for agents with the providers' own clients.
+
+Any messages will do, a view or a whole history, in any form: they are read (`door`) and put in order as a view is
+(`arrange`), so each call has one result right after it, the first message after the system text is a user's, and what
+the provider refuses is shown otherwise.
+
+Cache marks of Anthropic: "up to 4 cache breakpoints"; a request finds what an earlier one wrote at a mark up to 20
+blocks before its own (platform.claude.com/docs/en/build-with-claude/prompt-caching, read 2026-11). So the end of the
+request before this one is marked too: it is the last message before the newest answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import dropwhile, takewhile
+from typing import Any
+
+from ..messages.incoming import json_copy
+from ..messages.message import THINKING_BLOCKS, Message, calls_of, is_block, result_id_of
+from ..messages.metadata import is_ephemeral, line_before
+from ..messages.normalize import normalise
+from ..view.arrangement import Presentation, arrange
+from ..view.entry import INSTRUCTING, Entry
+from ..view.ids_and_names import oddities_of, rules_of
+from ..view.recipients import ANTHROPIC, GEMINI, OPENAI
+from ..view.render import render
+from . import anthropic, bedrock, gemini, openai_chat, openai_responses
+from .door import read_answer, read_given
+from .recognise import FORMS, OWN, check_name
+from .tools import anthropic_tools, bedrock_tools, chat_tools, gemini_tools, responses_tools
+
+Tools = Iterable[Mapping[str, Any]]
+View = Iterable[Mapping[str, Any]]
+
+_MOST_MARKS = 4
+_MARK = {"type": "ephemeral"}
+
+
+# -- bodies ------------------------------------------------------------------------------------------------------------
+
+
+def to_anthropic(
+    view: View, *, tools: Tools | None = None, max_tokens: int | None = None, cache: bool = True
+) -> dict[str, Any]:
+    """Turn a view into what `client.messages.create` takes besides `model` and, if they are not given, the others.
+
+    Args:
+        view: messages, as `get_messages_for_request` gives them; they are not altered.
+        tools: definitions of tools, in any form.
+        max_tokens: the most tokens of the answer.
+        cache: whether `cache_control` marks are placed: at the tools, the system text, the end of the request before
+            this one, and the newest message that later requests will have. Content is then always a list of blocks.
+
+    Returns:
+        `system`, if the view begins with system text; `messages`, each with `role` and `content`; `tools` and
+        `max_tokens` as given. Thinking without a signature and metadata have no place in it; system text after the
+        first other message is a user's; an answer at the end is followed by a user's `[continued]`.
+
+    Raises:
+        ValueError: an item is no message, or none of them can be sent.
+    """
+    ordered = _checked(in_order(view, ANTHROPIC))
+    system = _system_text(ordered)
+    talk = list(dropwhile(_instructs, ordered))
+    messages = anthropic.write(talk)
+    body: dict[str, Any] = {
+        **({"system": system} if system else {}),
+        "messages": messages,
+        **({"tools": anthropic_tools(tools)} if tools is not None else {}),
+        **({"max_tokens": max_tokens} if max_tokens is not None else {}),
+    }
+    if not cache:
+        return body
+    passing = len(list(takewhile(is_ephemeral, reversed(talk))))
+    stable = len(anthropic.write(talk[: len(talk) - passing])) if passing else len(messages)
+    return _with_marks(body, stable)
+
+
+def to_openai(view: View, *, tools: Tools | None = None, max_tokens: int | None = None) -> dict[str, Any]:
+    """Turn a view into what `client.chat.completions.create` takes besides `model`.
+
+    Args:
+        view: messages, as `get_messages_for_request` gives them; they are not altered.
+        tools: definitions of tools, in any form.
+        max_tokens: the most tokens of the answer.
+
+    Returns:
+        `messages`, each with `role` (`system`, `developer`, `user`, `assistant`, `tool`), `content` and, of an answer,
+        `tool_calls`; `tools` and `max_completion_tokens` as given. Thinking and metadata have no place in it. Calls
+        that a provider's server ran are calls with results like others. In results, one line tells of what is no text.
+
+    Raises:
+        ValueError: an item is no message, or none of them can be sent.
+    """
+    messages = openai_chat.write(_checked(in_order(view, OPENAI)))
+    return {
+        "messages": messages,
+        **({"tools": chat_tools(tools)} if tools is not None else {}),
+        **({"max_completion_tokens": max_tokens} if max_tokens is not None else {}),
+    }
+
+
+def to_openai_responses(view: View, *, tools: Tools | None = None, max_tokens: int | None = None) -> dict[str, Any]:
+    """Turn a view into what `client.responses.create` takes besides `model`.
+
+    Args:
+        view: messages, as `get_messages_for_request` gives them; they are not altered.
+        tools: definitions of tools, in any form.
+        max_tokens: the most tokens of the answer.
+
+    Returns:
+        `input`, a list of items; `instructions`, if the view begins with system text; `tools` and `max_output_tokens`
+        as given. Reasoning of other providers has no place in it. To get encrypted reasoning that can be sent again,
+        ask for it: `store=False, include=["reasoning.encrypted_content"]`.
+
+    Raises:
+        ValueError: an item is no message, or none of them can be sent.
+    """
+    ordered = _checked(in_order(view, OPENAI))
+    system = _system_text(ordered)
+    return {
+        **({"instructions": system} if system else {}),
+        "input": openai_responses.write(dropwhile(_instructs, ordered)),
+        **({"tools": responses_tools(tools)} if tools is not None else {}),
+        **({"max_output_tokens": max_tokens} if max_tokens is not None else {}),
+    }
+
+
+def to_gemini(view: View, *, tools: Tools | None = None, max_tokens: int | None = None) -> dict[str, Any]:
+    """Turn a view into what `client.models.generate_content` takes besides `model`.
+
+    Args:
+        view: messages, as `get_messages_for_request` gives them; they are not altered.
+        tools: definitions of tools, in any form.
+        max_tokens: the most tokens of the answer.
+
+    Returns:
+        `contents`; `config` with `system_instruction`, `tools` and `max_output_tokens`, as far as there are any.
+
+    Raises:
+        ValueError: an item is no message, or none of them can be sent.
+    """
+    ordered = _checked(in_order(view, GEMINI))
+    system = _system_text(ordered)
+    config: dict[str, Any] = {
+        **({"system_instruction": system} if system else {}),
+        **({"tools": gemini_tools(tools)} if tools is not None else {}),
+        **({"max_output_tokens": max_tokens} if max_tokens is not None else {}),
+    }
+    return {"contents": gemini.write(dropwhile(_instructs, ordered)), **({"config": config} if config else {})}
+
+
+def to_bedrock(view: View, *, tools: Tools | None = None, max_tokens: int | None = None) -> dict[str, Any]:
+    """Turn a view into what `client.converse` takes besides `modelId`; media are bytes, as the client takes them.
+
+    Args:
+        view: messages, as `get_messages_for_request` gives them; they are not altered.
+        tools: definitions of tools, in any form.
+        max_tokens: the most tokens of the answer.
+
+    Returns:
+        `messages`; `system`, if the view begins with system text; `toolConfig` and `inferenceConfig` as given.
+
+    Raises:
+        ValueError: an item is no message, or none of them can be sent.
+    """
+    ordered = _checked(in_order(view, ANTHROPIC))
+    system = _system_text(ordered)
+    return {
+        **({"system": [{"text": system}]} if system else {}),
+        "messages": bedrock.write(dropwhile(_instructs, ordered)),
+        **({"toolConfig": {"tools": bedrock_tools(tools)}} if tools is not None else {}),
+        **({"inferenceConfig": {"maxTokens": max_tokens}} if max_tokens is not None else {}),
+    }
+
+
+def in_order(messages: View, family: str) -> list[Message]:
+    """Put messages of any form in order for a family of providers.
+
+    Raises:
+        ValueError: an item is no message, or is malformed.
+    """
+    given: list[Message] = []
+    entries: list[Entry] = []
+    for message in _canonical(messages):
+        accepted = normalise(message, keeps_originals=True)
+        entries.append(_entry(len(given), message, accepted))
+        given.append(accepted or message)
+    arranged = arrange(entries, lambda _: 0, Presentation(wire=rules_of(family, strict=True)))
+    return render(arranged, lambda wanted: (given[entry.ordinal] for entry in wanted))
+
+
+def _canonical(messages: View) -> list[Message]:
+    given: list[Message] = []
+    for position, message in enumerate(messages):
+        if not isinstance(message, Mapping):
+            raise _no_message(position, message)
+        given.append(dict(message))
+    read = read_given(given)
+    for position, message in enumerate(read):
+        if not isinstance(message.get("role"), str):
+            raise _no_message(position, message)
+    return read
+
+
+def _no_message(position: int, item: Any) -> ValueError:
+    return ValueError(f"item {position} is no message: {item!r:.60}")
+
+
+def _entry(position: int, message: Message, accepted: Message | None) -> Entry:
+    return Entry(
+        position,
+        "",
+        str(message["role"]),
+        0,
+        blank=accepted is None,
+        calls=calls_of(accepted) if accepted else (),
+        result_of=result_id_of(message),
+        named=bool(message.get("name")),
+        odd=oddities_of(accepted) if accepted else None,
+        line_before=line_before(message),
+    )
+
+
+def _checked(messages: list[Message]) -> list[Message]:
+    if all(map(_instructs, messages)):
+        raise ValueError("no message can be sent; a request needs at least one of a user")
+    return messages
+
+
+def _instructs(message: Message) -> bool:
+    return message["role"] in INSTRUCTING
+
+
+def _system_text(ordered: Iterable[Message]) -> str:
+    texts = map(anthropic.system_text, takewhile(_instructs, ordered))
+    return "\n\n".join(filter(None, texts))
+
+
+# -- cache marks -------------------------------------------------------------------------------------------------------
+
+
+def _with_marks(body: dict[str, Any], stable: int) -> dict[str, Any]:
+    """A body of Anthropic's with cache marks; those that it has already count.
+
+    Args:
+        body: the body.
+        stable: how many of its messages later requests will have, too.
+    """
+    messages = [{**message, "content": anthropic.as_blocks(message["content"])} for message in body["messages"]]
+    body = {**body, "messages": messages}
+    if "system" in body:
+        body["system"] = [{"type": "text", "text": body["system"]}]
+    left = _MOST_MARKS - sum(_marks_in(body.get(key)) for key in ("tools", "system", "messages"))
+    places = [body[key] for key in ("tools", "system") if body.get(key)]
+    places[:0] = [messages[at]["content"] for at in _ends(messages, stable)]
+    for blocks in places:
+        if left > 0 and _mark_last(blocks):
+            left -= 1
+    return body
+
+
+def _ends(messages: Sequence[Message], stable: int) -> list[int]:
+    """The positions of the messages that are marked: the newest one, and the end of the request before this one."""
+    answers = [at for at in range(stable) if messages[at]["role"] == "assistant"]
+    ends = [stable - 1] if stable else []
+    if answers and answers[-1] > 0:
+        ends.append(answers[-1] - 1)
+    return list(dict.fromkeys(ends))
+
+
+def _marks_in(value: Any) -> int:
+    """How many cache marks a value has."""
+    if isinstance(value, list):
+        return sum(map(_marks_in, value))
+    if not isinstance(value, dict):
+        return 0
+    return ("cache_control" in value) + _marks_in(value.get("content"))
+
+
+def _mark_last(blocks: list[Message]) -> bool:
+    """Mark the last block of a list that can be marked; whether a mark was placed."""
+    for at in reversed(range(len(blocks))):
+        block = blocks[at]
+        if "cache_control" in block:
+            return False
+        if not is_block(block, THINKING_BLOCKS):
+            blocks[at] = {**block, "cache_control": dict(_MARK)}
+            return True
+    return False
+
+
+# -- answers -----------------------------------------------------------------------------------------------------------
+
+
+def from_anthropic(answer: Any) -> Message:
+    """Make a message of what `client.messages.create` answers, with its model and usage in the metadata.
+
+    Args:
+        answer: the client's object, or the same as a dictionary.
+
+    Raises:
+        RecordError (a `ValueError`): it is malformed; says where.
+    """
+    return _answer(answer, anthropic.NAME)
+
+
+def from_openai(answer: Any) -> Message:
+    """Make a message of what `client.chat.completions.create` or `client.responses.create` answers.
+
+    Its model and usage are in the metadata.
+
+    Args:
+        answer: the client's object, or the same as a dictionary.
+
+    Raises:
+        RecordError (a `ValueError`): it is malformed; says where.
+    """
+    plain = json_copy(answer)
+    is_response = "output" in plain and "choices" not in plain
+    return _answer(plain, openai_responses.NAME if is_response else openai_chat.NAME)
+
+
+def from_gemini(answer: Any) -> Message:
+    """Make a message of what `client.models.generate_content` answers, with its model and usage in the metadata.
+
+    Args:
+        answer: the client's object, or the same as a dictionary.
+
+    Raises:
+        RecordError (a `ValueError`): it is malformed, or the prompt was blocked; says where.
+    """
+    return _answer(answer, gemini.NAME)
+
+
+def from_bedrock(answer: Any) -> Message:
+    """Make a message of what `client.converse` answers, with its usage in the metadata.
+
+    Args:
+        answer: the dictionary that the client gives.
+
+    Raises:
+        RecordError (a `ValueError`): it is malformed; says where.
+    """
+    return _answer(answer, bedrock.NAME)
+
+
+def _answer(answer: Any, form: str) -> Message:
+    messages = read_answer(json_copy(answer), form)
+    return messages[-1]
+
+
+# -- a history in one form ---------------------------------------------------------------------------------------------
+
+
+def written_as(messages: Iterable[Message], form: str) -> list[Message]:
+    """Write a history in a form: what came in this form as it was added, the rest as the form has it.
+
+    Args:
+        messages: canonical messages, in order.
+        form: the name of a form.
+
+    Raises:
+        ValueError: there is no such form.
+    """
+    check_name(form)
+    if form == OWN:
+        return list(messages)
+    return FORMS[form].write(messages, exact=True)

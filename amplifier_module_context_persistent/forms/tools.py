@@ -1,0 +1,116 @@
+"""Definitions of tools in the form of each provider, from any form.
+
+Read are Amplifier's (`{name, description, parameters}`), Anthropic's (`input_schema`), OpenAI's for Chat Completions
+(`{type: function, function}`) and Responses (`{type: function, name, parameters}`), MCP's (`inputSchema`) and
+Bedrock's (`{toolSpec}`). What is none of these is a tool that a provider's server runs (`web_search_20250305`,
+`googleSearch`): it stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ..messages.message import Message
+from .canonical import mapping, text
+
+_SCHEMAS = ("input_schema", "parameters", "inputSchema")
+_EMPTY_SCHEMA = {"type": "object", "properties": {}}
+
+
+class _Definition(NamedTuple):
+    """What every form says of a tool that the caller runs."""
+
+    name: str
+    description: str
+    schema: Any
+    more: Message
+    """The other keys."""
+
+
+def anthropic_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """Tools for Anthropic's Messages."""
+    written = []
+    for tool in tools:
+        found = _definition(tool)
+        if found is None:
+            written.append(dict(tool))
+            continue
+        marks = {"cache_control": tool["cache_control"]} if "cache_control" in tool else {}
+        more = found.more if "input_schema" in tool else marks
+        described = {"description": found.description} if found.description else {}
+        written.append({"name": found.name, **described, "input_schema": found.schema, **more})
+    return written
+
+
+def chat_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """Tools for OpenAI's Chat Completions."""
+    return [_chat_tool(tool) for tool in tools]
+
+
+def responses_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """Tools for OpenAI's Responses."""
+    written = []
+    for tool in tools:
+        found = _definition(tool)
+        if found is None:
+            written.append(dict(tool))
+            continue
+        strict = {"strict": found.more["strict"]} if "strict" in found.more else {"strict": False}
+        described = {"description": found.description} if found.description else {}
+        function = {"type": "function", "name": found.name, **described, "parameters": found.schema}
+        written.append({**function, **strict})
+    return written
+
+
+def gemini_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """Tools for Gemini: one entry with all functions, then those that its server runs."""
+    functions = []
+    others = []
+    for tool in tools:
+        found = _definition(tool)
+        if found is None:
+            others.append(dict(tool))
+        else:
+            described = {"description": found.description} if found.description else {}
+            functions.append({"name": found.name, **described, "parametersJsonSchema": found.schema})
+    return [*([{"functionDeclarations": functions}] if functions else []), *others]
+
+
+def bedrock_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """Tools for Bedrock's Converse."""
+    written = []
+    for tool in tools:
+        found = _definition(tool)
+        if found is None or "toolSpec" in tool:
+            written.append(dict(tool))
+            continue
+        described = {"description": found.description} if found.description else {}
+        spec = {"name": found.name, **described, "inputSchema": {"json": found.schema}}
+        written.append({"toolSpec": spec})
+    return written
+
+
+def _chat_tool(tool: Mapping[str, Any]) -> Message:
+    found = _definition(tool)
+    if found is None or "function" in tool:
+        return dict(tool)
+    strict = {"strict": found.more["strict"]} if "strict" in found.more else {}
+    described = {"description": found.description} if found.description else {}
+    function = {"name": found.name, **described, "parameters": found.schema, **strict}
+    return {"type": "function", "function": function}
+
+
+def _definition(tool: Mapping[str, Any]) -> _Definition | None:
+    """What a definition says; None for a tool that a provider's server runs."""
+    inner = mapping(tool.get("function")) or mapping(tool.get("toolSpec")) or tool
+    name = text(inner.get("name"))
+    key = next((key for key in _SCHEMAS if key in inner), "")
+    is_of_server = text(tool.get("type")) not in ("", "function", "custom") or (not key and "description" not in inner)
+    if not name or is_of_server:
+        return None
+    schema = inner.get(key) or _EMPTY_SCHEMA
+    if key == "inputSchema" and "json" in mapping(schema):
+        schema = mapping(schema)["json"]
+    more = {name: value for name, value in inner.items() if name not in ("name", "description", key)}
+    return _Definition(name, text(inner.get("description")), schema, more)
