@@ -30,6 +30,17 @@ if TYPE_CHECKING:
         RecallError,
         RecordError,
     )
+    from .forms.requests import (
+        from_anthropic,
+        from_bedrock,
+        from_gemini,
+        from_openai,
+        to_anthropic,
+        to_bedrock,
+        to_gemini,
+        to_openai,
+        to_openai_responses,
+    )
     from .log.file import FileLog
     from .log.memory import MemoryLog
     from .search.recall_page import RecallPage
@@ -37,7 +48,6 @@ if TYPE_CHECKING:
     from .transcript.find_session import SessionNameError
     from .transcript.follow_session import follow_session
     from .transcript.new_messages import SessionChange
-    from .transfer.request_body import to_anthropic, to_openai
 
 __version__ = "0.1.0"
 __amplifier_module_type__ = "context"
@@ -65,9 +75,16 @@ __all__ = [
     "SessionChange",
     "SessionNameError",
     "follow_session",
+    "from_anthropic",
+    "from_bedrock",
+    "from_gemini",
+    "from_openai",
     "mount",
     "to_anthropic",
+    "to_bedrock",
+    "to_gemini",
     "to_openai",
+    "to_openai_responses",
 ]
 
 
@@ -80,8 +97,15 @@ _NOT_ERRORS = {
     "SessionChange": "transcript.new_messages",
     "SessionNameError": "transcript.find_session",
     "follow_session": "transcript.follow_session",
-    "to_anthropic": "transfer.request_body",
-    "to_openai": "transfer.request_body",
+    "from_anthropic": "forms.requests",
+    "from_bedrock": "forms.requests",
+    "from_gemini": "forms.requests",
+    "from_openai": "forms.requests",
+    "to_anthropic": "forms.requests",
+    "to_bedrock": "forms.requests",
+    "to_gemini": "forms.requests",
+    "to_openai": "forms.requests",
+    "to_openai_responses": "forms.requests",
 }
 """Where the public names are; all others are in `errors`."""
 

@@ -24,8 +24,8 @@ from typing import Any
 import click
 from rich.console import Console
 
+from ..forms.requests import in_order
 from ..log.database_location import STORAGE_VARIABLE, parse_location, split_location
-from ..transfer.request_body import in_order
 from ..view.recipients import ANTHROPIC
 from .session import INTERRUPTED_TOOL
 

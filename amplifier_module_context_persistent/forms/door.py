@@ -45,6 +45,13 @@ def read_given(
     return [message for run in _runs(messages, form, before, guesses=guesses) for message in run.read()]
 
 
+def is_foreign(message: Any, *, guesses: bool = True) -> bool:
+    """Whether a message is in another form than Amplifier's, or is a client's object."""
+    if not isinstance(message, Mapping):
+        return True
+    return not form_of(message) and shape_of(message, guesses=guesses) is not None
+
+
 def read_answer(answer: Mapping[str, Any], form: str) -> list[Message]:
     """Read the whole answer of a provider, with model and usage in the metadata.
 

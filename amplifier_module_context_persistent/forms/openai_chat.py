@@ -39,6 +39,8 @@ from ..messages.message import (
 )
 from ..messages.metadata import metadata_of
 from ..messages.text import blocks_without_calls, to_json
+from ..view.ids_and_names import rules_of
+from ..view.recipients import OPENAI
 from .anthropic import SERVER_CALLS, SERVER_RESULTS, on_server, result_blocks, told
 from .canonical import (
     base64_source,
@@ -65,6 +67,7 @@ PARTS = frozenset({"image_url", "input_audio", "file", "refusal"})
 """Types of parts that only this form has, beside `text`."""
 ON_ANSWERS = frozenset({"refusal", "annotations", "audio", "reasoning_content", "function_call"})
 """Keys of an answer that only this form has."""
+_RULES = rules_of(OPENAI, strict=True)
 _SECRETS = frozenset({"encrypted_content", "encrypted_index", "encrypted_stdout"})
 _INSTRUCTING = ("system", "developer")
 
@@ -292,14 +295,15 @@ def _answers(message: Message) -> Iterator[Message]:
     for block in on_server([dict(block) for block in originals]):
         if is_block(block, SERVER_RESULTS):
             content = to_json(_without_secrets(block.get("content")))
-            results.append({"role": "tool", "tool_call_id": block["tool_use_id"], "content": content})
+            results.append({"role": "tool", "tool_call_id": _RULES.call_id(block["tool_use_id"]), "content": content})
             continue
         if results and len(results) == len(calls):
             yield from _answer(said, calls, message)
             yield from results
             said, calls, results = [], [], []
         if is_block(block, SERVER_CALLS):
-            calls.append(_function(block["id"], str(block.get("name") or "unknown"), to_json(block.get("input") or {})))
+            name = _RULES.name(str(block.get("name") or "unknown"))
+            calls.append(_function(_RULES.call_id(block["id"]), name, to_json(block.get("input") or {})))
         elif told(block):
             said.append(block)
     if results:

@@ -59,10 +59,10 @@ def to_anthropic(
     Raises:
         ValueError: an item is no message, or none of them can be sent.
     """
-    ordered = _checked(in_order(view, ANTHROPIC))
+    ordered = in_order(view, ANTHROPIC)
     system = _system_text(ordered)
     talk = list(dropwhile(_instructs, ordered))
-    messages = anthropic.write(talk)
+    messages = _checked(anthropic.write(talk))
     body: dict[str, Any] = {
         **({"system": system} if system else {}),
         "messages": messages,
@@ -92,7 +92,7 @@ def to_openai(view: View, *, tools: Tools | None = None, max_tokens: int | None 
     Raises:
         ValueError: an item is no message, or none of them can be sent.
     """
-    messages = openai_chat.write(_checked(in_order(view, OPENAI)))
+    messages = _checked(openai_chat.write(in_order(view, OPENAI)))
     return {
         "messages": messages,
         **({"tools": chat_tools(tools)} if tools is not None else {}),
@@ -116,11 +116,11 @@ def to_openai_responses(view: View, *, tools: Tools | None = None, max_tokens: i
     Raises:
         ValueError: an item is no message, or none of them can be sent.
     """
-    ordered = _checked(in_order(view, OPENAI))
+    ordered = in_order(view, OPENAI)
     system = _system_text(ordered)
     return {
         **({"instructions": system} if system else {}),
-        "input": openai_responses.write(dropwhile(_instructs, ordered)),
+        "input": _checked(openai_responses.write(dropwhile(_instructs, ordered))),
         **({"tools": responses_tools(tools)} if tools is not None else {}),
         **({"max_output_tokens": max_tokens} if max_tokens is not None else {}),
     }
@@ -140,14 +140,17 @@ def to_gemini(view: View, *, tools: Tools | None = None, max_tokens: int | None 
     Raises:
         ValueError: an item is no message, or none of them can be sent.
     """
-    ordered = _checked(in_order(view, GEMINI))
+    ordered = in_order(view, GEMINI)
     system = _system_text(ordered)
     config: dict[str, Any] = {
         **({"system_instruction": system} if system else {}),
         **({"tools": gemini_tools(tools)} if tools is not None else {}),
         **({"max_output_tokens": max_tokens} if max_tokens is not None else {}),
     }
-    return {"contents": gemini.write(dropwhile(_instructs, ordered)), **({"config": config} if config else {})}
+    return {
+        "contents": _checked(gemini.write(dropwhile(_instructs, ordered))),
+        **({"config": config} if config else {}),
+    }
 
 
 def to_bedrock(view: View, *, tools: Tools | None = None, max_tokens: int | None = None) -> dict[str, Any]:
@@ -164,11 +167,11 @@ def to_bedrock(view: View, *, tools: Tools | None = None, max_tokens: int | None
     Raises:
         ValueError: an item is no message, or none of them can be sent.
     """
-    ordered = _checked(in_order(view, ANTHROPIC))
+    ordered = in_order(view, ANTHROPIC)
     system = _system_text(ordered)
     return {
         **({"system": [{"text": system}]} if system else {}),
-        "messages": bedrock.write(dropwhile(_instructs, ordered)),
+        "messages": _checked(bedrock.write(dropwhile(_instructs, ordered))),
         **({"toolConfig": {"tools": bedrock_tools(tools)}} if tools is not None else {}),
         **({"inferenceConfig": {"maxTokens": max_tokens}} if max_tokens is not None else {}),
     }
@@ -229,7 +232,7 @@ def _checked(messages: list[Message]) -> list[Message]:
 
 
 def _instructs(message: Message) -> bool:
-    return message["role"] in INSTRUCTING
+    return message.get("role") in INSTRUCTING
 
 
 def _system_text(ordered: Iterable[Message]) -> str:

@@ -63,6 +63,11 @@ class Host:
         """What events are emitted to; None where there is nothing."""
         self._shown: set[str] = set()
 
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a coordinator."""
+        return self._coordinator is not None
+
     async def emit(self, event: str, payload: dict[str, Any]) -> None:
         """Emit an event; payloads hold counts and ids, never content."""
         if self.hooks is None:

@@ -17,16 +17,16 @@ from typing import Any, Concatenate, ParamSpec, Self
 
 from ..clock import new_id, utc_now
 from ..config import Config, Options
-from ..errors import LogError, LogFailedError, PinError, RecordError
+from ..errors import PinError
+from ..forms.recognise import check_name
+from ..forms.requests import written_as
 from ..log.base import Log
-from ..messages.host_form import content_key
-from ..messages.incoming import to_plain, why_refused
-from ..messages.message import Message, text_of
-from ..messages.metadata import given_id, is_ephemeral, is_kept_from_models, metadata_of
+from ..messages.message import Message
 from ..search.recall_page import RecallPage, check_wanted
 from ..tokens.calibration import Meter, Recorder
 from ..window.message_source import collector_paused
 from ..window.retained_texts import checked_bodies
+from .additions import Additions
 from .choose_log import ChosenLog, choose_log, log_in_memory
 from .host import Host
 from .pin_and_hide import hide_record, pin_record
@@ -37,8 +37,6 @@ from .set_messages import replace_history, set_messages
 from .store import Session, Store
 
 logger = logging.getLogger(__name__)
-
-_LARGE_CHARS = 1 << 20  # a longer text is not encoded on the event loop's thread
 
 
 @dataclass(frozen=True)
@@ -114,8 +112,6 @@ class PersistentContextManager:
         self._host = Host(coordinator)
         self.config = Config.load({**options, **given}, warn=self._host.warn_once, composed=coordinator is not None)
         self._now, self._new_id = now, new_id
-        self._unknown: dict[str, str] = {}
-        """The ids of messages of which nobody knows whether they are stored, by content: a repeat is the same one."""
         corrects = self.config.token_meter == "actual"  # noqa: S105 - tokens of text
         self._meter = Meter(enabled=corrects, session_id=session_id)
         working_dir = working_dir or self._host.working_dir
@@ -130,6 +126,9 @@ class PersistentContextManager:
             new_id=new_id,
         )
         self._pending = PendingRequests(session_id, names_makers=not self.config.receipts)
+        self._additions = Additions(
+            self.config, self._host, self._store, self._meter, self._pending, now=self._now, new_id=new_id
+        )
         self._requests = RequestFlow(
             self.config, self._host, self._store, self._meter, self._pending, is_child_session=parent_id is not None
         )
@@ -162,12 +161,20 @@ class PersistentContextManager:
 
     # -- the protocol ------------------------------------------------------------------------------------------------
 
-    async def add_message(self, message: Mapping[str, Any]) -> None:
+    async def add_message(self, message: Mapping[str, Any], *, form: str | None = None) -> None:
         """Add a message; it is durable when this returns, as `durability` promises.
+
+        It may be in Amplifier's own form or in that of Anthropic, OpenAI (Chat Completions, Responses), Gemini, Bedrock
+        or MCP, also a whole answer of their clients; `docs/forms.md` has an example of each. A foreign message that
+        stands for several is stored as several, together or not at all.
 
         A message that the log holds already, as a host replays it to resume a session, is acknowledged and not stored
         again. An ephemeral one is in this process's views only; with `keep_ephemerals` it is stored and in later ones'
         views too. The caller's object is not kept.
+
+        Args:
+            message: the message, as a mapping or an object of a provider's client.
+            form: the name of its form, where its shape leaves that open; else the shape decides.
 
         Raises:
             RecordError (a `ValueError`): it cannot be stored as it is, or no view could ever show it: it has no
@@ -175,41 +182,25 @@ class PersistentContextManager:
             LogError: the log took nothing, or its state is unknown (`LogFailedError`); then the same message may be
                 added again, and is stored once.
         """
-        plain = to_plain(message)
-        if given_id(plain) is None and (reason := why_refused(plain)):
-            raise RecordError(reason)
-        session = self._store.session or await self._store.open()
-        metadata = plain.get("metadata")
-        if metadata and "ephemeral" in metadata and is_ephemeral(plain) and not self.config.keep_ephemerals:
-            reminds = session.config.late_system == "reminder"
-            add = session.extras.add_ephemeral
-            await session.commit.run(lambda log: add(log.index, plain, session.count, reminds=reminds))
-        else:
-            if self.config.offload_threshold is not None:
-                plain = await session.offloaded(plain)
-            plain = self._pending.note(plain)
-            timestamp, content = self._now(), plain.get("content")
-            small = not (isinstance(content, str) and len(content) > _LARGE_CHARS)
-            if plain["role"] == "assistant" and not is_kept_from_models(plain):
-                self._meter.answered()
-            key = content_key(plain) if self._unknown else ""
-            if key in self._unknown and given_id(plain) is None:
-                plain = {**plain, "metadata": {**metadata_of(plain), "message_id": self._unknown[key]}}
-            own_id = self._new_id()
-            try:
-                session = await self._store.append(
-                    lambda history: history.add(plain, timestamp=timestamp, own_id=own_id), small=small
-                )
-            except (RecordError, LogError) as error:
-                self._pending.take_back(plain)
-                if isinstance(error, LogFailedError):
-                    self._unknown[content_key(plain)] = given_id(plain) or own_id
-                raise
-            self._unknown.pop(key, None)
-        if self._host.hooks is not None:
-            total, length = len(session.log.index.live), len(text_of(plain))
-            payload = {"role": plain["role"], "content_length": length, "total_messages": total}
-            await self._host.emit("context:message_added:debug", payload)
+        check_name(form)
+        await self._additions.add([message], form=form, is_list=False)
+
+    async def add_messages(self, messages: Sequence[Mapping[str, Any]], *, form: str | None = None) -> None:
+        """Add messages in order, together or not at all: with one write and one sync.
+
+        As `add_message` for each. The items of one answer of OpenAI's Responses become one message. The same list added
+        again after its process was killed adds only what is not at the end of the log yet.
+
+        Args:
+            messages: the messages.
+            form: the name of their form, where their shapes leave that open.
+
+        Raises:
+            RecordError (a `ValueError`): one of them cannot be stored; nothing was.
+            LogError: as `add_message`.
+        """
+        check_name(form)
+        await self._additions.add(messages, form=form, is_list=True)
 
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any | None = None
@@ -264,6 +255,19 @@ class PersistentContextManager:
                 return [*session.extras.unsaved_copies(log.index), *LiveHistory.of(log).messages]
 
         return await session.read(read)
+
+    async def messages_as(self, form: str) -> list[Message]:
+        """Return the whole live history in a form: what came in it as it was added, the rest as the form has it.
+
+        Args:
+            form: `anthropic`, `openai_chat`, `openai_responses`, `gemini`, `bedrock`, `mcp` or `amplifier`.
+
+        Raises:
+            ValueError: there is no such form.
+            LogUnreadableError: the log cannot be read.
+        """
+        check_name(form)
+        return written_as(await self.get_messages(), form)
 
     async def set_messages(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """Replace the live history; where the log held a conversation when it was opened, take only what is new.

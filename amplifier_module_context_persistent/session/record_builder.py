@@ -12,13 +12,14 @@ import contextlib
 import itertools
 import logging
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from ..log.base import Log, Prepare
 from ..log.index import SYSTEM, Index
 from ..log.record_line import FORMAT_VERSION, Member, Message, encode_control, encode_message
 from ..log.reset_record import NewMessage, ids_in, reset_bodies
+from ..messages.host_form import content_key
 from ..messages.metadata import LINE_KEY, given_id, is_answer, metadata_of
 from ..paths import REMOTE, remote_of
 from ..view.calls_and_results import Read
@@ -73,6 +74,7 @@ class RecordBuilder:
         self.is_empty = len(index) == 0
         self.authoritative = self._holds_conversation(index)
         """Whether the log decides at a resume: it holds, or held, messages other than memory files as it is opened."""
+        self._opened_with = len(index)
         self._replays = TimestampReplays(len(index))
         self._headed = False
         self.shown_line: tuple[int, str] | None = None
@@ -118,35 +120,62 @@ class RecordBuilder:
             *prepare(index),
         ]
 
-    def add(self, message: Message, *, timestamp: str, own_id: str | None = None) -> Prepare:
-        """Prepare the record of a message, as `to_plain` gave it; none if the log holds it already.
+    def add(
+        self, messages: Sequence[Message], *, timestamp: str, own_ids: Sequence[str], is_list: bool = False
+    ) -> Prepare:
+        """Prepare the records of messages, as `check_message` accepts them; none of those that the log holds already.
 
         Args:
-            message: the message; one that brings an id keeps it.
+            messages: the messages, stored together; one that brings an id keeps it.
             timestamp: ISO 8601.
-            own_id: the id of one that brings none; else a new one.
+            own_ids: the ids of those that bring none.
+            is_list: whether the caller gave them as a list, of which the log may have the beginning.
         """
-        own_id, metadata = own_id or self._new_id(), message.get("metadata")
-        brought = given_id(message) if metadata and "message_id" in metadata else None
+        pairs = list(zip(messages, own_ids, strict=True))
 
         def prepare(index: Index) -> list[bytes]:
-            message_id: str | None = own_id
-            if brought is not None:
-                message_id = free_id_for(self._log, message, brought)
-                if message_id not in (None, brought):
-                    logger.warning(
-                        "a message came with an id that is taken (%s); it is stored as %s", brought, message_id
-                    )
-            elif self._replays.answer(self._log, message, own_id):
-                message_id = None
-            if message_id is None:
-                return []
-            added = self._with_line(message, index)
-            body = encode_message(added, message_id=message_id, timestamp=timestamp)
+            bodies: list[bytes] = []
+            taken: set[str] = set()
+            known = self._repeated(index, messages) if is_list else 0
+            for message, own_id in pairs[known:]:
+                message_id = self._id_of(message, own_id, taken)
+                if message_id is None:
+                    continue
+                taken.add(message_id)
+                added = message if bodies else self._with_line(message, index)
+                bodies.append(encode_message(added, message_id=message_id, timestamp=timestamp))
             is_begun = self._headed and len(index.offsets)
-            return [body] if is_begun else [*self._preamble(index), body]
+            return bodies if is_begun or not bodies else [*self._preamble(index), *bodies]
 
         return prepare
+
+    def _id_of(self, message: Message, own_id: str, taken: Collection[str]) -> str | None:
+        """The id under which to store a message; None if the log holds the message.
+
+        Args:
+            message: the message.
+            own_id: its id if it brings none.
+            taken: the ids of the messages before it in the same append.
+        """
+        brought = given_id(message)
+        if brought is None:
+            return None if self._replays.answer(self._log, message, own_id) else own_id
+        message_id = free_id_for(self._log, message, brought)
+        if message_id in taken:
+            message_id = own_id
+        if message_id not in (None, brought):
+            logger.warning("a message came with an id that is taken (%s); it is stored as %s", brought, message_id)
+        return message_id
+
+    def _repeated(self, index: Index, messages: Sequence[Message]) -> int:
+        """How many messages at the beginning of a list are the last ones of the log, as this process opened it.
+
+        Whoever was killed while a list was added adds it again, and does not know how much of it is stored.
+        """
+        if len(index) != self._opened_with or not index.live:
+            return 0
+        last = self._log.read(index.live[-len(messages) :])
+        return overlap(list(map(content_key, messages)), list(map(content_key, last)))
 
     def _with_line(self, message: Message, index: Index) -> Message:
         """Give an answer the line that its request ended with.
@@ -271,3 +300,15 @@ class RecordBuilder:
 def _member(message: Message, message_id: str, timestamp: str) -> Callable[[Member | None], bytes]:
     """Encode a message as the member of a reset, or of none; the time that it brings is kept."""
     return lambda member: encode_message(message, message_id=message_id, timestamp=timestamp, member=member)
+
+
+def overlap(first: Sequence[str], last: Sequence[str]) -> int:
+    """Return the length of the longest beginning of one list that is the end of another."""
+    joined: list[str | None] = [*first, None, *last]
+    lengths = [0] * len(joined)
+    for at in range(1, len(joined)):
+        length = lengths[at - 1]
+        while length and joined[at] != joined[length]:
+            length = lengths[length - 1]
+        lengths[at] = length + (joined[at] == joined[length])
+    return lengths[-1]

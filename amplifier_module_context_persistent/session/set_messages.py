@@ -11,8 +11,9 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..forms.door import is_foreign, read_given
 from ..log.base import Log
-from ..messages.incoming import to_plain, why_refused
+from ..messages.incoming import json_copy, to_plain, why_refused
 from ..messages.message import Message
 from ..messages.metadata import given_id, is_ephemeral
 from .host import Host
@@ -51,14 +52,18 @@ async def set_messages(
     """
     session = await store.open()
     log_decides = session.history.authoritative or (resumes and await session.read(_has_messages))
+    read = read_list(messages, guesses=not host.is_there)
     known, is_known = await session.read(lambda log: _known(log, messages))
+    if read is not messages and not is_known:  # an older version stored messages of other forms as they came
+        known, is_known = await session.read(lambda log: _known(log, read))
+    messages = read
     if is_known:
         if log_decides:
             await _tell_ignored(host, len(messages), len(session.log.index.live), 0)
         return
     plain = known
     for number, message in enumerate(messages[len(known) :], len(known)):
-        plain.append(to_plain(message))
+        plain.append(to_plain(message, is_stored=_has_id(message)))
         if given_id(plain[-1]) is None and (reason := why_refused(plain[-1])):
             logger.warning("set_messages: no view will show message %d: %s", number, reason)
     plain = [await session.offloaded(message) for message in plain]
@@ -66,6 +71,23 @@ async def set_messages(
         await _take(store, host, [message for message in plain if not is_ephemeral(message)], timestamp=timestamp)
     elif not await _append_additions(store, plain, timestamp=timestamp):
         await replace_history(store, plain, "set_messages", timestamp=timestamp)
+
+
+def read_list(messages: Sequence[Mapping[str, Any]], *, guesses: bool) -> Sequence[Mapping[str, Any]]:
+    """Read a list of messages of any form; the same object if all are in Amplifier's own.
+
+    Raises:
+        RecordError: one of them is malformed.
+    """
+    if not any(is_foreign(message, guesses=guesses) for message in messages):
+        return messages
+    copied = [json_copy(message, is_stored=_has_id(message)) for message in messages]
+    return read_given(copied, guesses=guesses)
+
+
+def _has_id(message: Any) -> bool:
+    """Whether a message comes from a log: it brings an id."""
+    return isinstance(message, Mapping) and given_id(message) is not None
 
 
 def _has_messages(log: Log) -> bool:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..forms.requests import to_anthropic, to_openai
 from ..log.atomic_file import NewFile
 from ..log.filesystem import FileSystem
 from ..log.not_a_log import check_replaceable
@@ -39,7 +40,6 @@ from .exporters.atif import trajectory
 from .exporters.otlp import spans
 from .exporters.session_view import Exporter, SessionView, json_lines, model_of, tool_definitions
 from .markdown import SessionMarkdown, inline
-from .request_body import to_anthropic, to_openai
 
 MAX_TOKENS = 4_096
 """What Anthropic's API wants to be told; every model of it may answer with so many."""
@@ -55,7 +55,7 @@ def _anthropic(view: SessionView) -> Iterator[str]:
     """`{model, max_tokens, system, tools, messages}` of the Messages API. Thinking without a signature is left out."""
     tools = tool_definitions(view.tools, openai=False)
     head = {"model": model_of(view), "max_tokens": MAX_TOKENS, "tools": tools}
-    return _body(head, to_anthropic(message for _, message in view.messages()))
+    return _body(head, to_anthropic((message for _, message in view.messages()), cache=False))
 
 
 def _body(head: dict[str, Any], body: dict[str, Any]) -> Iterator[str]:

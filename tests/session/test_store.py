@@ -230,9 +230,9 @@ async def test_what_a_host_gives_as_id_and_time_is_kept(path: Path) -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 async def test_floats_that_json_cannot_say_come_back(path: Path, value: float) -> None:
-    """They are not turned into null, and the nothing beside them stays nothing."""
+    """Of a message that an older version stored, and a host hands back: they are not turned into null."""
     async with open_manager(path) as manager:
-        await manager.add_message({**user("a"), "value": [value, None, 1.5]})
+        await manager.set_messages([{**user("a"), "value": [value, None, 1.5], "metadata": {"message_id": "m1"}}])
     async with open_manager(path) as manager:
         (stored,) = await manager.get_messages()
     assert repr(stored["value"]) == repr([value, None, 1.5])

@@ -29,7 +29,7 @@ PLAIN = 2  # the last form of `marshal` in which equal values have equal bytes, 
 
 
 class Call(NamedTuple):
-    """A tool call, whatever form it was written in; JSON text of arguments is decoded."""
+    """A tool call, whatever form it was written in; arguments that are no object are put under `arguments`."""
 
     id: str
     name: str
@@ -242,8 +242,10 @@ def _call(written: Any) -> Call:
     body = written["function"] if isinstance(written.get("function"), dict) else written
     arguments = body.get("arguments", body.get("input"))
     if isinstance(arguments, str):
-        # The text of a stream that broke off is no JSON; then the text itself is what must not change.
+        # The text of a stream that broke off is no JSON; then the text itself is the argument.
         with contextlib.suppress(ValueError):
             arguments = json.loads(arguments)
+    if not isinstance(arguments, dict):
+        arguments = {} if arguments is None else {"arguments": arguments}
     name = body.get("tool") or body.get("name")
     return Call(str(written.get("id") or ""), str(name or ""), arguments)

@@ -1,0 +1,145 @@
+"""Adding messages: read from whatever form they came in, checked, and appended together or not at all.
+
+What one call adds is one append: one write and one sync under the log's lock. A foreign message that stands for several
+(the results and the words of one of Anthropic's user messages) is such a call, and so is a list.
+
+A list that is added again after its process was killed is a replay: the messages at the end of the log as it was
+opened are the first ones of the list. They are not stored again, as long as nothing else was added since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..config import Config
+from ..errors import LogError, LogFailedError, RecordError
+from ..forms.canonical import form_of
+from ..forms.door import read_given
+from ..messages.host_form import content_key
+from ..messages.incoming import check_message, json_copy, why_refused
+from ..messages.message import Message, text_of
+from ..messages.metadata import given_id, is_ephemeral, is_kept_from_models, metadata_of
+from ..tokens.calibration import Meter
+from .host import Host
+from .request_flow import PendingRequests
+from .store import Session, Store
+
+_LARGE_CHARS = 1 << 20  # a longer text is not encoded on the event loop's thread
+_MANY = 16  # nor are more messages
+
+
+class Additions:
+    """Adds messages to one session.
+
+    Args:
+        config: the configuration.
+        host: told of each message; with a coordinator nothing of an ambiguous shape is given a form.
+        store: the session's store.
+        meter: told of answers.
+        pending: notes which request an answer belongs to.
+        now: gives ISO 8601 timestamps.
+        new_id: gives unique ids.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        host: Host,
+        store: Store,
+        meter: Meter,
+        pending: PendingRequests,
+        *,
+        now: Callable[[], str],
+        new_id: Callable[[], str],
+    ) -> None:
+        self._config, self._host, self._store = config, host, store
+        self._meter, self._pending = meter, pending
+        self._now, self._new_id = now, new_id
+        self._form = ""
+        """The form of the last foreign message; it decides for the next one of an ambiguous shape."""
+        self._unknown: dict[str, str] = {}
+        """The ids of messages of which nobody knows whether they are stored, by content: a repeat is the same one."""
+
+    async def add(self, messages: Sequence[Any], *, form: str | None, is_list: bool) -> None:
+        """Add messages of any form; arguments and errors as `PersistentContextManager.add_messages`."""
+        given = read_given([json_copy(message) for message in messages], form, before=self._form, guesses=self.guesses)
+        for message in given:
+            check_message(message)
+            if given_id(message) is None and (reason := why_refused(message)):
+                raise RecordError(reason)
+        if not given:
+            return
+        session = self._store.session or await self._store.open()
+        stored = [message for message in given if not self._passes(message)]
+        if stored:
+            session = await self._append(session, stored, is_list=is_list)
+        for message in given:
+            if self._passes(message):
+                await _add_ephemeral(session, message)
+        self._form = next(filter(None, map(form_of, reversed(given))), self._form)
+        await self._tell(session, given)
+
+    @property
+    def guesses(self) -> bool:
+        """Whether a message of an ambiguous shape is given a form: hosts of Amplifier mean Amplifier's own."""
+        return not self._host.is_there
+
+    def _passes(self, message: Message) -> bool:
+        """Whether a message is for this process's views only."""
+        metadata = message.get("metadata")
+        if not metadata or "ephemeral" not in metadata:
+            return False
+        return is_ephemeral(message) and not self._config.keep_ephemerals
+
+    async def _append(self, session: Session, given: Sequence[Message], *, is_list: bool) -> Session:
+        if self._config.offload_threshold is not None:
+            given = [await session.offloaded(message) for message in given]
+        noted: list[Message] = []
+        for message in given:
+            noted.append(self._pending.note(message))
+            if message["role"] == "assistant" and not is_kept_from_models(message):
+                self._meter.answered()
+        noted = [self._with_known_id(message) for message in noted]
+        timestamp, own_ids = self._now(), [self._new_id() for _ in noted]
+        small = len(noted) <= _MANY and not any(map(_is_large, noted))
+        try:
+            session = await self._store.append(
+                lambda history: history.add(noted, timestamp=timestamp, own_ids=own_ids, is_list=is_list), small=small
+            )
+        except (RecordError, LogError) as error:
+            for message, own_id in zip(noted, own_ids, strict=True):
+                self._pending.take_back(message)
+                if isinstance(error, LogFailedError):
+                    self._unknown[content_key(message)] = given_id(message) or own_id
+            raise
+        if self._unknown:
+            for message in noted:
+                self._unknown.pop(content_key(message), None)
+        return session
+
+    def _with_known_id(self, message: Message) -> Message:
+        """A message with the id under which it may be stored already."""
+        if not self._unknown or given_id(message) is not None:
+            return message
+        known = self._unknown.get(content_key(message))
+        return message if known is None else {**message, "metadata": {**metadata_of(message), "message_id": known}}
+
+    async def _tell(self, session: Session, given: Sequence[Message]) -> None:
+        if self._host.hooks is None:
+            return
+        total = len(session.log.index.live)
+        for message in given:
+            payload = {"role": message["role"], "content_length": len(text_of(message)), "total_messages": total}
+            await self._host.emit("context:message_added:debug", payload)
+
+
+async def _add_ephemeral(session: Session, message: Message) -> None:
+    reminds = session.config.late_system == "reminder"
+    add = session.extras.add_ephemeral
+    await session.commit.run(lambda log: add(log.index, message, session.count, reminds=reminds))
+
+
+def _is_large(message: Mapping[str, Any]) -> bool:
+    content = message.get("content")
+    return isinstance(content, str) and len(content) > _LARGE_CHARS
