@@ -372,7 +372,8 @@ def _write_result(message: Message, *, exact: bool) -> Message:
     given = message.get("content")
     blocks = _said_blocks(result_blocks(message), message, exact=exact)
     content: Any = blocks
-    if all(block.keys() == PLAIN_TEXT for block in blocks) and not (is_own(message) and isinstance(given, list)):
+    is_alike = is_own(message) or (exact and not form_of(message))
+    if all(block.keys() == PLAIN_TEXT for block in blocks) and not (is_alike and isinstance(given, list)):
         content = "\n".join(block["text"] for block in blocks)
     failed = {"is_error": True} if metadata_of(message).get("is_error") is True else {}
     more = beside(message) if is_own(message) else {}

@@ -152,8 +152,10 @@ def _with_camel(part: Mapping[str, Any]) -> Message:
 
 
 def _read_one(content: Mapping[str, Any]) -> list[Message]:
-    parts = parts_in([*objects_in(content.get("parts") or [], ".parts")])
-    rest = without(content, "role", "parts", "metadata")
+    key = "parts" if "parts" in content else "content"
+    listed = content.get(key)
+    parts = parts_in(objects_in(listed if isinstance(listed, list) else [listed or ""], f".{key}"))
+    rest = without(content, "role", key, "metadata")
     given = mapping(content.get("metadata"))
     is_answer = content.get("role") in ("model", "assistant")
     read_messages = [_read_answer(parts)] if is_answer else list(_read_said(parts))

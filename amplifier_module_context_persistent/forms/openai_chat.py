@@ -41,6 +41,7 @@ from ..messages.metadata import metadata_of
 from ..messages.text import blocks_without_calls, to_json
 from ..view.ids_and_names import rules_of
 from ..view.recipients import OPENAI
+from .anthropic import KINDS as OF_ANTHROPIC
 from .anthropic import SERVER_CALLS, SERVER_RESULTS, on_server, result_blocks, told
 from .canonical import (
     base64_source,
@@ -222,6 +223,12 @@ def _is_own(message: Message) -> bool:
     return form_of(message) == NAME
 
 
+def _keeps_list(message: Message, *, exact: bool) -> bool:
+    """Whether content that was a list stays one; for a request, other providers' texts become one text."""
+    is_alike = _is_own(message) or (exact and not form_of(message))
+    return is_alike and isinstance(message.get("content"), list)
+
+
 def _write_one(message: Message, *, exact: bool) -> Iterator[Message]:
     role = message["role"]
     if role in ("tool", "function"):
@@ -240,8 +247,7 @@ def _write_said(message: Message, *, exact: bool) -> Iterator[Message]:
     else:
         parts = [part for block in blocks if (part := _part(block, message, exact=exact)) is not None]
     content: Any = parts
-    was_list = isinstance(message.get("content"), list)
-    if all(part.get("type") == "text" for part in parts) and not (was_list and _is_own(message)):
+    if all(part.get("type") == "text" for part in parts) and not _keeps_list(message, exact=exact):
         content = "\n".join(part["text"] for part in parts)
     named = {"name": message["name"]} if isinstance(message.get("name"), str) and _is_own(message) else {}
     if content or exact:
@@ -252,7 +258,7 @@ def _write_result(message: Message, *, exact: bool) -> Message:
     said: Any = "\n".join(told(block) for block in result_blocks(message))
     if exact and beside(message).get("role") == "function":
         return {"role": "function", "name": message.get("name"), "content": said}
-    if _is_own(message) and isinstance(message.get("content"), list):
+    if _keeps_list(message, exact=exact):
         blocks = [block for block in result_blocks(message) if exact or block.get("type") == "text"]
         said = [part for block in blocks if (part := _part(block, message, exact=exact)) is not None] or said
     return {"role": "tool", "tool_call_id": message["tool_call_id"], "content": said}
@@ -322,9 +328,8 @@ def _answer(said: list[Message], calls: list[Message], message: Message) -> Iter
     if not said and not calls:
         return
     content: Any = "\n".join(told(block) for block in said) or None
-    if _is_own(message) and isinstance(message.get("content"), list) and said:
-        content = [part for block in said if (part := _part(block, message, exact=False)) is not None]
-        content = [part for part in content if part["type"] in ("text", "refusal")] or None
+    if _keeps_list(message, exact=False) and said:
+        content = [part for block in said if (part := _spoken_part(block)) is not None] or None
     yield {"role": "assistant", "content": content, **({"tool_calls": calls} if calls else {})}
 
 
@@ -355,10 +360,17 @@ def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message
         return {"type": "input_audio", "input_audio": {"data": source.data, "format": _audio_format(source.media_type)}}
     if (given := file_part(original)) is not None:
         return {"type": "file", "file": given}
-    if own and is_item(original):
+    if own and is_item(original) and not is_block(original, OF_ANTHROPIC):
         return dict(original)
     if own and exact and original.get("type") == "text":
         return {key: value for key, value in original.items() if key != "original"}
+    return _text_part(block)
+
+
+def _spoken_part(block: Mapping[str, Any]) -> Message | None:
+    """A part of an answer: a text or a refusal."""
+    if block.get("refusal") is True:
+        return {"type": "refusal", "refusal": text(block.get("text"))}
     return _text_part(block)
 
 

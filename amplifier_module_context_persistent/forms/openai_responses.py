@@ -41,6 +41,7 @@ from ..messages.message import (
 )
 from ..messages.metadata import metadata_of
 from ..messages.text import blocks_without_calls
+from .anthropic import KINDS as OF_ANTHROPIC
 from .anthropic import result_blocks, told
 from .canonical import (
     answer,
@@ -491,7 +492,7 @@ def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message
         return {"type": "input_file", **given_file}
     if source is not None and source.kind == "document" and source.url.startswith(("http://", "https://")):
         return {"type": "input_file", "file_url": source.url}
-    if own and is_item(original):
+    if own and is_item(original) and not is_block(original, OF_ANTHROPIC):
         return dict(original)
     said = told(block)
     if own and exact and original.get("type") == "text":

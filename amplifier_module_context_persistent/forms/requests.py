@@ -199,7 +199,7 @@ def _canonical(messages: View) -> list[Message]:
         if not isinstance(message, Mapping):
             raise _no_message(position, message)
         given.append(dict(message))
-    read = read_given(given)
+    read = read_given(given, guesses=False)
     for position, message in enumerate(read):
         if not isinstance(message.get("role"), str):
             raise _no_message(position, message)

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import copy
 import json
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any

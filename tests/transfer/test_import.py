@@ -108,7 +108,7 @@ async def test_what_cannot_be_carried_is_told_with_its_line(tmp_path: Path) -> N
         {"role": "nobody", "content": "x"},
         said("no object", metadata="text"),
         '{"role":"user","content":"\udcff"}',
-        said("deep", extra=json.loads("[" * 220 + "]" * 220)),
+        said("deep", extra=json.loads("[" * 260 + "]" * 260)),
         said("two"),
     ]
     path = write_lines(tmp_path / "in.jsonl", *lines, '{"role":"user","con', end="")
@@ -120,7 +120,7 @@ async def test_what_cannot_be_carried_is_told_with_its_line(tmp_path: Path) -> N
         assert content[: loss.offset].count(b"\n") == loss.line - 1
         assert loss.reason
     assert "must be an object" in report.not_carried[4].reason
-    assert "nested deeper" in report.not_carried[6].reason
+    assert "nested too deeply" in report.not_carried[6].reason
     assert "no whole record" in report.not_carried[7].reason
 
 
