@@ -12,37 +12,41 @@ from enum import IntEnum
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from ..messages.elide import LEAST_SHOWN_CHARS, Cut, word_cut_for
+from ..messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut, prose_cut
 from ..messages.tool_kinds import TODO
 from ..view.entry import Entry
 from .draft import MARKER_TOKENS, Draft
+from .persons_words import words_cut
 
 
 class Stage(IntEnum):
     """The classes of what a choice may take, in their order; each only as far as it is needed."""
 
     FREE = 0
-    """What loses least."""
-    TEXTS = 1
-    """Long messages of people are shortened."""
-    RECENT = 2
+    """What loses least, of all that no promise holds."""
+    RECENT = 1
     """What is recent, by what loses least."""
-    SHORTEN = 3
+    SHORTEN = 2
     """Results that are held are shortened, the largest first."""
-    PEOPLE = 4
+    ANSWERS = 3
+    """The last words of turns are shortened, the largest first."""
+    TEXTS = 4
+    """Long messages of people are shortened, the largest first."""
+    PEOPLE = 5
     """People's messages with their answers, the oldest first."""
-    HELD = 5
-    """What is held, the oldest first."""
-    LAST = 6
+    HELD = 6
+    """What is held, the oldest first; what the first person said last."""
+    LAST = 7
     """Anything is shortened, the largest first."""
-    NEVER = 7
+    NEVER = 8
 
 
 STEPS = {
     Stage.FREE: 3,
+    Stage.RECENT: 4,
+    Stage.SHORTEN: 4,
+    Stage.ANSWERS: 4,
     Stage.TEXTS: 4,
-    Stage.RECENT: 5,
-    Stage.SHORTEN: 5,
     Stage.PEOPLE: 5,
     Stage.HELD: 5,
     Stage.LAST: 6,
@@ -50,16 +54,16 @@ STEPS = {
 """By stage, the number that a plan's record has for it."""
 
 
-class PinHold(NamedTuple):
-    """What a promise says of one group."""
+class Hold(NamedTuple):
+    """The stages from which on one group may be left out and cut, as one promise has it."""
 
     position: int
     leave: Stage
     """From here on it may be left out."""
     cut: Stage = Stage.FREE
-    """From here on its results, or a person's text, may be cut."""
+    """From here on its results, or the prose of a text without calls, may be cut."""
     to: Cut | None = None
-    """The only cut, where its results, or without any its text, have one."""
+    """The only cut, if its results, or without any its text, have one."""
 
 
 class Promise(NamedTuple):
@@ -67,65 +71,88 @@ class Promise(NamedTuple):
 
     name: str
     says: str
-    holds: Callable[[Draft], Iterable[PinHold]]
+    holds: Callable[[Draft], Iterable[Hold]]
 
 
-WORDS_SHARE = 0.45  # of the target, for people's messages with their answers, and for last words
-INTERRUPTED_SHARE = 0.25  # of the target, for what was said in turns that were interrupted
-LATE_SHARE = 0.2  # of the target, for people's newest messages, which are cut only after all that no promise holds
-ANSWER_CHARS = 280  # of the head of last words,
-ANSWER_END_CHARS = 80  # and of their end, where that asks what the next person answers
-CALLS_SHARE = 0.25  # of the target, for the messages that called for the newest results, which no cut makes shorter
+# Shares of the room, which is the part of the target that plans can take from.
+FIRST_SHARE = 0.25  # for the first message of the conversation, whole
+WORDS_SHARE = 0.4  # for other words of people
+ANSWERS_SHARE = 0.3  # for the last words of turns; with people's words they leave a third for the work itself
+INTERRUPTED_SHARE = 0.25  # for the words of turns that were interrupted
+CALLS_SHARE = 0.25  # for the messages that called for the newest results, which no cut makes shorter
+
+LEAST_SAVED = 200  # tokens; nothing is taken from a person's or a model's words for less
+LONG_ANSWER = 200  # tokens; a shorter answer is never cut,
+LEAST_OF_ANSWER = 100  # nor is one cut to save less: what stays of it and the marker take as much
+ANSWER_CUTS = ((800, 700), (420, 300), (240, 160))  # characters of head and end; the first that fits the share
+CHARS_A_TOKEN = 4  # about, of prose
 
 
-def what_stays(draft: Draft) -> Iterator[PinHold]:
-    """System text, pins, the newest person's message, open calls and the newest group."""
+def what_stays(draft: Draft) -> Iterator[Hold]:
+    """Hold system text, pins, the newest person's message, open calls and the newest group."""
     view = draft.view
     for position in draft.fixed:
         group = view.groups[position]
         whole = group.pinned or group.head.instructs or position == view.turn
-        yield PinHold(position, Stage.NEVER, Stage.NEVER if whole else Stage.SHORTEN)
+        yield Hold(position, Stage.NEVER, Stage.NEVER if whole else Stage.SHORTEN)
 
 
-def newest_of_hooks(draft: Draft) -> Iterator[PinHold]:
+def newest_of_hooks(draft: Draft) -> Iterator[Hold]:
     """What each hook added last as system text."""
-    return (PinHold(position, Stage.HELD, Stage.LAST) for position in draft.view.of_hooks[0])
+    return (Hold(position, Stage.HELD, Stage.LAST) for position in draft.view.of_hooks[0])
 
 
-def peoples_words(draft: Draft) -> Iterator[PinHold]:
-    """Every message of a person: the newest are cut late, long older ones early; old ones go, but not the first."""
-    late, held, short = int(LATE_SHARE * draft.target_tokens), int(WORDS_SHARE * draft.target_tokens), ANSWER_CHARS // 4
+def first_message(draft: Draft) -> Iterator[Hold]:
+    """Hold the first person's message: whole up to a share of the room, beyond it by paragraphs."""
+    first = draft.view.first_person
+    if first is None or first == draft.view.turn:
+        return
+    most = int(FIRST_SHARE * draft.room_tokens)
+    if draft.prose_tokens(first) <= most:
+        yield Hold(first, Stage.HELD, Stage.LAST)
+    else:
+        cut = words_cut(draft.message_of(draft.view.groups[first].head), most * CHARS_A_TOKEN)
+        yield Hold(first, Stage.HELD, Stage.FREE, cut)
+
+
+def peoples_words(draft: Draft) -> Iterator[Hold]:
+    """Hold other words of people up to a share of the room, the newest first; beyond it long ones are shortened."""
+    left = int(WORDS_SHARE * draft.room_tokens)
     for position in reversed(draft.view.people):
-        size, answer = draft.sizes[position], draft.view.answers.get(position)
-        late -= size
-        is_cut = late < 0 and draft.chars_of(draft.view.groups[position].head) > LEAST_SHOWN_CHARS
-        held -= min(size, short) if is_cut else size
-        held -= 0 if answer is None else min(draft.sizes[answer], short)
-        leave = Stage.PEOPLE if held >= 0 or position == draft.view.people[0] else Stage.FREE
-        yield PinHold(position, leave, *((Stage.FREE, word_cut_for(LEAST_SHOWN_CHARS)) if is_cut else (Stage.TEXTS,)))
+        if position in (draft.view.first_person, draft.view.turn):
+            continue
+        tokens = draft.prose_tokens(position)
+        left -= tokens
+        if left >= 0:
+            yield Hold(position, Stage.PEOPLE, Stage.TEXTS)
+        elif tokens >= LEAST_SAVED + LEAST_SHOWN_CHARS // CHARS_A_TOKEN:
+            cut = words_cut(draft.message_of(draft.view.groups[position].head), LEAST_SHOWN_CHARS)
+            yield Hold(position, Stage.FREE, Stage.FREE, cut)
+        else:
+            yield Hold(position, Stage.FREE, Stage.LAST)
 
 
-def recent_share(draft: Draft) -> Iterator[PinHold]:
+def recent_share(draft: Draft) -> Iterator[Hold]:
     """The newest share of the target's tokens."""
-    return (PinHold(position, Stage.RECENT, Stage.RECENT) for position in range(recent_start(draft), len(draft.view)))
+    return (Hold(position, Stage.RECENT, Stage.RECENT) for position in range(recent_start(draft), len(draft.view)))
 
 
 def recent_start(draft: Draft) -> int:
     """Where the newest `protected_recent` of the target's tokens begins."""
     newest_first = draft.left()[::-1]
     sums = accumulate(draft.sizes[position] for position in newest_first)
-    most = draft.config.protected_recent * draft.target_tokens
+    most = draft.config.protected_recent * draft.room_tokens
     return next((at + 1 for at, tokens in zip(newest_first, sums, strict=True) if tokens > most), 0)
 
 
-def newest_results(draft: Draft) -> Iterator[PinHold]:
+def newest_results(draft: Draft) -> Iterator[Hold]:
     """The groups of the newest results: the newest one, and others while their calls take little."""
-    room = int(CALLS_SHARE * draft.target_tokens)
+    room = int(CALLS_SHARE * draft.room_tokens)
     spared = draft.config.protected_tool_results
     for number, position in enumerate(newest_groups(draft)):
         room -= draft.tokens_of(draft.view.groups[position].head)
         late = Stage.RECENT if spared else Stage.FREE
-        yield PinHold(position, Stage.HELD if number == 0 or room >= 0 else Stage.FREE, late)
+        yield Hold(position, Stage.HELD if number == 0 or room >= 0 else Stage.FREE, late)
 
 
 def newest_groups(draft: Draft) -> list[int]:
@@ -143,57 +170,61 @@ def newest_groups(draft: Draft) -> list[int]:
     return found
 
 
-def start_of_turn(draft: Draft) -> Iterator[PinHold]:
+def start_of_turn(draft: Draft) -> Iterator[Hold]:
     """What comes first after the newest person's message, up to a result: it marks a gap there."""
     view = draft.view
     start = len(view) if view.turn is None else view.turn + 1
     marking = next((position for position in range(start, len(view)) if view.takes_line(position)), None)
     if marking is not None:
-        yield from (PinHold(position, Stage.HELD) for position in range(start, marking + 1))
+        yield from (Hold(position, Stage.HELD) for position in range(start, marking + 1))
 
 
-def list_of_what_to_do(draft: Draft) -> Iterator[PinHold]:
+def list_of_what_to_do(draft: Draft) -> Iterator[Hold]:
     """The newest list of what to do."""
     groups = draft.view.groups
     lists = [p for p in draft.view.calling if any(use.kind == TODO for use in groups[p].head.uses)]
-    return (PinHold(position, Stage.HELD) for position in lists[-1:])
+    return (Hold(position, Stage.HELD) for position in lists[-1:])
 
 
-def last_words(draft: Draft) -> Iterator[PinHold]:
-    """The last words of finished turns, shortened to a paragraph, and their end where it asks something."""
-    positions = [p for p in draft.view.answers.values() if draft.kept[p] and p not in draft.fixed]
-    cuts = [_answer_cut(draft.view.groups[position].head) for position in positions]
-    sizes = [_answer_tokens(draft, position, cut) for position, cut in zip(positions, cuts, strict=True)]
+def last_words(draft: Draft) -> Iterator[Hold]:
+    """Hold the last words of finished turns; long ones with their head and their end, the newest one whole."""
+    view = draft.view
+    positions = [p for p in view.answers.values() if draft.kept[p] and p not in draft.fixed]
+    cut, tokens = _answer_cut(draft, positions)
     spare = draft.target_tokens - draft.total_tokens + sum([draft.sizes[p] for p in positions])
-    excess = sum(sizes) - max(spare, int(WORDS_SHARE * draft.target_tokens))
-    for number, (position, cut) in enumerate(zip(positions, cuts, strict=True)):
-        if excess > 0 and number % 2 == 0 and position != positions[-1]:  # of two in succession one is held
-            excess -= sizes[number]
-        elif draft.chars_of(draft.view.groups[position].head) > cut.head_chars + cut.tail_chars:
-            yield PinHold(position, Stage.HELD, Stage.FREE, cut)
+    excess = tokens - max(spare, int(ANSWERS_SHARE * draft.room_tokens))
+    newest = view.answers.get(view.people[-2]) if len(view.people) > 1 else None
+    for number, position in enumerate(positions):
+        if position == newest:
+            yield Hold(position, Stage.NEVER, Stage.ANSWERS)
+        elif excess > 0 and number % 2 == 0:  # of two in succession one is held
+            excess -= _tokens_cut(draft, position, cut)
+        elif _tokens_cut(draft, position, cut) < draft.sizes[position]:
+            yield Hold(position, Stage.PEOPLE, Stage.FREE, cut)
         else:
-            yield PinHold(position, Stage.HELD, Stage.LAST)
+            yield Hold(position, Stage.PEOPLE, Stage.LAST)
 
 
-def _brief(head_chars: int, tail_chars: int) -> Cut:
-    return Cut(head_chars, tail_chars, whole_words=True, brief=True, whole_characters=True)
+def _answer_cut(draft: Draft, positions: Sequence[int]) -> tuple[Cut, int]:
+    """The longest cut of answers with which all of them take no more than their share, and what they take."""
+    for head_chars, tail_chars in ANSWER_CUTS:
+        cut = prose_cut(head_chars, tail_chars)
+        tokens = sum([_tokens_cut(draft, position, cut) for position in positions])
+        if tokens <= ANSWERS_SHARE * draft.room_tokens:
+            break
+    return cut, tokens
 
 
-def _answer_cut(head: Entry) -> Cut:
-    """What last words keep: their head, and their end where it asks something."""
-    return _brief(ANSWER_CHARS, ANSWER_END_CHARS if head.asks else 0)
-
-
-def _answer_tokens(draft: Draft, position: int, cut: Cut) -> int:
-    """What last words come to, cut; those that are cut already stay so."""
+def _tokens_cut(draft: Draft, position: int, cut: Cut) -> int:
+    """The tokens of last words after shortening; of those that are not long, or cut already, as they are."""
     head = draft.view.groups[position].head
-    chars, shown = sum(head.terms.text_chars), cut.head_chars + cut.tail_chars
-    if head.id in draft.cuts or chars <= shown:
+    if head.id in draft.cuts or draft.sizes[position] < LONG_ANSWER:
         return draft.sizes[position]
-    return head.tokens * shown // chars + MARKER_TOKENS
+    tokens = head.tokens * cut.shown_chars // max(1, sum(head.terms.text_chars))
+    return tokens if draft.sizes[position] - tokens >= LEAST_OF_ANSWER else draft.sizes[position]
 
 
-def interrupted_turns(draft: Draft) -> Iterator[PinHold]:
+def interrupted_turns(draft: Draft) -> Iterator[Hold]:
     """Something that was said in one of two turns in succession without last words that are held.
 
     They are chosen from the oldest turn on, so that a later plan chooses the same again; where they do not fit, the
@@ -212,12 +243,12 @@ def interrupted_turns(draft: Draft) -> Iterator[PinHold]:
             chosen.append(min((_least_tokens(view.members[position]), -position) for position in said))
             is_alone = False
         alone = is_alone
-    room = int(INTERRUPTED_SHARE * draft.target_tokens)
+    room = int(INTERRUPTED_SHARE * draft.room_tokens)
     for cost, position in reversed(chosen):
         room -= cost
         if room < 0:
             return
-        yield PinHold(-position, Stage.HELD, to=_brief(0, 0) if view.groups[-position].results else None)
+        yield Hold(-position, Stage.HELD, to=excerpt_cut(0) if view.groups[-position].results else None)
 
 
 def _least_tokens(members: Sequence[Entry]) -> int:
@@ -237,9 +268,14 @@ PROMISES = (
         "newest of hooks", "What each hook added last as system text stays; earlier ones go first.", newest_of_hooks
     ),
     Promise(
+        "first message",
+        "The first person's message stays whole up to a quarter of the room; beyond that by its paragraphs.",
+        first_message,
+    ),
+    Promise(
         "people's words",
-        "A person's message is shortened before it goes, and goes with its answer; what is older than 0.45 of the "
-        "target holds goes like anything else, but for the first.",
+        "Other messages of people stay whole up to 0.4 of the room, the newest first, and go with their answers; "
+        "beyond that long ones are shortened, and then they go like anything else.",
         peoples_words,
     ),
     Promise("recent", "The newest `protected_recent` of the target is touched after what is older.", recent_share),
@@ -250,7 +286,7 @@ PROMISES = (
     Promise("what to do", "The newest list of what to do stays.", list_of_what_to_do),
     Promise(
         "last words",
-        "The last words of a finished turn stay, shortened to a paragraph, with the end where it asks something.",
+        "The last words of finished turns stay, the newest whole, long ones with their beginning and their end.",
         last_words,
     ),
     Promise("interrupted turns", "Of two turns without last words something that was said stays.", interrupted_turns),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 
-from ..messages.elide import word_cut_for
+from ..messages.elide import LEAST_SHOWN_CHARS, excerpt_cut
 from .always_kept import Stage, newest_groups
 from .draft import GAP_TOKENS, MARKER_TOKENS, Draft
 from .forms import Forms
@@ -83,9 +83,11 @@ def use_room(draft: Draft) -> bool:
         for number, entry in enumerate(results):
             cut, chars = draft.cuts[entry.id], max(entry.terms.text_chars, default=0)
             room = (target - draft.total_tokens) // (len(results) - number)
-            if room >= MARKER_TOKENS and cut.shortens and not cut.instead:
-                more = draft.chars_of(entry) + int(chars * room * 0.95 / max(1, entry.tokens))
-                draft.cut(position, entry, word_cut_for(min(chars, more)))
+            more = int(chars * room * 0.95 / max(1, entry.tokens))
+            longer = excerpt_cut(min(chars, cut.head_chars + cut.tail_chars + more), cut.lines)
+            is_worth_it = room >= MARKER_TOKENS and longer.shown_chars >= min(chars, LEAST_SHOWN_CHARS)
+            if is_worth_it and cut.shortens and not cut.instead:
+                draft.cut(position, entry, longer)
     return True
 
 
@@ -127,9 +129,11 @@ def leave_nobody_unanswered(draft: Draft) -> None:
 
     The first person's message stays, so the next ones may have lost their answers.
     """
-    people, groups = draft.view.people, draft.view.groups
+    groups = draft.view.groups
+    if draft.request.summary is not None and all(map(draft.kept.__getitem__, draft.view.people)):
+        return  # the summary tells the answers
     run = list[int]()
-    for position in draft.left() if not all(map(draft.kept.__getitem__, people)) else ():
+    for position in draft.left():
         if groups[position].head.role == "assistant":
             run = []
         elif groups[position].head.human:

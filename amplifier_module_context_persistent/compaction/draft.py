@@ -10,15 +10,18 @@ from dataclasses import replace
 from itertools import compress
 
 from ..messages.elide import Cut
+from ..messages.message import Message
 from ..view.calls_and_results import Group
 from ..view.entry import Entry
 from ..view.render import shorten
 from .groups import Groups
-from .pasted_lines import cut_with_lines
+from .persons_words import prose_chars
 from .plan_request import PlanRequest
+from .rows import with_whole_rows
 
 MARKER_TOKENS = 20  # about what says in a cut text how the rest is had; a cut that saves less is not worth it
-GAP_TOKENS = 11  # about what the marker of a gap comes to
+GAP_TOKENS = 18  # about what the marker of a gap takes with the reference of its first message
+LEAST_BODY_TOKENS = 200  # of a person's message with a pasted body that is worth a cut
 CHARS_A_TOKEN = 3  # about, in the lines that mark gaps
 OTHER_MESSAGES = "other messages"
 
@@ -33,7 +36,6 @@ class Draft:
     def __init__(self, request: PlanRequest) -> None:
         self.request, self.config = request, request.config
         self.view = view = Groups(request.entries, request.count)
-        self.target_tokens = int(request.budget_tokens * request.config.target_usage)
         self.fixed_tokens = request.fixed_tokens
         """What is counted in the total and cannot be compacted."""
         self.silent = request.previous.silent | request.unbound
@@ -56,10 +58,35 @@ class Draft:
                 self._cut_as_before(entry)
                 if entry.id in self.cuts or entry.id in self.silent:
                     self.sizes[position] += self.tokens_of(entry) - entry.tokens
+        self.unmovable_tokens = self.fixed_tokens + sum([self.sizes[position] for position in self._unmovable()])
+        """What no plan can take from the view: head text, tools, system text that stays, and pins."""
+        movable = max(0, request.budget_tokens - self.unmovable_tokens)
+        self.room_tokens = int(movable * request.config.target_usage)
+        """What the rest is to come to; shares are shares of it."""
+        self.target_tokens = self.unmovable_tokens + self.room_tokens
+        self.threshold_tokens = self.unmovable_tokens + int(movable * request.config.compact_threshold)
         self.total_messages = sum(1 + len(group.results) for group in view.groups)
         self.total_tokens = self.fixed_tokens + sum(self.sizes) + self.gap_tokens * sum(self.gap_before)
         self._estimated: dict[str, tuple[int, Entry, Cut | None, int]] = {}
         """By id, messages whose tokens are estimated: position, message, and the cut and the tokens before that."""
+
+    def _unmovable(self) -> list[int]:
+        """The groups of system text that stays, and of pins."""
+        groups = self.view.groups
+        return [p for p in self.fixed if groups[p].head.instructs or any(e.pinned for e in groups[p].entries())]
+
+    def message_of(self, entry: Entry) -> Message:
+        """The stored message of an entry."""
+        (message,) = self.request.fetch([entry])
+        return message
+
+    def prose_tokens(self, position: int) -> int:
+        """About the tokens of a person's message without the bodies that were pasted into it, cut as it is."""
+        head = self.view.groups[position].head
+        chars, size = sum(head.terms.text_chars), self.sizes[position]
+        if head.tokens < LEAST_BODY_TOKENS or head.id in self.cuts or chars == 0:
+            return size
+        return size * prose_chars(self.message_of(head)) // chars
 
     def _cut_as_before(self, entry: Entry) -> None:
         """Cut a message as the plan before did, without the line that marks a gap; else as it was offloaded."""
@@ -83,14 +110,14 @@ class Draft:
     def tokens_of(self, entry: Entry) -> int:
         """What a message comes to, cut as it is."""
         tokens = self.cut_tokens.get(entry.id, entry.tokens)
-        return tokens - entry.thinking_tokens if entry.id in self.silent else tokens
+        return tokens - entry.tokens + entry.silent_tokens if entry.id in self.silent else tokens
 
     def chars_of(self, entry: Entry) -> int:
         """How many characters the longest text of a message has, cut as it is."""
         known = self.cuts.get(entry.id)
         if known is None:
             return max(entry.terms.text_chars, default=0)
-        return known.head_chars + known.tail_chars + sum([last - first for _, first, last in known.lines])
+        return known.shown_chars
 
     def reserve(self, tokens: int) -> None:
         """Leave room for what is inserted."""
@@ -121,7 +148,9 @@ class Draft:
 
     def cut(self, position: int, entry: Entry, cut: Cut) -> None:
         """Show a message of a group by a cut, whatever it saves or costs."""
-        (message,) = self.request.fetch([entry])
+        message = self.message_of(entry)
+        if entry.result_of is not None:
+            cut = with_whole_rows(message, cut)
         after = self.request.count(shorten(entry, message, cut, self.config.truncate_boundary))
         self._set_cut(position, entry, cut, after)
 
@@ -138,8 +167,8 @@ class Draft:
         messages = self.request.fetch([entry for _, entry, _, _ in estimated])
         for (position, entry, known, before), message in zip(estimated, messages, strict=True):
             cut = self.cuts[entry.id]
-            if entry.human:
-                cut = cut_with_lines(message, cut.head_chars + cut.tail_chars)
+            if entry.result_of is not None:
+                cut = with_whole_rows(message, cut)
             after = self.request.count(shorten(entry, message, cut, self.config.truncate_boundary))
             if before - after >= least_saved:
                 self._set_cut(position, entry, cut, after)

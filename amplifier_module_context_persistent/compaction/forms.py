@@ -8,15 +8,17 @@ estimated here; what a view shows in the end is counted exactly.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from ..messages.elide import LEAST_SHOWN_CHARS, Cut, word_cut_for
+from ..messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut, prose_cut
 from ..view.entry import Entry
-from .always_kept import Promise, Stage
-from .draft import MARKER_TOKENS, Draft
+from .always_kept import LEAST_SAVED, Promise, Stage
+from .draft import LEAST_BODY_TOKENS, MARKER_TOKENS, Draft
+from .persons_words import bodies_cut, words_cut
 
+BODY_CHARS = 1_000  # of a body that a person pasted, at first: a page of a log, as much as is kept of a result
 SMALLER = 0.75  # what stays of a text that is shortened as it is among the largest
 
 
@@ -33,7 +35,7 @@ class Form(NamedTuple):
 
 
 GONE, GONE_WORDS = Cut(0, 0), 3
-SHORTENING = (Stage.TEXTS, Stage.SHORTEN, Stage.LAST)
+SHORTENING = (Stage.SHORTEN, Stage.ANSWERS, Stage.TEXTS, Stage.LAST)
 """The stages that leave nothing out."""
 
 
@@ -57,13 +59,19 @@ class Forms:
                 self.to[position] = to
         chars = draft.config.truncate_chars
         lengths = (chars * 5 // 2, chars, chars // 4 if chars // 4 >= LEAST_SHOWN_CHARS else 0, 0)
-        self._lengths = [word_cut_for(length) for length in dict.fromkeys(lengths)]
+        self._lengths = [excerpt_cut(length) for length in dict.fromkeys(lengths)]
         self._known: dict[int, list[tuple[Entry, list[Form]]]] = {}
+        self._pasted: dict[int, list[tuple[Entry, list[Form]]]] = {}
         self._tried: defaultdict[str, set[Cut]] = defaultdict(set)
 
     def offered(self, stage: Stage) -> list[int]:
         """The groups that may offer forms at a stage."""
-        return [p for p in self._draft.left() if min(self.leave[p], self.cut[p]) <= stage]
+        return [p for p in self._draft.left() if min(self.leave[p], self.cut[p]) <= stage or self._has_body(p)]
+
+    def _has_body(self, position: int) -> bool:
+        """Whether a person's message may have a pasted body that can be cut."""
+        head = self._draft.view.groups[position].head
+        return head.human and head.tokens >= LEAST_BODY_TOKENS and position not in self._draft.fixed
 
     def of(self, position: int, stage: Stage) -> list[Form]:
         """The forms of a group at a stage, the one without the group first."""
@@ -73,12 +81,13 @@ class Forms:
         found = []
         if self.leave[position] <= stage:
             found.append(Form(None, GONE, max(1, draft.freed_by_leaving_out(position)), GONE_WORDS))
-        for entry, cuts in self._cuts(position) if may_cut else ():
+        for entry, cuts in [*self._bodies(position), *(self._cuts(position) if may_cut else ())]:
             known, tried = draft.cuts.get(entry.id), self._tried[entry.id]
             less = entry.tokens - draft.tokens_of(entry)
+            least = LEAST_SAVED if entry.human else MARKER_TOKENS
             for form in cuts:
-                is_new = form.cut not in tried and (known is None or form.cut.head_chars < known.head_chars)
-                if is_new and form.saved - less >= MARKER_TOKENS:
+                is_new = form.cut not in tried and (known is None or form.cut.shown_chars < known.shown_chars)
+                if is_new and form.saved - less >= least:
                     found.append(form._replace(saved=form.saved - less) if less else form)
         return found
 
@@ -100,7 +109,7 @@ class Forms:
                 chars = sum([last - first + 1 for _, first, last in lines])
                 saved = tokens - entry.tokens * chars // whole - MARKER_TOKENS
                 if lines and saved >= MARKER_TOKENS:
-                    cut = Cut(0, 0, tuple(sorted(lines)), whole_words=True, whole_characters=True)
+                    cut = excerpt_cut(0, tuple(sorted(lines)))
                     if cut not in self._tried[entry.id]:
                         yield Form(entry, cut, saved, words)
 
@@ -116,41 +125,72 @@ class Forms:
             if answer is not None and answer not in draft.fixed and draft.kept[answer]:
                 draft.drop(answer)
 
+    def _bodies(self, position: int) -> list[tuple[Entry, list[Form]]]:
+        """A person's message with its pasted bodies shortened, in two lengths."""
+        if not self._has_body(position):
+            return []
+        if position not in self._pasted:
+            entry = self._draft.view.members[position][0]
+            message = self._draft.message_of(entry)
+            cuts = dict.fromkeys(bodies_cut(message, length) for length in (BODY_CHARS, LEAST_SHOWN_CHARS))
+            self._pasted[position] = [(entry, list(_cuts_of(entry, cuts)))]
+        return self._pasted[position]
+
     def _cuts(self, position: int) -> list[tuple[Entry, list[Form]]]:
         """A group's messages that may be cut, each with its cuts, whatever was cut so far."""
         if position not in self._known:
             to, members = self.to.get(position), self._draft.view.members[position]
             texts: Iterable[Entry] = members if len(members) == 1 and to is not None else members[1:]
-            longer = [cut for cut in self._lengths if to is None or cut.head_chars > to.head_chars]
-            lengths = [*longer, *([to] if to else ())]
+            longer = [cut for cut in self._lengths if to is None or cut.shown_chars > to.shown_chars]
+            lengths = [*(longer if len(members) > 1 else ()), *([to] if to else ())]
             self._known[position] = [(entry, list(_cuts_of(entry, lengths))) for entry in texts if entry.id]
         return self._known[position]
 
     def _smaller(self, position: int, stage: Stage) -> Iterator[Form]:
         """A quarter less of each text that may be cut at one of the last stages."""
-        draft, view = self._draft, self._draft.view
-        human = view.groups[position].head.human
-        texts = view.members[position] if human or stage == Stage.LAST else view.members[position][1:]
-        least = max(LEAST_SHOWN_CHARS, draft.config.truncate_chars // 4) if human else LEAST_SHOWN_CHARS
-        for entry in texts:
+        draft, is_of_words = self._draft, stage in (Stage.ANSWERS, Stage.TEXTS)
+        for entry in self._texts_of(position, stage):
             chars, tokens = draft.chars_of(entry), draft.tokens_of(entry)
-            if not entry.id or chars == 0 or (chars <= least and stage != Stage.LAST):
+            if not entry.id or chars == 0 or (chars <= LEAST_SHOWN_CHARS and stage != Stage.LAST):
                 continue
-            cut = word_cut_for(max(least, int(SMALLER * chars)) if chars > least else 0)
-            saved = int(tokens * (1 - (cut.head_chars + cut.tail_chars) / chars))
+            least_saved = LEAST_SAVED - (entry.tokens - tokens) if is_of_words else 0
+            keep = min(int(SMALLER * chars), chars - max(0, least_saved) * chars // max(1, tokens))
+            if keep < LEAST_SHOWN_CHARS and least_saved > 0:
+                continue
+            cut = self._shorter(entry, max(LEAST_SHOWN_CHARS, keep) if chars > LEAST_SHOWN_CHARS else 0)
+            saved = int(tokens * (1 - min(1.0, cut.shown_chars / chars)))
             if cut not in self._tried[entry.id]:
-                yield Form(entry, cut, max(1, saved), 1 if chars > least else 2)
+                yield Form(entry, cut, max(1, saved), 1 if chars > LEAST_SHOWN_CHARS else 2)
+
+    def _texts_of(self, position: int, stage: Stage) -> Sequence[Entry]:
+        """The messages of a group that a stage shortens."""
+        members = self._draft.view.members[position]
+        head = members[0]
+        if stage == Stage.LAST:
+            return members
+        if stage == Stage.SHORTEN:
+            return members[1:]
+        is_meant = head.human if stage == Stage.TEXTS else head.role == "assistant"
+        return members if is_meant and len(members) == 1 else ()
+
+    def _shorter(self, entry: Entry, keep_chars: int) -> Cut:
+        """The cut of a text to a length: of words at paragraphs, of a result at lines."""
+        if entry.human and keep_chars > 0:
+            return words_cut(self._draft.message_of(entry), keep_chars)
+        if entry.role == "assistant" and keep_chars > 0:
+            return prose_cut(keep_chars - keep_chars // 2, keep_chars // 2)
+        return excerpt_cut(keep_chars)
 
 
 def _cuts_of(entry: Entry, lengths: Iterable[Cut]) -> Iterator[Form]:
     """The cuts of one message to some lengths that are shorter than it is."""
     texts, tokens = entry.terms.text_chars, entry.tokens
     whole, longest = max(1, sum(texts)), max(texts, default=0)
-    if tokens < 2 * MARKER_TOKENS:
+    if tokens < 2 * MARKER_TOKENS or whole <= LEAST_SHOWN_CHARS:
         return
     for words, cut in enumerate(lengths, start=1):
-        chars = cut.head_chars + cut.tail_chars
-        shown = min(whole, chars * len(texts))
+        chars = cut.shown_chars
+        shown = min(whole, chars if cut.lines else chars * len(texts))
         saved = tokens - tokens * shown // whole - MARKER_TOKENS * len(texts)
         if chars < longest and saved >= MARKER_TOKENS:
             yield Form(entry, cut, saved, words)

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate, chain, takewhile
 from operator import itemgetter
 
 from ..messages.outcome import FAILED, REJECTED
+from ..view.entry import Entry
 from .always_kept import Stage
 from .draft import Draft
 from .forms import Form, Forms
 
 NEEDED = 30  # times as much as another name that nothing else shows is one worth that a call in the view was given
 AGE = 10  # times as much does a loss weigh in the newest group as in the oldest
+TOKENS_A_NAME = 10  # of what a model or a person says are worth one name: a sentence has one or two
+CHARS_A_TOKEN = 4  # about, of prose
+FULL_WORTH_CHARS = 160  # of results from which on their words count fully; "pending" has seven
 SEALED, SEALED_SHARE = 8, 0.4  # times as much at the beginning of what the plan before kept, in the provider's cache
 
 REFERENCED, HUMAN, ERROR, RECENT = 2, 30, 10, 20
@@ -112,6 +116,11 @@ class UniqueTermsLoss(Loss):
         self.shown = {position: shown[position] for position in offered}
         view = draft.view
         self.needed = frozenset().union(*[view.groups[position].head.terms.used for position in view.calling])
+        self.spoken = [_spoken_tokens(members[0]) for members in view.members]
+        """The tokens of what a model or a person says in each group."""
+        repeated = _repeated(draft)
+        self.plain = [0.0 if position in repeated else _share_of_words(m) for position, m in enumerate(view.members)]
+        """By group, the share of the worth of a result's words that it has: none if a later group says the same."""
         self.sealed = _sealed(draft) if stage == Stage.FREE else 0
         """How many of the first groups are left alone as long as that can be."""
         self._known: dict[int, tuple[tuple[int, int, int], tuple[float, Form] | None]] = {}
@@ -134,7 +143,7 @@ class UniqueTermsLoss(Loss):
         """The cheapest form of a group that alone shows some names, as if the provider had nothing in its cache."""
         weight, found = self._weight(position), None
         for form in chain(self.forms.of(position, self.stage), self.forms.with_lines(position, only, self.needed)):
-            if found is None or form.words * weight < found[0] * form.saved:
+            if found is None or self._words(position, form) * weight < found[0] * form.saved:
                 price = self._price(position, form, only)
                 if found is None or price < found[0]:
                     found = price, form
@@ -144,13 +153,23 @@ class UniqueTermsLoss(Loss):
         """The names that a group alone shows."""
         return {name for name in self.shown[position] if self.counts[name] == 1}
 
+    def _words(self, position: int, form: Form) -> float:
+        """The worth of words that are no names: of a model or a person by their number, of a result by how few stay."""
+        head = self.draft.view.groups[position].head
+        if form.entry is None or form.entry is head:
+            shown = 0 if form.entry is None else form.entry.tokens - form.saved
+            said = max(0, self.spoken[position] - shown) / TOKENS_A_NAME
+        else:
+            said = 0.0
+        return said + form.words * self.plain[position]
+
     def _weight(self, position: int) -> int:
         return 100 + (AGE - 1) * 100 * position // max(1, len(self.draft.view) - 1)
 
     def _price(self, position: int, form: Form, only: set[str]) -> float:
         lost = self.lost(position, form, only)
         worth = len(lost) + (NEEDED - 1) * len(lost & self.needed)
-        return (form.words + worth) * self._weight(position) / form.saved
+        return (self._words(position, form) + worth) * self._weight(position) / form.saved
 
     def lost(self, position: int, form: Form, shown: set[str]) -> set[str]:
         """Of the names that a group shows, those that it no longer shows in a form."""
@@ -172,6 +191,33 @@ class UniqueTermsLoss(Loss):
         fell = range(self.sealed if position < self.sealed else 0)
         self.sealed = 0 if fell else self.sealed
         return fell
+
+
+def _spoken_tokens(head: Entry) -> int:
+    """About the tokens of the text of a person's or a model's message."""
+    if not (head.human or head.role == "assistant"):
+        return 0
+    return sum(head.terms.text_chars) // CHARS_A_TOKEN + head.narration_tokens
+
+
+def _share_of_words(members: Sequence[Entry]) -> float:
+    """The share of the worth of a result's words that short results have."""
+    chars = sum([sum(entry.terms.text_chars) for entry in members[1:] or members])
+    return min(1.0, chars / FULL_WORTH_CHARS)
+
+
+def _repeated(draft: Draft) -> set[int]:
+    """The groups whose calls were made again later, and answered with the same words."""
+    found, later = set[int](), set[tuple[object, ...]]()
+    for position in reversed(draft.view.calling):
+        head, *results = draft.view.members[position]
+        said = tuple(result.terms.checksum for result in results)
+        key = (*(call.asks for call in head.calls), *said)
+        if all(said) and len(said) == len(head.calls):
+            if key in later:
+                found.add(position)
+            later.add(key)
+    return found
 
 
 def _sealed(draft: Draft) -> int:

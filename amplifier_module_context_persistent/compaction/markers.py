@@ -33,7 +33,8 @@ from .in_vain import MOST_KNOWN, tried_in_vain
 
 SHARE = 0.08  # of the target, for all that is inserted
 NOTICE_SHARE = 0.02  # of the budget; where even the shortest notice is longer, there is none
-MOST_NAMES = 6  # that a marker shows
+MOST_NAMES = 4  # tools that a marker names, in about 20 tokens; calls of others are counted together
+MOST_FILES_OF_A_TOOL = 3  # that a marker names; the notice has more
 _BELOW = " Relative paths are below {}."
 MOST_FILES = 12  # of each kind
 
@@ -67,7 +68,9 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
         marks = [MARKER_TOKENS // (2 if cut.brief else 1) for cut in plan.cuts.values() if cut.shortens]
         room = int(SHARE * draft.target_tokens) - sum(marks) - sum(map(cost_of, older.values()))
         if plan.dropped:
-            costs = sum([cost_of(_count_only(gap)) for gap in gaps if gap.before not in unmarkable])
+            costs = sum(
+                [cost_of(_count_only(gap, recall=config.offers_recall)) for gap in gaps if gap.before not in unmarkable]
+            )
             notice = notice_text(draft, plan, step=told_step, room_tokens=room - costs)
         gaps = _with_texts(gaps, room - len(notice) // CHARS_A_TOKEN, unmarkable, recall=config.offers_recall)
     else:
@@ -141,11 +144,23 @@ def _gap(draft: Draft, last: int, position: int, messages: int, known: Mapping[s
     if not dropped and [(part.before, part.after, part.messages) for part in parts] == [(before, after, messages)]:
         return parts[0]
     did: Counter[str] = Counter()
-    for part in parts:
-        did.update(dict(part.did))
-    did.update(_does(use) for head in dropped for use in head.uses)
-    ids = [part.reference for part in parts] + [head.id for head in dropped]
-    return Gap(before, after, messages, "", tuple(did.most_common(MOST_KNOWN)), next(filter(None, ids), ""))
+    ids = list[str]()
+    for at, head in enumerate(heads):
+        if head.id in known:
+            did.update(dict(known[head.id].did))
+            ids.append(known[head.id].reference)
+        if at < len(heads) - 1 and not draft.kept[last + 1 + at]:
+            did.update(_does(use) for use in head.uses)
+            ids.append(head.id)
+    return Gap(before, after, messages, "", _most_frequent(did), next(filter(None, ids), ""))
+
+
+def _most_frequent(did: Counter[str]) -> tuple[tuple[str, int], ...]:
+    """The most frequent of what tools did, and of the rest the tools alone, so that every call is counted."""
+    found = Counter(dict(did.most_common(MOST_KNOWN)))
+    for what, times in did.most_common()[MOST_KNOWN:]:
+        found[what.partition(" ")[0]] += times
+    return tuple(found.most_common())
 
 
 def _result_before(draft: Draft, last: int, position: int) -> str:
@@ -158,8 +173,8 @@ def _result_before(draft: Draft, last: int, position: int) -> str:
 
 
 def _does(use: ToolUse) -> str:
-    """What a call does, in words."""
-    return f"{use.name} {file_name(use.paths[0])}" if use.kind in (READ, CHANGE) and use.paths else use.name
+    """The tool of a call, with the file that it changes."""
+    return f"{use.name} {file_name(use.paths[0])}" if use.kind == CHANGE and use.paths else use.name
 
 
 def _files(known: Sequence[str], uses: Sequence[ToolUse], kind: str) -> tuple[str, ...]:
@@ -168,16 +183,32 @@ def _files(known: Sequence[str], uses: Sequence[ToolUse], kind: str) -> tuple[st
     return tuple(reversed(dict.fromkeys(reversed([*known, *named]))))[-MOST_KNOWN:]
 
 
-def _count_only(gap: Gap) -> str:
-    return f"[{gap.messages} message{'s' * (gap.messages != 1)} left out]"
+def _count_only(gap: Gap, *, recall: bool) -> str:
+    """The shortest text of a marker: how many messages, and the reference of the first."""
+    reference = f"; recall {gap.reference}" if recall and gap.reference else ""
+    return f"[{gap.messages} message{'s' * (gap.messages != 1)} left out{reference}]"
 
 
 def _text(gap: Gap, *, recall: bool) -> str:
-    """The text of a marker."""
-    said = [f"{what} x{times}" if times > 1 else what for what, times in gap.did[:MOST_NAMES]]
-    names = ", ".join([*said, "…"] if len(gap.did) > MOST_NAMES else said)
-    reference = f"; recall {gap.reference}" if recall and gap.reference else ""
-    return f"{_count_only(gap)[:-1]}{': ' if names else ''}{names}{reference}]"
+    """The text of a marker: the tools that were called, most frequent first, and the files that they changed."""
+    times, files = Counter[str](), dict[str, list[str]]()
+    for what, count in gap.did:
+        tool, _, file = what.partition(" ")
+        times[tool] += count
+        files.setdefault(tool, []).extend([file] if file else [])
+    ranked = times.most_common()
+    said = [_calls_of(tool, count, files[tool]) for tool, count in ranked[:MOST_NAMES]]
+    if others := sum([count for _, count in ranked[MOST_NAMES:]]):
+        said.append(f"other calls x{others}")
+    short = _count_only(gap, recall=recall)
+    return short.replace("left out", f"left out: {', '.join(said)}", 1) if said else short
+
+
+def _calls_of(tool: str, times: int, files: Sequence[str]) -> str:
+    """One tool with the number of its calls and the files that they changed: `Edit a.py, b.py and 2 more x12`."""
+    named = ", ".join(files[:MOST_FILES_OF_A_TOOL])
+    more = f" and {len(files) - MOST_FILES_OF_A_TOOL} more" if len(files) > MOST_FILES_OF_A_TOOL else ""
+    return f"{tool}{' ' * bool(named)}{named}{more}{f' x{times}' if times > 1 else ''}"
 
 
 def cost_of(text: str) -> int:
@@ -186,8 +217,8 @@ def cost_of(text: str) -> int:
 
 
 def _with_texts(gaps: Sequence[Gap], most: int, unmarkable: AbstractSet[str], *, recall: bool) -> tuple[Gap, ...]:
-    """Give the gaps their texts while there is room: first the unchanged ones what they had, then the newest."""
-    texts = ["" if gap.before in unmarkable else _count_only(gap) for gap in gaps]
+    """Give the gaps their texts while there is room: first the unchanged ones those that they had, then the newest."""
+    texts = ["" if gap.before in unmarkable else _count_only(gap, recall=recall) for gap in gaps]
     left = most - sum([cost_of(text) for text in texts if text])
     new = [at for at, gap in enumerate(gaps) if not gap.text]
     for at in [*(at for at, gap in enumerate(gaps) if gap.text), *reversed(new)]:

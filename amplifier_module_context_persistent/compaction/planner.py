@@ -59,7 +59,7 @@ class Goals:
     @classmethod
     def of(cls, draft: Draft) -> Goals:
         """The goals of a draft in which everything is kept."""
-        target, threshold = draft.target_tokens, int(draft.request.budget_tokens * draft.config.compact_threshold)
+        target, threshold = draft.target_tokens, draft.threshold_tokens
         above, untouched = threshold - target, sum([draft.sizes[position] for position in draft.fixed])
         wanted = untouched + draft.fixed_tokens + int(OLDER_SHARE * max(0, target - draft.fixed_tokens))
         large = min(untouched, int(RAISED_FOR_PEOPLE * above))
@@ -97,6 +97,7 @@ def compact(request: PlanRequest) -> Compaction:
         target_tokens=draft.target_tokens,
         tokens_before=before,
         strategy=request.strategy,
+        narrates=any(entry.narration_tokens for entry in alive),
     )
     return _fit(draft, forms, what_is_gone(draft, plan), older)
 
@@ -157,6 +158,7 @@ def _follow(draft: Draft, forms: Forms, strategy: Strategy) -> dict[str, str]:
     close_turn(draft, forms)
     older = replace_stale_reads(draft)
     if strategy.uses_room and use_room(draft):
+        leave_nobody_unanswered(draft)
         close_turn(draft, forms)
         older = replace_stale_reads(draft)
     return older

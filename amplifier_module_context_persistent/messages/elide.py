@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from unicodedata import category
 
+from .excerpt import elided_marker, excerpt, is_joined
 from .message import ORIGINAL, Message, text_places
 
 
@@ -35,11 +35,18 @@ class Cut:
     """Whether what is put in says no more than how the rest is had."""
     whole_characters: bool = False
     """Whether no character that is made of several is cut in two, and text without spaces ends at its punctuation."""
+    excerpt: bool = False
+    """Whether the text is shown in whole pieces with a mark at every gap (`excerpt`); plans made before have none."""
 
     @property
     def shortens(self) -> bool:
         """Whether it may leave out any of the text."""
         return self.instead != "" or self.head_chars < WHOLE.head_chars
+
+    @property
+    def shown_chars(self) -> int:
+        """About how many characters of a text stay."""
+        return self.head_chars + self.tail_chars + sum([last - first for _, first, last in self.lines])
 
     def to_record(self) -> list[Any]:
         """The cut as a plan's record has it."""
@@ -65,7 +72,7 @@ class Cut:
         return cls(int(head), int(tail), lines, instead, then, **flags)
 
 
-_FLAGS = ("whole_words", "brief", "whole_characters")
+_FLAGS = ("whole_words", "brief", "whole_characters", "excerpt")
 
 WHOLE = Cut((1 << 31) - 1, 0)
 """The cut that shortens nothing: for what is shortened without one."""
@@ -76,7 +83,6 @@ LEAST_SHOWN_CHARS = 240
 _BOUNDARY_CHARS = 200  # how far from the cut the end of a line is looked for
 _WORD_CHARS = 60  # and the end of a word
 _SPACE, _SPACE_OR_END = re.compile(r"\s"), re.compile("\\s|(?<=[。！？；，、])")  # noqa: RUF001 - Chinese punctuation
-_JOINER = "\u200d"
 
 
 def cut_for(keep_chars: int) -> Cut:
@@ -84,9 +90,14 @@ def cut_for(keep_chars: int) -> Cut:
     return Cut(keep_chars - keep_chars // 2, keep_chars // 2)
 
 
-def word_cut_for(keep_chars: int) -> Cut:
-    """The same, with no word cut in two."""
-    return Cut(keep_chars - keep_chars // 2, keep_chars // 2, whole_words=True, whole_characters=True)
+def excerpt_cut(keep_chars: int, lines: tuple[tuple[int, int, int], ...] = ()) -> Cut:
+    """The cut of a result: as much of the end as of the beginning, and some lines between; every gap is marked."""
+    return Cut(keep_chars - keep_chars // 2, keep_chars // 2, lines, excerpt=True)
+
+
+def prose_cut(head_chars: int, tail_chars: int, lines: tuple[tuple[int, int, int], ...] = ()) -> Cut:
+    """The cut of words that somebody wrote: it ends at paragraphs and sentences, and its marker is brief."""
+    return Cut(head_chars, tail_chars, lines, brief=True, excerpt=True)
 
 
 def elide_message(message: Message, cut: Cut, *, reference: str, boundary: str = "line") -> Message:
@@ -139,18 +150,21 @@ def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -
     head, tail = cut.head_chars, cut.tail_chars
     if head + tail >= len(text):
         return text
+    if cut.excerpt and boundary == "line":
+        spans = [(first, last) for _, first, last in cut.lines]
+        return excerpt(text, head, tail, spans, reference=reference, prose=cut.brief)
     start, end = head, len(text) - tail
     if boundary == "line" and cut.whole_words:
         start, end = _word_start(text, start, _SPACE_OR_END if cut.whole_characters else _SPACE), _word_end(text, end)
     elif boundary == "line":
         start, end = _line_start(text, start), _line_end(text, end)
-    if cut.whole_characters:
+    if cut.whole_characters or cut.excerpt:
         start, end = _character_start(text, start), _character_start(text, end)
     if start >= end:
         return text
     lines = [(first, last) for _, first, last in cut.lines if start <= first < last <= end]
     elided = end - start - sum(last - first for first, last in lines)
-    marker = f"[… recall {reference}]" if cut.brief else _marker(elided, len(text), reference)
+    marker = f"[… recall {reference}]" if cut.brief else elided_marker(elided, len(text), reference)
     told = cut.whole_characters and not cut.brief  # the marker says enough
     between: list[str] = []
     for first, last in lines:
@@ -161,24 +175,12 @@ def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -
     return shorter if len(shorter) < len(text) else text
 
 
-def _marker(elided_chars: int, of_chars: int, reference: str) -> str:
-    return f"[… {elided_chars:,} of {of_chars:,} characters elided; recall {reference} …]"
-
-
 def _character_start(text: str, index: int) -> int:
     """An index, or where the character begins that it would cut in two: an emoji of several, accents, a flag, CR LF."""
     start = index
-    while max(0, index - _WORD_CHARS) < start < len(text) and _is_joined(text[start - 1], text[start]):
+    while max(0, index - _WORD_CHARS) < start < len(text) and is_joined(text[start - 1], text[start]):
         start -= 1
     return start
-
-
-def _is_joined(before: str, here: str) -> bool:
-    if before.isascii() and here.isascii():
-        return before == "\r" and here == "\n"
-    is_flag = "\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= here <= "\U0001f1ff"
-    is_tone = "\U0001f3fb" <= here <= "\U0001f3ff"
-    return _JOINER in (before, here) or is_flag or is_tone or category(here).startswith("M")
 
 
 def _word_start(text: str, index: int, ends: re.Pattern[str]) -> int:

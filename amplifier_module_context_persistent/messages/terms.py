@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from zlib import crc32
 
 from .elide import Cut
 from .message import Message, call_arguments_of, given_calls, strings_in, texts_of
@@ -31,6 +32,7 @@ Spans = dict[str, tuple[int, int]]
 Place = tuple[int, int, int]
 """A line: the number of the text among the message's texts, start and end in it."""
 MOST_LINE_CHARS = 240
+MOST_REPEATED_CHARS = 2_000  # of a text that is compared with others; of a longer one the names tell
 
 
 @lru_cache(maxsize=1 << 15)
@@ -76,6 +78,8 @@ class Terms:
     """Those in the arguments of calls: what somebody has needed."""
     text_chars: tuple[int, ...] = ()
     """The lengths of the texts that can be cut."""
+    checksum: int = 0
+    """Of the text of a short message; 0 of a longer one. Two equal answers to one call say the same."""
     places: Mapping[str, Place] = field(default_factory=dict)
     """By term that a cut can take away, the line that has it first, or the piece of a long one."""
 
@@ -85,8 +89,18 @@ class Terms:
         found = names if among is None else among.intersection(names)
         if cut is None or not cut.lines:
             return found
-        lines, place_of = set(cut.lines), self.places.get
-        return {*found, *[name for name in (self.names if among is None else among) if place_of(name) in lines]}
+        lines, places = cut.lines, self.places
+        wanted = places.keys() if among is None else among & places.keys()
+        return {*found, *[name for name in wanted if _is_within(places[name], lines)]}
+
+
+def _is_within(place: Place, lines: tuple[Place, ...]) -> bool:
+    """Whether one of some lines, which are sorted, has all of a place."""
+    number, start, end = place
+    at = bisect_right(lines, (number, start, end)) - 1
+    is_there = at >= 0 and lines[at][0] == number and lines[at][2] >= end
+    longer = lines[at + 1] if at + 1 < len(lines) else None
+    return is_there or (longer is not None and longer[:2] == (number, start) and longer[2] >= end)
 
 
 NO_TERMS = Terms()
@@ -112,7 +126,9 @@ def terms_of(message: Message) -> Terms:
                 if text.find(term, place[1], place[2]) >= 0:
                     places[term] = place
     names = tuple(sorted(needs, key=needs.__getitem__))
-    return Terms(names, tuple(map(needs.__getitem__, names)), used, tuple(map(len, texts)), places)
+    lengths = tuple(map(len, texts))
+    checksum = crc32("\n".join(texts).encode(errors="replace")) if 0 < sum(lengths) <= MOST_REPEATED_CHARS else 0
+    return Terms(names, tuple(map(needs.__getitem__, names)), used, lengths, checksum, places)
 
 
 def _line_around(number: int, text: str, end: int) -> Place:

@@ -44,6 +44,8 @@ class Item(NamedTuple):
     """What its reader takes and how many cache marks it keeps, where it is shown otherwise for that."""
     as_stored: bool = False
     """Whether it is handed out as it was stored."""
+    narrates: bool = False
+    """Whether its narration is shown if its thinking is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,11 @@ class Arrangement:
     tokens: int = 0
     made_by: Arranger | None = field(default=None, compare=False, repr=False)
     """What arranged it; the next view goes on from there."""
+
+    @property
+    def unmovable_tokens(self) -> int:
+        """The tokens of the messages that no plan takes away: system text that stays, and pins."""
+        return sum([item.tokens for item in self.items if item.entry and (item.entry.pinned or item.entry.stays)])
 
 
 def arrange(
@@ -237,14 +244,15 @@ class Arranger:
         tokens = more + (entry.tokens if cut is None else self.how.cut_tokens.get(entry.id, entry.tokens))
         if entry.bond is not None and reader.refuses(entry.bond):
             bare = "all" if reader.family in FAMILIES else "text"  # who signs refuses what is unsigned
+        narrates = bool(plan.narrates and entry.narration_tokens and entry.bond and reader.is_narrated(entry.bond))
         if silent or bare:
             thinking = entry.thinking_tokens if silent or bare == "all" else 0
-            silent, tokens = silent and thinking > 0, tokens - thinking
+            silent, tokens = silent and thinking > 0, tokens - thinking + narrates * entry.narration_tokens
         wire = self._shown_for(entry, cut) if entry.odd is not None or cut is not None else None
         as_stored = entry.as_stored and not (cut or silent or bare or call_ids or wire)
         if result is not None and not (entry.named and result[0] == entry.result_of):
             as_stored = False
-        self.items.append(Item(entry, cut, silent, bare, call_ids, result, None, tokens, wire, as_stored))
+        self.items.append(Item(entry, cut, silent, bare, call_ids, result, None, tokens, wire, as_stored, narrates))
 
     def _shown_for(self, entry: Entry, cut: Cut | None) -> tuple[WireRules, int] | None:
         """What a reader takes of a message that has something odd; None where it takes all of it."""

@@ -25,6 +25,7 @@ import orjson
 
 from ..messages.message import Message
 from ..messages.metadata import metadata_of
+from ..messages.narration import narration_of, with_narration
 from .arrangement import Arrangement, Item, turn_start
 from .entry import INSTRUCTING
 from .plan import NativeItem
@@ -157,7 +158,7 @@ class BoundViews:
             item, known = items[at], self._hashes[at]
             digest = known.shown
             if binds and known.bond is not None and not self._stands(at, known.bond, item.bare, shown):
-                item = item._replace(bare="all", tokens=item.tokens - _reasoning_tokens(item), as_stored=False)
+                item = item._replace(bare="all", tokens=item.tokens - _lost_tokens(item), as_stored=False)
                 digest = known.bare
                 self.unbound.append(at)
             shown.append(item)
@@ -193,7 +194,8 @@ def _hashes(item: Item, message: Message) -> _Hashes:
     shown = bare = sent_hash(message)
     bond = item.entry.bond if item.entry is not None else None
     if bond is not None and bond.reasoning and message.get("role") == "assistant" and item.bare != "all":
-        without = without_bonds(message, keep_text=False)
+        narration = narration_of(message, item.entry.id) if item.entry is not None and item.narrates else ""
+        without = without_bonds(with_narration(message, narration) if narration else message, keep_text=False)
         bare = bytes(sent_hash(without)) if without != message else shown
     as_given = not _is_altered(item) or (
         item.entry is not None and reasons_first(message, once=not item.entry.plain)  # blank text may be gone between
@@ -211,9 +213,11 @@ def _is_altered(item: Item) -> bool:
     return entry is not None and (item.cut is not None or item.call_ids != () or not entry.plain or bool(entry.omits))
 
 
-def _reasoning_tokens(item: Item) -> int:
-    """The tokens of its thinking, unless that is left out already."""
-    return item.entry.thinking_tokens if item.entry is not None and not item.silent and item.bare != "all" else 0
+def _lost_tokens(item: Item) -> int:
+    """The tokens that an item loses with its thinking, unless that is left out already."""
+    if item.entry is None or item.silent or item.bare == "all":
+        return 0
+    return item.entry.thinking_tokens - item.narrates * item.entry.narration_tokens
 
 
 def _next(running: bytes, digest: bytes) -> bytes:

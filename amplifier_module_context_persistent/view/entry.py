@@ -26,12 +26,13 @@ from ..messages.metadata import (
     offload_cut,
     recalled_from,
 )
+from ..messages.narration import narration_of
 from ..messages.normalize import normalise
 from ..messages.outcome import outcome_of
 from ..messages.terms import NO_TERMS, Terms, terms_of
 from ..messages.tool_kinds import ToolKinds, ToolUse
 from .ids_and_names import Oddities, oddities_of
-from .recipients import Bond, bond_of
+from .recipients import Bond, Recipient, bond_of
 
 INSTRUCTING = ("system", "developer")
 """The roles of system text."""
@@ -77,6 +78,8 @@ class Entry:
     """The hook that added it, of system text after the first message of the conversation."""
     thinking_tokens: int = 0
     """What of its tokens is thinking."""
+    narration_tokens: int = 0
+    """Tokens of the text that is shown in place of its thinking, of an answer between tool calls; 0 if none is."""
     offload: Cut | None = None
     """A result that is shown by this cut where no plan says otherwise."""
     refers_to: str = ""
@@ -102,6 +105,11 @@ class Entry:
     """What of it a provider may refuse."""
     line_before: str = ""
     """The `[continued]` line that the answer's request ended with; later views for such a reader repeat it."""
+
+    @property
+    def silent_tokens(self) -> int:
+        """Its tokens without its thinking."""
+        return self.tokens - self.thinking_tokens + self.narration_tokens
 
     @property
     def instructs(self) -> bool:
@@ -135,6 +143,7 @@ def classify(
     kinds: ToolKinds = _KNOWN_TOOLS,
     size_bytes: int = 0,
     asked: tuple[str, str] | None = None,
+    follows_result: bool = False,
 ) -> Entry:
     """Describe a message.
 
@@ -147,6 +156,7 @@ def classify(
         kinds: tells what a tool does.
         size_bytes: the length of the message as JSON.
         asked: the provider and the model that were asked for it; None for a message in no log: nothing of it is bound.
+        follows_result: whether it is an answer to a result.
     """
     sent = for_model(message)
     if sent is None:
@@ -155,6 +165,9 @@ def classify(
     message_id, source = metadata.get("message_id"), metadata.get("source")
     reminds = late and reminds and role in INSTRUCTING
     offload = offload_cut(sent) if ordinal >= 0 and message_id else None
+    bond = bond_of(sent, asked) if asked is not None else None
+    narrates = follows_result and bond is not None and Recipient.of(bond.provider, bond.model).binding.narrates
+    narration = narration_of(accepted, str(message_id)) if accepted and narrates and calls_of(accepted) else ""
     tokens, thinking = _sizes(accepted, count, offload, str(message_id), late=reminds) if accepted else (0, 0)
     return Entry(
         ordinal=ordinal,
@@ -168,9 +181,10 @@ def classify(
         late=reminds,
         hook=hook_of(metadata) if late and role in INSTRUCTING else "",
         thinking_tokens=thinking,
+        narration_tokens=count({"content": narration}) if narration else 0,
         offload=offload,
         size_bytes=size_bytes if sent is message else len(as_json(sent).encode(errors="replace")),
-        bond=bond_of(sent, asked) if asked is not None else None,
+        bond=bond,
         for_readers=sent is not message,
         **_marks_of(sent),
         **(_content_of(accepted, kinds, count) if accepted is not None else {}),

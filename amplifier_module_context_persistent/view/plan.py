@@ -29,7 +29,9 @@ IMPORTED = "imported"
 _BYTES_A_TOKEN = 4  # about, of a log
 _DRIFT = 0.1
 
-_NOT_EMPTY = frozenset({"silent", "closed", "media", "hidden", "changed", "read", "in_vain", WIRE})  # where written
+_NOT_EMPTY = frozenset(
+    {"silent", "closed", "media", "hidden", "changed", "read", "in_vain", "narrates", WIRE}
+)  # where written
 SUMMARY_TAGS = ("<summary>\n", "\n</summary>")
 
 
@@ -180,6 +182,8 @@ class Plan:
     strategy: str = "truncate"
     wire: bool = True
     """Whether views that follow it keep the strict rules of `view.ids_and_names`; false before there were any."""
+    narrates: bool = False
+    """Whether what was said between tool calls is shown as text when its thinking is not; false in older plans."""
     native: NativeItem | None = None
     """What the provider compacted by itself, shown before the first kept message that is no system text."""
 
@@ -216,6 +220,7 @@ class Plan:
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
             "strategy": self.strategy,
+            "narrates": int(self.narrates),
             WIRE: int(self.wire),
         }
         return {key: value for key, value in fields.items() if value or key not in _NOT_EMPTY}
@@ -250,6 +255,7 @@ class Plan:
                 tokens_before=int(record["tokens_before"]),
                 tokens_after=int(record["tokens_after"]),
                 strategy=str(record["strategy"]),
+                narrates=record.get("narrates") == 1,
                 wire=record.get(WIRE) == 1,
                 native=NativeItem.from_record(record["native"]) if "native" in record else None,
             )

@@ -66,6 +66,8 @@ class Binding(NamedTuple):
     """A regular expression for the names of other models of the family whose reasoning they read; empty for none."""
     source: str
     read_on: str
+    narrates: bool = False
+    """Whether its words between tool calls come as readable thinking."""
 
 
 class Prefill(NamedTuple):
@@ -104,7 +106,16 @@ BINDINGS = (
     Binding(ANTHROPIC, r"mythos-5-1$", frozenset({PREFIX, MODEL}), r"fable-5-1$", _PRESERVED, "2026-11-26"),
     Binding(ANTHROPIC, r"mythos-5-2$", frozenset({PREFIX, MODEL}), r"fable-5-2$", _PRESERVED, "2026-11-26"),
     Binding(ANTHROPIC, r"opus-5-5$", frozenset({PREFIX, MODEL}), "", _PRESERVED, "2026-11-22"),
-    Binding(ANTHROPIC, r"(?:sonnet|haiku)-5-5$", frozenset({PREFIX, MODEL, ACCOUNT}), "", _PRESERVED, "2026-11-22"),
+    Binding(
+        ANTHROPIC,
+        r"sonnet-5-5$",
+        frozenset({PREFIX, MODEL, ACCOUNT}),
+        "",
+        f"{_PRESERVED}; `between_tools`: thinking blocks unless it is set",
+        "2026-11-22",
+        narrates=True,
+    ),
+    Binding(ANTHROPIC, r"haiku-5-5$", frozenset({PREFIX, MODEL, ACCOUNT}), "", _PRESERVED, "2026-11-22"),
     Binding(
         ANTHROPIC, _OLDER_CLAUDE, frozenset({MODEL}), _OLDER_CLAUDE, "Claude docs, Extended thinking", "2026-11-22"
     ),
@@ -232,6 +243,10 @@ class Recipient:
     def checks_prefix(self) -> bool:
         """Whether reasoning is valid for it only after the prefix that it was made for."""
         return PREFIX in self.binding.binds
+
+    def is_narrated(self, bond: Bond) -> bool:
+        """Whether thinking between tool calls is shown to it as text: its own, of a model that the table names."""
+        return self.binding.narrates and bool(self.provider) and not self.refuses(bond)
 
     def refuses(self, bond: Bond) -> bool:
         """Whether it would refuse what somebody made, whatever stands before it.

@@ -14,6 +14,7 @@ from ..messages.elide import Cut, elide_message
 from ..messages.media_blocks import without_media
 from ..messages.message import Message, without_thinking
 from ..messages.metadata import as_reminder, for_model
+from ..messages.narration import narration_of, with_narration
 from ..messages.normalize import normalise
 from .arrangement import Arrangement, Fetch, Item
 from .entry import Entry
@@ -79,6 +80,11 @@ def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> M
     message = shorten(entry, message, item.cut, boundary)
     if item.cut is not None or item.call_ids:
         message = without_names(message, REPEATS)
+    narration = ""
+    if item.narrates and (item.silent or item.bare == "all"):
+        narration = narration_of(message, entry.id)
+    if narration:
+        message = with_narration(message, narration)
     if item.silent:
         message = without_thinking(message)
     if item.bare:

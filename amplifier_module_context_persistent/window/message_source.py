@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from ..config import Config
 from ..log.base import Log
-from ..log.index import DEVELOPER, SYSTEM, Index
+from ..log.index import DEVELOPER, SYSTEM, TOOL, Index
 from ..log.read_back import Line, parsed
 from ..messages.elide import Cut
 from ..messages.message import Message, as_json
@@ -67,6 +67,7 @@ class MessageSource:
                 kinds=self._kinds,
                 size_bytes=index.lengths[ordinal],
                 asked=index.model_of(ordinal),
+                follows_result=ordinal > 0 and index.roles[ordinal - 1] == TOOL,
             )
             for ordinal, message in zip(ordinals, log.read(ordinals), strict=True)
         ]

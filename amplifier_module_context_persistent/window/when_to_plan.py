@@ -31,6 +31,7 @@ def needs_plan(
     tokens: int,
     messages: int,
     budget_tokens: int,
+    unmovable_tokens: int = 0,
     begins_turn: bool = False,
     is_cold: bool = False,
 ) -> bool:
@@ -44,7 +45,8 @@ def needs_plan(
         config: the policy.
         tokens: of the view.
         messages: of the view.
-        budget_tokens: what it may come to.
+        budget_tokens: the most that it may have.
+        unmovable_tokens: of those tokens that no plan can take away; the threshold is a share of the rest.
         begins_turn: whether a turn begins, in a session with reasoning.
         is_cold: whether the provider has nothing cached, and no reasoning would be lost.
     """
@@ -52,7 +54,8 @@ def needs_plan(
     threshold = (config.compact_threshold + config.target_usage) / 2 if begins_turn else config.compact_threshold
     if is_cold:
         threshold = min(threshold, for_cold_cache(config).target_usage + config.compact_min_gain)
-    return many or tokens >= threshold * budget_tokens
+    room_tokens = max(0, budget_tokens - unmovable_tokens)
+    return many or tokens - unmovable_tokens >= threshold * room_tokens
 
 
 def worth_it(config: Config, made: Compaction, *, budget_tokens: int, tokens: int, messages: int) -> bool:
@@ -99,13 +102,16 @@ class ReplanThrottle:
         if retained != self._retained:
             self._retained, self._refused = retained, None
 
-    def wants_plan(self, request: ViewRequest, tokens: int, messages: int, *, begins_turn: bool = False) -> bool:
+    def wants_plan(
+        self, request: ViewRequest, tokens: int, messages: int, *, unmovable_tokens: int = 0, begins_turn: bool = False
+    ) -> bool:
         """Whether a plan is to be tried for a view of so many tokens and messages.
 
         Args:
             request: the request.
             tokens: of its view.
             messages: of its view.
+            unmovable_tokens: as `needs_plan`.
             begins_turn: as `needs_plan`.
 
         Raises:
@@ -113,8 +119,9 @@ class ReplanThrottle:
         """
         budget = request.budget_tokens
         if request.plans_now:
-            return tokens > self._config.target_usage * budget
-        size = {"tokens": tokens, "messages": messages, "budget_tokens": budget}
+            room_tokens = max(0, budget - unmovable_tokens)
+            return tokens - unmovable_tokens > self._config.target_usage * room_tokens
+        size = {"tokens": tokens, "messages": messages, "budget_tokens": budget, "unmovable_tokens": unmovable_tokens}
         if not needs_plan(self._config, **size, begins_turn=begins_turn, is_cold=request.is_cold):
             return False
         if self._refused is not None and self._refused[0] == tokens and budget < self._refused[1].needed_tokens:

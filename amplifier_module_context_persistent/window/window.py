@@ -120,7 +120,10 @@ class Window:
         cut = cut_now(self._config, request, arrangement, tokens, self._kept.basis) if may_cut else None
         asks = cut is not None or (native is not None and native.runs)
         waits, begins_turn = asks and tokens <= request.budget_tokens, self._bound.begins_turn and not asks
-        is_due = not waits and self._throttle.wants_plan(request, tokens, messages, begins_turn=begins_turn)
+        unmovable = request.fixed_tokens + arrangement.unmovable_tokens
+        is_due = not waits and self._throttle.wants_plan(
+            request, tokens, messages, unmovable_tokens=unmovable, begins_turn=begins_turn
+        )
         is_due = is_due or (request.plans_now and self._hides_otherwise(log, request))
         if is_due or (not waits and self._may_grow(request, arrangement)):
             if request.sums_up:
@@ -367,7 +370,7 @@ class Window:
         return (
             uses_room
             and follows
-            and 2 * tokens < int(request.budget_tokens * config.target_usage) - request.fixed_tokens
+            and 2 * tokens < int((request.budget_tokens - request.fixed_tokens) * config.target_usage)
         )
 
     def _grown(

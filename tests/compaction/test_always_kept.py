@@ -8,10 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.compaction.always_kept import (
-    ANSWER_CHARS,
+    ANSWER_CUTS,
+    FIRST_SHARE,
+    LONG_ANSWER,
     PROMISES,
-    PinHold,
+    Hold,
     Stage,
+    first_message,
     interrupted_turns,
     last_words,
     newest_results,
@@ -30,7 +33,7 @@ from tests.support.view_properties import examples
 
 def held(found: Any) -> set[int]:
     """The groups that are left out only when nothing else is left."""
-    return {hold.position for hold in found if hold.leave >= Stage.HELD}
+    return {hold.position for hold in found if hold.leave >= Stage.ANSWERS}
 
 
 def plan_of(words: str, budget: int, **given: Any) -> Plan:
@@ -48,10 +51,10 @@ def test_of_several_promises_the_strictest_counts() -> None:
     made = draft("s:9 u:9 a:90 t:90! u:9 t:90 a:9 t:9", 1_000, protected_recent=0.0)
     forms = Forms(made, PROMISES)
     assert [stage.name for stage in forms.leave] == [
-        *("NEVER", "PEOPLE", "FREE", "NEVER", "NEVER", "HELD", "FREE", "NEVER")
+        *("NEVER", "HELD", "FREE", "NEVER", "NEVER", "HELD", "FREE", "NEVER")
     ]
     assert forms.cut[4] == Stage.NEVER
-    assert holding(made, 4) == ["what stays", "people's words"]
+    assert holding(made, 4) == ["what stays"]
 
 
 def test_nothing_changes_while_promises_are_asked() -> None:
@@ -111,37 +114,59 @@ def test_last_words_are_the_last_text_before_a_person_speaks() -> None:
     assert held(last_words(draft("u:9 t:9 a:9 u:9 a:9 a:9 u:9 t:9 u:9 a:9", 1_000))) == {2, 5}
 
 
-def test_last_words_are_held_within_their_share_shortened_as_far_as_needed() -> None:
-    """Their head, as long as a paragraph."""
-    found = list(last_words(draft("u:9 t:200 a:300 " * 4 + "u:9", 1_000)))
-    assert [(hold.to and hold.to.head_chars) for hold in found] == [ANSWER_CHARS] * 4
-    short = list(last_words(draft("u:9 a:9 u:9 a:60 u:9", 1_000)))
-    assert [hold.to for hold in short] == [None, None]
+def test_long_last_words_are_cut_to_their_share() -> None:
+    """To the longest cut with which all of them fit; short ones are never cut, and the newest stays whole."""
+    for budget, turns in ((20_000, 9), (20_000, 20), (20_000, 40)):
+        found = list(last_words(draft("u:9 t:200 a:900 " * turns + "u:9", budget)))
+        cuts = {hold.to.head_chars for hold in found[:-1] if hold.to is not None}
+        assert cuts == {ANSWER_CUTS[(9, 20, 40).index(turns)][0]}
+        assert (found[-1].leave, found[-1].cut, found[-1].to) == (Stage.NEVER, Stage.ANSWERS, None)
+    short = list(last_words(draft(f"u:9 a:9 u:9 a:{LONG_ANSWER - 20} u:9 a:9 u:9", 1_000)))
+    assert [hold.to for hold in short] == [None, None, None]
 
 
-def test_last_words_that_a_cut_would_hardly_shorten_stay_whole() -> None:
-    """What it saves is less than the marker that it puts in."""
-    made = plan_of("u:9 t:400 a:80 u:9 t:400 a:200 u:9 t:400 a:9", 800)
-    assert {"m3", "m7"} <= set(made.keep)
-    assert "m3" not in made.cuts
-    assert "m7" in made.cuts
+def test_last_words_keep_their_beginning_and_their_end() -> None:
+    """The end has the conclusion, or the question that the next person answers."""
+    messages = history("u:9 t:200 a:900 " * 5 + "u:9 t:900 a:9")
+    said = [message for message in messages if message["role"] == "assistant" and message["content"]][:4]
+    for number, message in enumerate(said):
+        message["content"] += f"\n\nFINAL ANSWER: {number}. Shall I drop the old table and write it anew?"
+    plan = compact(request_of(messages, 7_000)).plan
+    for message in said:
+        cut = plan.cuts[message["metadata"]["message_id"]]
+        shown = shorten(classify(0, message, count), message, cut)["content"]
+        assert shown.endswith(message["content"][-70:])
+        assert shown.startswith(message["content"][:200])
 
 
-def test_last_words_end_with_the_question_that_the_next_person_answers() -> None:
-    """They keep it with their head, at every length that they are cut to."""
-    for turns in (2, 4):
-        messages = history("u:9 t:200 a:300 " * turns + "u:9 t:900 a:9")
-        asked = [message for message in messages if message["role"] == "assistant" and message["content"]][:turns]
-        for number, message in enumerate(asked):
-            message["content"] += f"\n\nShall I drop the old table {number} and write it anew from the backup?"
-        plan = compact(request_of(messages, 2_000)).plan
-        for message in asked:
-            shown = shorten(classify(0, message, count), message, plan.cuts[message["metadata"]["message_id"]])[
-                "content"
-            ]
-            assert shown.endswith(message["content"][-60:])
-            assert shown.startswith(message["content"][:200])
-            assert len(shown) < 600
+# --- people's words ---------------------------------------------------------------------------------------------------
+
+
+def test_the_first_message_stays_whole_up_to_a_quarter_of_the_room() -> None:
+    """Beyond it paragraphs go, and never more than that."""
+    (whole,) = first_message(draft("u:900 t:50 u:9", 8_000))
+    assert (whole.leave, whole.cut, whole.to) == (Stage.HELD, Stage.LAST, None)
+    (cut,) = first_message(draft("u:2000 t:50 u:9", 4_000))
+    assert cut.to is not None
+    assert cut.to.shown_chars >= 4 * int(FIRST_SHARE * 4_000)
+
+
+def test_a_task_is_not_cut_for_later_words() -> None:
+    """However many there are; their own go first, the oldest ones."""
+    plan = plan_of("u:200 " + "t:50 a:40 u:100 " * 80 + "t:9 a:9", 4_000)
+    assert "m0" in plan.keep
+    assert "m0" not in plan.cuts
+
+
+def test_nothing_of_a_person_is_cut_to_save_a_little() -> None:
+    """A message is whole, or it is left out."""
+    plan = plan_of("u:9 " + "t:50 a:40 u:150 " * 40 + "t:9 a:9", 4_000)
+    people = {
+        message["metadata"]["message_id"]
+        for message in history("u:9 " + "t:50 a:40 u:150 " * 40)
+        if message["role"] == "user"
+    }
+    assert not people & {key for key, cut in plan.cuts.items() if cut.shortens}
 
 
 def test_very_many_last_words_take_half_of_the_target_at_the_most() -> None:
@@ -195,7 +220,7 @@ def test_interrupted_turns_take_no_more_than_their_share() -> None:
 def test_what_comes_first_in_the_turn_is_held_up_to_a_result() -> None:
     """A gap right after the newest person's message could be marked by nothing; it goes with what is held."""
     found = list(start_of_turn(draft("u:9 t:9 u:9 a:9 t:9 t:9", 1_000)))
-    assert found == [PinHold(3, Stage.HELD), PinHold(4, Stage.HELD)]
+    assert found == [Hold(3, Stage.HELD), Hold(4, Stage.HELD)]
 
 
 def test_a_gap_right_after_the_newest_persons_message_has_its_marker_in_a_small_view() -> None:
@@ -206,26 +231,27 @@ def test_a_gap_right_after_the_newest_persons_message_has_its_marker_in_a_small_
         assert all("messages left out" in gap.text for gap in gaps)
 
 
-# --- ten groups of a session ------------------------------------------------------------------------------------------
+# --- eleven groups of a session ---------------------------------------------------------------------------------------
 
 
-TEN = [
-    (0, "people's words", True, "the first person's message: what the session is for"),
+ELEVEN = [
+    (0, "first message", True, "the first person's message: what the session is for"),
     (1, "", False, "an old result that names nothing"),
     (2, "", True, "an old result with names that a later call uses: cut, and not left out"),
     (3, "last words", True, "the answer of a finished turn"),
-    (4, "people's words", True, "the second person's message"),
+    (4, "what stays", True, "the newest message of a person"),
     (5, "what to do", True, "the newest list of what to do"),
-    (6, "", False, "a word in between, of the model"),
+    (6, "", False, "an answer that a later call of the same tool gave again"),
     (7, "what stays", True, "a pin"),
-    (8, "newest results", True, "the newest result but one: shorter, but there"),
-    (9, "what stays", True, "the newest group"),
+    (8, "", True, "the newest of these answers"),
+    (9, "newest results", True, "the newest result but one: shorter, but there"),
+    (10, "what stays", True, "the newest group"),
 ]
 """By the table of promises: the group, what holds it, and whether a view shows it that has a sixth of the room."""
 
 
-def ten_groups() -> list[Message]:
-    """A session of ten groups."""
+def eleven_groups() -> list[Message]:
+    """A session of eleven groups."""
     plain = "nothing of note was said in here at all today\n"
     names = "".join(f"see src/core/part_{n}/module_name_{n}.py\n" for n in range(9))
     messages: list[Message] = [{"role": "user", "content": "Please mend the exporter."}]
@@ -241,8 +267,9 @@ def ten_groups() -> list[Message]:
     messages.append({"role": "assistant", "content": "The exporter lacks a header."})
     messages.append({"role": "user", "content": "Then write it."})
     call("todo_write", {"todos": ["write the header", "test it"]}, "noted")
-    messages.append({"role": "assistant", "content": "I look around first. " * 40})
+    call("job_status", {}, "pending")
     call("bash", {"command": "cat rules"}, "never touch the vendor's files", pinned=True)
+    call("job_status", {}, "pending")
     call("bash", {"command": "cat src/core/part_1/module_name_1.py"}, plain * 60)
     call("bash", {"command": "cat src/core/part_2/module_name_2.py"}, "short")
     for number, message in enumerate(messages):
@@ -250,11 +277,11 @@ def ten_groups() -> list[Message]:
     return messages
 
 
-@pytest.mark.parametrize(("group", "promise", "stays", "what"), TEN)
+@pytest.mark.parametrize(("group", "promise", "stays", "what"), ELEVEN)
 def test_the_table_of_promises_tells_what_becomes_of_a_group(group: int, promise: str, stays: bool, what: str) -> None:
     """Who has read no more than the sentences predicts it."""
-    messages = ten_groups()
-    request = request_of(messages, 700, protected_recent=0.0, protected_tool_results=2)
+    messages = eleven_groups()
+    request = request_of(messages, 600, protected_recent=0.0, protected_tool_results=2)
     made = Draft(request)
     names = holding(made, group)
     assert (promise in names) if promise else set(names) <= {"start of the turn"}, what

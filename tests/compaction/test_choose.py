@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.compaction.choose import LEAST_USED, ch
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.forms import Forms
 from amplifier_module_context_persistent.compaction.losses import LargestTextLoss, Loss, UniqueTermsLoss
-from amplifier_module_context_persistent.messages.elide import LEAST_SHOWN_CHARS, Cut, word_cut_for
+from amplifier_module_context_persistent.messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut
 from amplifier_module_context_persistent.messages.terms import terms_of
 from tests.support.drafts import check_total, choice, cut, draft, draft_of, history, kept, named
 from tests.support.messages import Message
@@ -43,8 +43,8 @@ def test_a_draft_that_fits_is_left_alone() -> None:
         ),  # more is freed beside a gap: before it,
         (
             "u:9 a:15 a:15 a:15 a:15 a:15 a:200 a:50 a:59 " + "a:50 " * 11,
-            740,
-            "0 1 2 3 4 5 8 9 10 11 12 13 14 15 16 17 18 19",
+            746,
+            "0 1 2 3 4 7 8 9 10 11 12 13 14 15 16 17 18 19",
         ),  # and after it
     ],
 )
@@ -83,7 +83,10 @@ def test_lines_with_terms_that_nothing_else_shows_stay_longer_than_the_rest() ->
     made = choice(
         drafted(named([text, *(f"word {number} " * 400 for number in range(8))]), 2_000, protected_tool_results=1)
     )
-    assert [text[first:last] for _, first, last in made.cuts["m2"].lines] == [lines[150]]
+    shown = [text[first:last] for _, first, last in made.cuts["m2"].lines]
+    assert shown[0] == lines[0]
+    assert shown[1].startswith(lines[150])
+    assert sum(map(len, shown)) < 2 * LEAST_SHOWN_CHARS
     check_total(made)
 
 
@@ -107,11 +110,11 @@ def test_a_name_that_stands_elsewhere_too_is_no_loss() -> None:
 
 
 def test_a_name_that_nothing_else_shows_any_more_counts_from_then_on() -> None:
-    """Of two results with the same names one is cut nearly to nothing; newer plain ones go before the other one."""
+    """Of two results with the same names one is cut nearly to nothing; the newer plain ones go before the other one."""
     names = "".join(f"see src/core/special_name_{n}.py\n" for n in range(9)) * 3
     plain = "nothing of note here at all today\n" * 10
     made = drafted(named([names, names, plain, plain, "short"]), 1_000)
-    assert kept(choice(made, goal=made.total_tokens // 5)) == "0 1 2 5 6"
+    assert kept(choice(made, goal=made.total_tokens // 5)) == "0 1 5 6"
 
 
 def test_a_result_is_cut_where_its_ends_hold_what_matters() -> None:
@@ -146,7 +149,7 @@ def test_a_cut_that_saves_too_little_is_not_tried_for_ever(monkeypatch: pytest.M
 
 def test_what_the_provider_has_in_its_cache_goes_last() -> None:
     """The sealed beginning stays while something after it costs less than four times as much."""
-    made = drafted(named(["nothing of note here at all today\n" * 20] * 8), 1_200)
+    made = drafted(named([f"nothing of note here at all today, {number}\n" * 20 for number in range(8)]), 1_200)
     forms = Forms(made, PROMISES)
     loss = UniqueTermsLoss(made, forms, Stage.FREE)
     loss.sealed = 5
@@ -224,10 +227,10 @@ def test_at_last_the_largest_pieces_are_shortened(words: str, target: int, ids: 
 
 def test_a_held_result_is_shortened_for_a_single_token() -> None:
     """What is only taken where nothing else is left counts as soon as it frees anything."""
-    made = draft_of(named(["word " * 59, "y"]), 1_000, protected_tool_results=2)
-    assert made.total_tokens == 74
-    assert cut(choice(made, Stage.SHORTEN, goal=73, loss=LargestTextLoss)) == "m2"
-    assert made.total_tokens == 73
+    made = draft_of(named(["word " * 99, "y"]), 1_000, protected_tool_results=2)
+    assert made.total_tokens == 124
+    assert cut(choice(made, Stage.SHORTEN, goal=123, loss=LargestTextLoss)) == "m2"
+    assert made.total_tokens < 123
 
 
 def test_at_last_a_text_shows_a_little_or_nothing() -> None:
@@ -236,8 +239,8 @@ def test_at_last_a_text_shows_a_little_or_nothing() -> None:
     assert all(240 <= one.head_chars + one.tail_chars <= 320 for one in made.cuts.values())
     assert len(made.cuts) == 2
     made = choice(draft("u:1 t:900 t:900", 100), Stage.LAST, loss=LargestTextLoss)
-    assert made.cuts["m1"] == word_cut_for(0)
-    assert made.cuts["m2"].head_chars == 120
+    assert made.cuts["m1"] == excerpt_cut(0)
+    assert LEAST_SHOWN_CHARS <= made.cuts["m2"].shown_chars <= LEAST_SHOWN_CHARS + 20
 
 
 @pytest.mark.parametrize(
@@ -246,7 +249,7 @@ def test_at_last_a_text_shows_a_little_or_nothing() -> None:
         ("u:900 u:900 u:900 u:900 a:1", 3_000, "m1 m2"),  # to one level, and the first one last
         ("u:900 u:900 u:900 u:900 a:1", 100, "m0 m1 m2"),  # never the last one
         ("u:900 b:900 u:10 a:1", 1_100, "m1"),  # block lists too
-        ("u:900! u:40 r:900 u:10 a:900", 10, ""),
+        ("u:900! u:40 u:10 a:900", 10, ""),  # neither pins nor short ones
     ],
 )
 def test_long_messages_of_people_are_shortened(words: str, target: int, ids: str) -> None:
@@ -258,11 +261,11 @@ def test_long_messages_of_people_are_shortened(words: str, target: int, ids: str
 @pytest.mark.parametrize(
     ("words", "target", "places"),
     [
-        ("u:10 u:20 u:30 u:10 a:30", 91, "0 2 3 4"),  # the oldest but the first one
+        ("u:10 u:20 u:30 u:10 a:30", 98, "0 2 3 4"),  # the oldest but the first one
         ("u:10 u:20 u:30 u:10 a:30", 61, "0 3 4"),
-        ("u:10 u:20 u:30 u:10 a:30", 20, "3 4"),
-        ("s:10 u:10 u:10! u:10 a:30", 20, "0 2 3 4"),
-        ("u:10 a:9 u:20 a:9 u:30 u:10 a:30", 100, "0 1 4 5 6"),  # with its answer
+        ("u:10 u:20 u:30 u:10 a:30", 20, "0 3 4"),  # the first one not even then
+        ("s:10 u:10 u:10 u:10! u:10 a:30", 20, "0 1 3 4 5"),
+        ("u:10 a:9 u:20 a:9 u:30 u:10 a:30", 100, "0 4 5 6"),  # with its answer
     ],
 )
 def test_people_go_oldest_first(words: str, target: int, places: str) -> None:
@@ -284,7 +287,7 @@ def test_messages_count_as_tokens_do() -> None:
 
 def test_the_newest_groups_that_fit_come_back() -> None:
     """One that is too large is passed over, older ones that still fit are taken."""
-    made = draft("u:9 t:60 t:200 t:900 t:300 u:9 a:9", 398)
+    made = draft("u:9 t:60 t:200 t:900 t:300 u:9 a:9", 415)
     for position in (1, 2, 3, 4):
         made.drop(position)
     assert use_room(made)
@@ -296,7 +299,7 @@ def test_the_newest_groups_that_fit_come_back() -> None:
 def test_a_view_that_is_full_enough_is_left_alone(tokens: int) -> None:
     """At `LEAST_USED` of the target nothing is done, below it everything that can be."""
     full = int(LEAST_USED * 1_000)
-    made = draft(f"u:{full - 50} t:60 u:{tokens}", 1_000)
+    made = draft(f"u:{full - 57} t:60 u:{tokens}", 1_000)
     made.drop(1)
     assert use_room(made) == (tokens < 39)
     assert made.kept[1] == (tokens < 39)
@@ -314,7 +317,7 @@ def test_the_newest_results_are_shown_longer() -> None:
     """Alike, up to the target and never beyond it; an older one stays as short as it was made, and so does a line."""
     messages = history("u:9 t:2000 t:2000 t:2000 t:2000 u:9 a:9")
     messages[3]["tool_calls"] += messages.pop(5)["tool_calls"] + messages.pop(6)["tool_calls"]
-    made, short = draft_of(messages, 1_000), word_cut_for(LEAST_SHOWN_CHARS)
+    made, short = draft_of(messages, 1_000), excerpt_cut(LEAST_SHOWN_CHARS)
     line = Cut(0, 0, instead="The file changed since.")
     for (position, at), how in zip([(1, 1), (2, 1), (2, 2), (2, 3)], (short, line, short, short), strict=True):
         made.cut(position, made.view.members[position][at], how)

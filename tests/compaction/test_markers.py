@@ -64,9 +64,9 @@ def without(messages: Sequence[Message], dropped: Sequence[int], **given: Any) -
 
 
 def test_a_marker_says_how_many_what_they_did_and_how_to_have_them_back() -> None:
-    """Files by their last name, what was done most first, and a reference only where there is the tool for it."""
+    """The tools that were called most, and the reference of the first message if there is the tool for it."""
     work = reading(["src/a.py", "lib/b.py", "src/a.py"])
-    said = "[6 messages left out: read_file a.py x2, read_file b.py"
+    said = "[6 messages left out: read_file x3"
     found = without(work, [1, 2, 3])
     assert markers(found) == [f"{said}; recall m1]"]
     assert found.read == ("lib/b.py", "src/a.py")
@@ -81,12 +81,40 @@ def test_a_marker_ends_the_result_before_it_or_is_a_message() -> None:
 
 
 def test_where_markers_take_too_much_names_go_first() -> None:
-    """Those of the oldest gaps; how many messages are missing is said of each gap whatever it costs."""
-    wide, narrow = markers(written()), markers(written(gone=replace(GONE, dropped=0), target=1_000))
-    assert wide == [f"[12 messages left out: Read a.py x2, bash x3; recall m{n}]" for n in range(5)]
-    assert narrow[0] == "[12 messages left out]"
-    assert narrow[-1].startswith("[12 messages left out: Read a.py")
-    assert sum(len(text) // 3 + 4 for text in narrow) <= 80
+    """Those of the oldest gaps; how many messages are missing, and the first of them, each gap says in any case."""
+    wide, narrow = markers(written()), markers(written(gone=replace(GONE, dropped=0), target=1_200))
+    assert wide == [f"[12 messages left out: bash x3, Read a.py x2; recall m{n}]" for n in range(5)]
+    assert narrow[0] == "[12 messages left out; recall m0]"
+    assert narrow[-1].startswith("[12 messages left out: bash x3, Read a.py")
+    assert sum(len(text) // 3 + 4 for text in narrow) <= 100
+
+
+def test_a_marker_names_every_call_and_the_files_that_were_changed() -> None:
+    """However many tools and files there were, the numbers add up, and the reference is that of the first message."""
+    did = [
+        ("Read", 20),
+        ("Bash", 9),
+        *((f"Edit part_{n}.py", 2) for n in range(6)),
+        ("Glob", 3),
+        ("Grep", 2),
+        ("Ls", 1),
+    ]
+    gap = Gap("m0", "", 12, "", tuple(did), "m0")
+    (text,) = markers(written(gone=replace(GONE, gaps=(gap,))))
+    assert text == (
+        "[12 messages left out: Read x20, Edit part_0.py, part_1.py, part_2.py and 3 more x12, Bash x9, Glob x3, "
+        "other calls x3; recall m0]"
+    )
+
+
+def test_a_marker_that_grows_before_an_older_gap_names_the_first_message() -> None:
+    """Not the first of the part that was missing already."""
+    work = reading(["a.py", "b.py", "c.py", "d.py"])
+    old = Gap("m5", "m2", 2, "[2 messages left out]", (("read_file b.py", 1),), "m3")
+    previous = Plan("p0", "m6", tuple(f"m{number}" for number in (0, 1, 2, 5, 6)), gaps=(old,))
+    entries = [entry for entry in request_of(work, 100).entries if entry.id not in ("m3", "m4")]
+    (grown,) = without(work, [1], entries=entries, previous=previous).gaps or ()
+    assert (grown.messages, grown.reference) == (4, "m1")
 
 
 def test_an_unchanged_gap_keeps_its_text() -> None:
@@ -98,7 +126,7 @@ def test_an_unchanged_gap_keeps_its_text() -> None:
     (same,) = without(work, [], entries=entries, previous=previous).gaps or ()
     assert same is old
     (grown,) = without(work, [2], entries=entries, previous=previous).gaps or ()
-    assert grown.text == "[4 messages left out: read_file b.py, read_file c.py; recall m3]"
+    assert grown.text == "[4 messages left out: read_file b.py x2; recall m3]"
 
 
 def test_a_gap_right_after_the_newest_persons_message_has_no_marker() -> None:
@@ -124,7 +152,7 @@ def test_all_is_said_where_there_is_room() -> None:
 def test_names_go_where_the_markers_of_cuts_take_the_room() -> None:
     """How much is missing where, how it is had and what was tried in vain is said in any case."""
     found = written([Cut(100, 100)] * 20)
-    assert markers(found) == ["[12 messages left out]"] * 5
+    assert markers(found) == [f"[12 messages left out; recall m{n}]" for n in range(5)]
     assert FILES[0] not in found.notice
     shows(found.notice, "60 earlier messages are left out", "20 long texts are shortened", "make all")
 

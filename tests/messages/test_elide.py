@@ -2,17 +2,23 @@
 
 import copy
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.messages.elide import Cut, cut_for, elide_message, elide_text, word_cut_for
+from amplifier_module_context_persistent.messages.elide import Cut, cut_for, elide_message, elide_text
 from amplifier_module_context_persistent.messages.message import texts_of
 from tests.support.messages import Message
 
 LINES = "".join(f"line {n:03}\n" for n in range(100))
+
+
+def word_cut_for(keep_chars: int) -> Cut:
+    """The cut that plans had before there were excerpts."""
+    return replace(cut_for(keep_chars), whole_words=True, whole_characters=True)
 
 
 @pytest.mark.parametrize(("chars", "cut"), [(0, Cut(0, 0)), (1, Cut(1, 0)), (7, Cut(4, 3)), (8, Cut(4, 4))])

@@ -129,7 +129,7 @@ async def test_a_body_in_a_result_that_was_cut(session: Retaining) -> None:
     await session.add(
         user("begin"),
         {"role": "assistant", "content": "", "tool_calls": calls},
-        result("c1", "line of code\n" * 300 + BODY),
+        result("c1", "line of code\n" * 300 + BODY + "\nline of code" * 300),
         result("c2", "other line\n" * 300),
     )
     await session.fill(16)

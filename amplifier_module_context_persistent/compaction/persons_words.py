@@ -1,0 +1,149 @@
+"""A person's words: a message taken apart into prose and into bodies that were pasted into it.
+
+A body is a log, a file, a table or a fenced block of eight lines or more: output that a person passed on, so it is
+cut as a result is. All the rest is prose, and a cut that is about bodies leaves it whole. If prose alone is too long,
+its beginning and its end stay, and the lines between them that stand out. All of it is told from the text alone, in no
+language: by letters, by marks of code, and by how lines begin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from enum import Enum
+
+from ..messages.elide import Cut, prose_cut
+from ..messages.excerpt import Span, shown_spans
+from ..messages.message import Message, texts_of
+
+LEAST_LINES = 8  # of a body; a shorter one costs less than its marker and a look at the log
+LEAST_BODY_CHARS = 800  # of a body of fewer lines: 200 tokens, as no less is taken from a person's message
+LEAST_WORDS = 4  # of a line of prose
+PLAIN_SHARE = 2 / 3  # of the words of a line of prose are plain; names and numbers are the rest
+LEAST_LETTERS = 0.8  # of the characters of a line of prose without spaces; a line of a log has a third of digits
+CHARS_A_WORD = 2  # in scripts without spaces
+RARE_SHARE = 0.03  # of the lines may begin as a line does that stands out
+MOST_LINE_CHARS = 400  # of a line that stands out
+
+_LINE = re.compile(r"[^\n]+")
+_PLAIN = re.compile(r"[(\"'‘“]*[^\W\d_]+(?:['’-][^\W\d_]+)*[,.;:!?)\"'’”]*\Z")  # noqa: RUF001 - people write either apostrophe
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
+_DIGITS = re.compile(r"\d+")
+_OF_PROSE = re.compile("[^\\W\\d_]|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]|[,.;:!?\u3000-\u303f\uff00-\uff20]")
+_CODE = re.compile(
+    r"[{}]\s*$|::|->|=>|^\W*\d{1,4}[-:/.]\d\d|^\W*(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)|^\s*#include"
+    r"|^\s*(?:at |File \"|import |from \S+ import |(?:async )?def |class |(?:for|while|if|elif|with|else if)\b.*[:)]$)"
+)
+
+
+class Line(Enum):
+    """The kinds of lines."""
+
+    PROSE = "prose"
+    MACHINE = "machine"
+    EITHER = "either"
+    """Too short to be told, or blank."""
+
+
+def kind_of(line: str) -> Line:
+    """Tell whether a line reads as a sentence, or as something that a machine wrote."""
+    text = line.strip()
+    if _CODE.search(line):
+        return Line.MACHINE
+    unspaced = len(_UNSPACED.findall(text))
+    if unspaced:
+        words, is_plain = unspaced // CHARS_A_WORD, len(_OF_PROSE.findall(text)) >= LEAST_LETTERS * len(text)
+    else:
+        given = text.split()
+        plain = sum(_PLAIN.match(word) is not None for word in given)
+        words, is_plain = len(given), plain >= PLAIN_SHARE * len(given)
+    if not is_plain:
+        return Line.MACHINE
+    return Line.PROSE if words >= LEAST_WORDS else Line.EITHER
+
+
+def bodies(text: str) -> list[Span]:
+    """The spans of the bodies in a text, in order."""
+    found = list[Span]()
+    for start, end, lines in _runs(text):
+        if lines >= LEAST_LINES or end - start >= LEAST_BODY_CHARS:
+            found.append((start, end))
+    return found
+
+
+def _runs(text: str) -> Iterator[tuple[int, int, int]]:
+    """Runs of lines that a machine wrote, or that stand between fences, each with how many such lines it has."""
+    first, last, lines, fence = -1, -1, 0, ""
+    for match in _LINE.finditer(text):
+        line = match[0]
+        mark = line.strip()[:3]
+        if mark in ("```", "~~~") and (not fence or mark == fence):
+            if first >= 0 and not fence:
+                yield first, last, lines
+            if fence and lines:
+                yield first, last, lines
+            first, last, lines, fence = -1, -1, 0, "" if fence else mark
+            continue
+        kind = Line.MACHINE if fence else kind_of(line)
+        if kind is Line.MACHINE:
+            first, last, lines = (match.start() if first < 0 else first), match.end(), lines + 1
+        elif kind is Line.PROSE and first >= 0:
+            yield first, last, lines
+            first, last, lines = -1, -1, 0
+    if first >= 0:
+        yield first, last, lines
+
+
+def prose_chars(message: Message) -> int:
+    """How many characters of a message a person wrote by hand."""
+    return sum(len(text) - sum(end - start for start, end in bodies(text)) for text in texts_of(message))
+
+
+def bodies_cut(message: Message, body_chars: int) -> Cut:
+    """The cut that leaves the prose of a message whole, and of each body its head and its tail."""
+    lines = list[tuple[int, int, int]]()
+    for number, text in enumerate(texts_of(message)):
+        at = 0
+        for start, end in bodies(text):
+            lines.append((number, at, start))
+            shown = shown_spans(text[start:end], body_chars - body_chars // 2, body_chars // 2)
+            lines += [(number, start + first, start + last) for first, last in shown if first < last]
+            at = end
+        lines.append((number, at, len(text)))
+    return prose_cut(0, 0, tuple(line for line in lines if line[1] < line[2]))
+
+
+def words_cut(message: Message, keep_chars: int) -> Cut:
+    """The cut that keeps about so many characters of a message: head, tail, and the lines that stand out."""
+    cut = prose_cut(keep_chars - keep_chars // 2, keep_chars // 2)
+    lines = list[tuple[int, int, int]]()
+    for number, text in enumerate(texts_of(message)):
+        start, end = cut.head_chars, len(text) - cut.tail_chars
+        room = max(keep_chars // 2, MOST_LINE_CHARS)
+        for first, last in standing_out(text):
+            if start <= first and last <= end and last - first <= room:
+                room -= last - first
+                lines.append((number, first, last))
+    return prose_cut(cut.head_chars, cut.tail_chars, tuple(sorted(lines)))
+
+
+def standing_out(text: str) -> list[Span]:
+    """The spans of the lines of a text that read as sentences and begin as few others do, the rarest first."""
+    lines = [match for match in _LINE.finditer(text) if not match[0].isspace()]
+    if len(lines) < LEAST_LINES:
+        return []
+    counts = Counter(_shape(line[0]) for line in lines)
+    most = max(1, int(RARE_SHARE * len(lines)))
+    rare = [line for line in lines if counts[_shape(line[0])] <= most and len(line[0]) <= MOST_LINE_CHARS]
+    found = [(counts[_shape(line[0])], line.span()) for line in rare if kind_of(line[0]) is Line.PROSE]
+    return [span for _, span in sorted(found)]
+
+
+def _shape(line: str) -> str:
+    """The beginning of a line: its first words, or its first characters without spaces; every number the same."""
+    words = line.split(None, 2)[:2]
+    return _DIGITS.sub("0", " ".join(words))[: 4 if _UNSPACED.match(line.strip()) else None]

@@ -1,0 +1,39 @@
+"""Narration: the words between tool calls that some models give as readable thinking.
+
+A plan takes the thinking of older answers away, since it is bound to the messages before it. With models that the
+table of readers names (`view/recipients.py`), the words between two calls would go with it. Their beginning and their
+end stay as text of the same message, which is bound to nothing. Redacted thinking has no text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .excerpt import excerpt
+from .message import THINKING_BLOCKS, Message, blocks_of, is_block, without_thinking
+
+HEAD_CHARS, TAIL_CHARS = 320, 160  # with the marker about 150 tokens: a statement, and the step that follows from it
+
+_READABLE = frozenset({"thinking"})
+
+
+def narration_of(message: Message, reference: str) -> str:
+    """The readable thinking of an answer with calls, shortened; empty if there is none."""
+    if message.get("role") != "assistant":
+        return ""
+    own: Any = message.get("thinking_block")
+    blocks = blocks_of(message, _READABLE) or ([own] if is_block(own, _READABLE) else [])
+    texts = [text for block in blocks if isinstance(text := block.get("thinking"), str) and text.strip()]
+    return excerpt("\n\n".join(texts), HEAD_CHARS, TAIL_CHARS, reference=reference, prose=True) if texts else ""
+
+
+def with_narration(message: Message, narration: str) -> Message:
+    """The message with its narration as text in place of its thinking; a new object."""
+    content = message.get("content")
+    said: dict[str, Any] = {"type": "text", "text": narration}
+    changed = without_thinking(message)
+    if not isinstance(content, list):
+        return {**changed, "content": "\n\n".join(part for part in (narration, content) if part)}
+    at = next((at for at, block in enumerate(content) if is_block(block, THINKING_BLOCKS)), 0)
+    spoken = [block for block in content[at:] if not is_block(block, THINKING_BLOCKS)]
+    return {**changed, "content": [*content[:at], said, *spoken]}
