@@ -192,7 +192,7 @@ def _delete(groups: Sequence[Sequence[Overview]], *, host_files: bool, dry_run: 
 
 def _question(todo: Sequence[Deletion]) -> str:
     """Ask for a deletion; `for good` is said only if nothing stays under another name."""
-    fate = "" if any(deletion.linked for deletion in todo) else " for good"
+    fate = "" if any(deletion.linked or deletion.shared for deletion in todo) else " for good"
     unknown = sum(deletion.seen.is_open is None for deletion in todo)
     doubt = f" Whether {unknown:,} of them is open is not known." if unknown else ""
     return f"Delete {counted(len(todo), 'session')}{fate}?{doubt}"
@@ -207,11 +207,14 @@ def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: 
         ago = age(time.time() - seen.last_s)
         size = f"{scaled(seen.size_bytes, 'kMGT')}B"
         say(f"{seen.session.id}{of}: {counted(seen.messages, 'message')}, {size}, {ago} old{state}")
+        if seen.named.name:
+            say(f"  {cut(one_line(seen.named.name), _LINE_CELLS)}")
         if seen.first_line:
             say(f'  "{cut(one_line(seen.first_line), _LINE_CELLS)}"')
         _show_files("deleted", [*deletion.files, *(deletion.host_files if host_files else [])])
         if not host_files:
             _show_files("stays, the host's", deletion.host_files)
+        _show_files("stays, shared by hosts, with all messages", deletion.shared)
         if deletion.finishes:
             say("  an earlier deletion was interrupted; this one finishes it")
         _show_files("has another name (hard link), under which its content stays", deletion.linked)

@@ -25,6 +25,7 @@ from ..maintenance.open_files import is_held
 from ..maintenance.written_files import DELETING, WrittenFiles
 from ..transcript.find_session import root_of
 from ..transcript.overview import Overview
+from ..transcript.shared_checkpoint import shared_checkpoints
 from ..transcript.transcript import Transcript
 from .host_files import HOSTS_NAMES, backups, hosts_files, is_hosts_log, own_files
 
@@ -46,6 +47,8 @@ class Deletion:
     """Why it must not be deleted; empty if it may."""
     finishes: bool = False
     """Whether an earlier deletion of it was interrupted."""
+    shared: list[str] = field(default_factory=list)
+    """The checkpoints with all messages that several hosts share; they stay."""
     linked: list[str] = field(default_factory=list)
     """The files with other names (hard links), under which their content stays."""
 
@@ -60,6 +63,7 @@ class Deletion:
             "files": self.files,
             "host_files": self.host_files,
             **({"finishes": True} if self.finishes else {}),
+            **({"shared_checkpoints": self.shared} if self.shared else {}),
             **({"linked": self.linked} if self.linked else {}),
             **({"refused": self.refused} if self.refused else {}),
         }
@@ -111,7 +115,8 @@ def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
 
 
 def _find_files(deletion: Deletion, path: str) -> None:
-    """Find what goes with a log and what stays beside it."""
+    """Find what goes with a log, and what stays beside it and elsewhere."""
+    deletion.shared = list(map(str, shared_checkpoints(path)))
     if stored_name(path) is not None:
         deletion.files = files_of(path)
         return

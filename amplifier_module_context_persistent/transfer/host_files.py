@@ -187,12 +187,15 @@ def was_rewinding(log: str | Path) -> bool:
     return is_hosts_log(log) and WrittenFiles.beside(log).begun == REWINDING
 
 
-def update_host_files(log: str | Path, *, time: str | None) -> tuple[list[str], str]:
+def update_host_files(
+    log: str | Path, *, time: str | None, redact: Callable[[str], str] | None = None
+) -> tuple[list[str], str]:
     """Bring the host's files in step with a log whose history was cut or purged.
 
     Args:
         log: the log.
         time: keep the old files beside them, under names with this time; None to keep none.
+        redact: takes a text out of the name and the description that we gave the session.
 
     Returns:
         The files that were changed, and why none was, if there are any.
@@ -212,7 +215,7 @@ def update_host_files(log: str | Path, *, time: str | None) -> tuple[list[str], 
         else:
             try:
                 with metadata_lock(target.parent):
-                    return _rewritten(log, target, time), ""
+                    return _rewritten(log, target, time, redact), ""
             except LockTimeoutError as error:
                 return [], str(error.strerror)
     _finish(log, REWINDING)  # the host writes its files itself
@@ -224,17 +227,20 @@ def _finish(log: str | Path, what: str) -> None:
         note.finish()
 
 
-def _rewritten(log: str | Path, target: Path, time: str | None) -> list[str]:
+def _rewritten(log: str | Path, target: Path, time: str | None, redact: Callable[[str], str] | None) -> list[str]:
     """Write the host's files anew, while nobody else changes them; a file that is the host's stays the host's."""
     clear_up(log)
     note, metadata = WrittenFiles.beside(log), target.with_name(METADATA_NAME)
+    is_ours = note.owns(METADATA_NAME)
     changed = [os.fspath(target)]
     with Transcript(log) as transcript:
         _keep(target, time)
         _replace(note, target, transcript_lines(_as_hosts_see(transcript)))
         if fields := read_metadata(target.parent):
             _keep(metadata, time)
-            changed_fields = {**fields, "turn_count": host_turns(transcript.messages())}
+            said = {key: text for key in ("name", "description") if isinstance(text := fields.get(key), str)}
+            told = {key: redact(text) for key, text in said.items()} if redact is not None and is_ours else said
+            changed_fields = {**fields, **told, "turn_count": host_turns(transcript.messages())}
             _replace(note, metadata, [_pretty(changed_fields)])
             changed.append(os.fspath(metadata))
     if note.begun == REWINDING:

@@ -3,8 +3,9 @@
 Rules:
 - That a purge was begun is noted beside the log before the log changes (`maintenance/written_files.py`). A purge that
   finds the note finishes the one that was interrupted.
-- The log comes first. Then the `transcript.jsonl` that a fork or an import wrote is brought in step; copies that a
-  rewind kept, and files that killed operations left, are removed.
+- The log comes first. Then the `transcript.jsonl` that a fork or an import wrote is brought in step, and what is
+  redacted goes from the name and the description that it gave the session. Copies that a rewind kept, and files that
+  killed operations left, are removed.
 - What the host wrote, or changed since we wrote it, stays. It is named if it holds what was to go.
 """
 
@@ -81,8 +82,7 @@ def plan_session_purge(path: str, what: Purge) -> SessionPurge:
         own = own_files(path)
         planned.finishes = WrittenFiles.beside(path).begun == PURGING
         planned.removed = [*files_left(path, HOSTS_NAMES), *_backups_to_go(path, what, planned)]
-        own = [file for file in own if file.name == TRANSCRIPT_NAME]
-        if own and _falls_behind(own[0], what, planned):
+        if own and _falls_behind(own, what, planned):
             planned.own = own[0]
     going = {*planned.removed, *map(os.fspath, own)}
     copies = [copy for copy in host_copies(path) if copy not in going]
@@ -108,11 +108,11 @@ def _backups_to_go(path: str, what: Purge, planned: SessionPurge) -> list[str]:
     return list(map(os.fspath, kept))
 
 
-def _falls_behind(own: Path, what: Purge, planned: SessionPurge) -> bool:
-    """Whether a `transcript.jsonl` of ours holds, or will hold, what its log does not."""
+def _falls_behind(own: list[Path], what: Purge, planned: SessionPurge) -> bool:
+    """Whether the files that we wrote for the host hold, or will hold, what their log does not."""
     if planned.finishes or not planned.counts.is_nothing:
         return True
-    return what.redact is not None and bool(told_matches(own, what.redact))
+    return what.redact is not None and any(told_matches(file, what.redact) for file in own)
 
 
 def plan_places_left() -> list[SessionPurge]:
@@ -171,7 +171,7 @@ def purge_session(planned: SessionPurge, what: Purge, *, now: Callable[[], str])
         note.save()
         raise
     if planned.own is not None:
-        _, because = update_host_files(path, time=None)
+        _, because = update_host_files(path, time=None, redact=what.redact)
     remove_left(planned.removed, path)
     if not because:
         WrittenFiles.beside(path).finish()

@@ -149,3 +149,16 @@ def test_a_saved_torn_tail_that_stays_is_left_over() -> None:
     done = run("purge", "s1", "--redact", KEY, "--yes", code=1)
     assert "1 saved torn tail kept although it matches" in done.stdout
     run("purge", "s1", "--redact", KEY, "--torn", "--yes")
+
+
+def test_a_deletion_says_that_the_checkpoint_stays() -> None:
+    """Also with the host's files: a host may hold it for another program."""
+    log = write(log_of("s1"), SAID)
+    path = checkpoint("s1")
+    assert str(path) in run("delete", "s1", "--dry-run", "--json").stdout
+    asked = run("delete", "s1", code=2, answer="n\n").output
+    assert "Delete 1 session?" in asked
+    done = run("delete", "s1", "--host-files", "--yes").stdout
+    shows(done, f"stays, shared by hosts, with all messages: {path.parent}/ checkpoint.json")
+    assert path.exists()
+    assert not log.exists()

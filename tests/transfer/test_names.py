@@ -18,6 +18,7 @@ from amplifier_module_context_persistent.transfer import metadata_lock as module
 from amplifier_module_context_persistent.transfer.fork import fork_session, rewind_session
 from amplifier_module_context_persistent.transfer.import_ import import_session
 from amplifier_module_context_persistent.transfer.metadata_lock import lock_path, metadata_lock
+from tests.support.commands import run
 from tests.support.sessions_of_a_home import CONVERSATION, log_of, write
 
 pytestmark = pytest.mark.usefixtures("project")
@@ -184,3 +185,19 @@ def test_the_metadata_of_an_open_session_is_not_changed(tmp_path: Path) -> None:
     with open(log, "ab"):
         import_session(claude(tmp_path, "Second title", turns=2))
     assert metadata(log)["name"] == "First title"
+
+
+def test_a_purge_takes_a_secret_from_a_name_that_we_gave(tmp_path: Path) -> None:
+    """Of an import and of its fork; a name that the host gave is the host's, and is named."""
+    title = "About KEY-123456"
+    log = import_session(claude(tmp_path, title)).path
+    fork = fork_session(log, session_id="f1").path
+    hosts = fork_session(log, session_id="f2").path
+    Path(hosts).with_name("metadata.json").write_text(json.dumps(metadata(hosts) | {"name_revision": 1}))
+    for path in (log, fork):
+        done = run("purge", Path(path).parent, "--redact", r"KEY-\d+", "--yes")
+        assert "Done." in done.stdout
+        assert metadata(path)["name"].startswith("About [redacted]")
+        assert not [file for file in Path(path).parent.iterdir() if b"KEY-1" in file.read_bytes()]
+    done = run("purge", "f2", "--redact", r"KEY-\d+", "--yes", code=1)
+    assert f"{Path(hosts).with_name('metadata.json')}: 1 text" in done.stdout
