@@ -22,7 +22,7 @@ from ..log.index_builder import HeldControls, IndexBuilder, Place
 from ..log.record_line import CRC_TAIL_BYTES, ROLES, Message, decode, name_of
 from ..log.scanner import Scanner
 
-VERSION = 2
+VERSION = 3
 """To be raised with any change of the layout, and of what a scan makes of the same bytes."""
 CHUNK_RECORDS = 1 << 16
 COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "answered_by", "plain_users")
@@ -69,6 +69,7 @@ class Snapshot:
             "pins": sorted(index.pins),
             "hidden": sorted(index.hidden),
             "heads": sorted(index.heads),
+            "learned": sorted(index.learned),
             "models": list(index.models),
             "control_counts": dict(index.control_counts),
             "generation": index.generation,
@@ -113,6 +114,7 @@ def restore(given: dict[str, Any], chunks: Iterable[bytes], end: int, max_record
         if not all(0 <= ordinal < count for ordinal in index.pins | index.hidden):
             raise ValueError("a pin or a hidden message beyond the end")
         index.heads = set(map(str, given["heads"]))
+        index.learned = {(str(what), str(provider), str(model)) for what, provider, model in given["learned"]}
         index.control_counts.update({str(kind): int(number) for kind, number in given["control_counts"].items()})
         index.generation = int(given["generation"])
         scanner = Scanner(max_record_bytes, IndexBuilder(index, _controls(given["controls"], index, end, read)))

@@ -93,6 +93,8 @@ class Index:
     """The ordinals of live messages whose turns `hide` records keep out of views."""
     usage: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     """By provider and model, the last record of what a view came to."""
+    learned: set[tuple[str, str, str]] = field(default_factory=set)
+    """What refusals taught (`session/learned.py`): what, and the provider and the model that it is about."""
     heads: set[str] = field(default_factory=set)
     """The hashes of the head texts that the log keeps for its receipts."""
     control_counts: Counter[str] = field(default_factory=Counter)

@@ -294,6 +294,10 @@ class IndexBuilder:
         if self._standing.chained:
             self.index.usage[name], self.places.usage[name] = value, self.place
 
+    def _learned(self, value: Control) -> None:
+        if self._standing.chained and (what := name_of(value.get("what"))):
+            self.index.learned.add((what, name_of(value.get("provider", "")), name_of(value.get("model", ""))))
+
     def _system(self, value: Control) -> None:
         if self._standing.chained:
             self.index.heads.add(name_of(value.get("hash")))
@@ -334,6 +338,7 @@ class IndexBuilder:
         "pin": _pin,
         "hide": _hide,
         "usage": _usage,
+        "learned": _learned,
         "system": _system,
         "view": _view,
         "asked": _view,

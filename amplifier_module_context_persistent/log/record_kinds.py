@@ -77,6 +77,7 @@ KINDS = {
     ),
     "asked": RecordKind(names=_MODEL_NAMES),
     "usage": RecordKind(last_in_force=True, names=_MODEL_NAMES),
+    "learned": RecordKind(outlives_messages=True, names=_MODEL_NAMES | {"what"}),
     "system": RecordKind(named_by_hash=True, names=frozenset({"hash"})),
     "pin": RecordKind(outlives_messages=True),
     "hide": RecordKind(outlives_messages=True, names=frozenset({"turn"})),

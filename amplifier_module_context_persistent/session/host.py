@@ -43,6 +43,7 @@ EVENTS = (
     "context:plan_not_stored",
     "context:reasoning_left_out",
     "context:reasoning_refused",
+    "context:prefill_refused",
 )
 
 

@@ -29,6 +29,7 @@ from ..window.retained_texts import checked_bodies
 from .additions import Additions
 from .choose_log import ChosenLog, choose_log, log_in_memory
 from .host import Host
+from .learned import tells_transformations
 from .pin_and_hide import hide_record, pin_record
 from .recall import recall
 from .reconcile import LiveHistory
@@ -130,7 +131,13 @@ class PersistentContextManager:
             self.config, self._host, self._store, self._meter, self._pending, now=self._now, new_id=new_id
         )
         self._requests = RequestFlow(
-            self.config, self._host, self._store, self._meter, self._pending, is_child_session=parent_id is not None
+            self.config,
+            self._host,
+            self._store,
+            self._meter,
+            self._pending,
+            session_id=session_id,
+            is_child_session=parent_id is not None,
         )
 
     def __repr__(self) -> str:
@@ -184,6 +191,7 @@ class PersistentContextManager:
         """
         check_name(form)
         await self._additions.add([message], form=form, is_list=False)
+        await self._hear_answers([message])
 
     async def add_messages(self, messages: Sequence[Mapping[str, Any]], *, form: str | None = None) -> None:
         """Add messages in order, together or not at all: with one write and one sync.
@@ -201,6 +209,7 @@ class PersistentContextManager:
         """
         check_name(form)
         await self._additions.add(messages, form=form, is_list=True)
+        await self._hear_answers(messages)
 
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any | None = None
@@ -410,25 +419,26 @@ class PersistentContextManager:
         """Learn from the usage that a provider reports for the last view."""
         self._pending.on_response(event)
         self._meter.on_response(event)
-        await self._hear_refusal(event)
+        await self._requests.hear(event)
         await self._requests.settle_usage()
 
     async def on_provider_error(self, event: Mapping[str, Any]) -> None:
         """Learn that a provider refused the last view: as too long, or for its reasoning; the next one has less."""
         self._meter.on_error(event)
         self._requests.native.on_error(event)
-        await self._hear_refusal(event)
+        await self._requests.hear(event)
         await self._requests.settle_usage()
 
     async def _on_binding_retry(self, event: Mapping[str, Any]) -> None:
         """Learn that a provider's module had to ask again, for reasoning that the provider refused."""
-        await self._hear_refusal(event, certain=True)
+        await self._requests.hear(event, certain=True)
 
-    async def _hear_refusal(self, event: Mapping[str, Any], *, certain: bool = False) -> None:
-        if self._pending.on_refusal(event, certain=certain):
-            provider = str(event.get("provider") or "")
-            logger.warning("the provider %s refused reasoning: something adds to views (docs/host.md)", provider)
-            await self._host.emit("context:reasoning_refused", {"provider": provider})
+    async def _hear_answers(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Learn from answers that name what their provider dropped of the request."""
+        for message in messages:
+            is_answer = isinstance(message, Mapping) and message.get("role") == "assistant"
+            if is_answer and tells_transformations(message):
+                await self._requests.hear(message)
 
     def claim_usage(self) -> Recorder:
         """Claim the last view: only usage that the returned recorder gets counts for it."""

@@ -10,22 +10,23 @@ What touches the log or a window runs on the log's thread, in `view_service`. Al
   amplifier-core since 2026-09-03). Without them, several requests that wait and were sent different things (a
   retry with another view, a side view) leave open whose the answer is: then it is nobody's.
 
-A provider that refuses reasoning although it stands as it was made got something else than the view: the host, or what
-is between, adds to requests. From then on none is shown, and answers belong to no request that is known.
+A provider that refuses reasoning although the view shows it as it was made got something else than the view: the host,
+or what is between, adds to requests (`learned.py`). From then on none is shown, and answers belong to no known request.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from amplifier_core.llm_errors import ContextLengthError
 
 from ..compaction.native_offer import LETS_GO
 from ..config import NATIVE, SUMMARIZE, Config
-from ..errors import FloorError, RetentionError
+from ..errors import FloorError, LogError, RetentionError
 from ..log.base import Log
 from ..log.control_records import control_records
 from ..log.index import SYSTEM
@@ -36,7 +37,8 @@ from ..messages.text import well_formed
 from ..tokens.calibration import Meter, of_session
 from ..view.recipients import bond_of
 from ..window.request import ViewResult, sizes
-from .host import Host, NotRetainedError, error_text, provider_facts
+from .host import Host, NotRetainedError, provider_facts
+from .learned import OTHERS, PREFILL, REASONING, Refusals
 from .memory_files import is_memory_file
 from .native import NativeCompaction
 from .provider_call import counted_by
@@ -44,11 +46,24 @@ from .store import Store
 from .summarizer import sum_up
 from .view_service import Ask
 
+logger = logging.getLogger(__name__)
+
 SystemPromptFactory = Callable[[], Awaitable[str]]
 
 
+_EVENTS = {PREFILL: "prefill_refused", REASONING: "reasoning_refused", OTHERS: "reasoning_refused"}
 _COUNTS = 3
 """So often at most a provider is asked how large a request is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A request, and which answers its view showed without their reasoning."""
+
+    ask: Ask
+    last: int | None
+    """The last message that the view took in."""
+    left_out: frozenset[int]
 
 
 class RequestFlow:
@@ -60,6 +75,7 @@ class RequestFlow:
         store: the session's store.
         meter: what providers reported; it is settled before each request.
         pending: the requests that wait for their answers.
+        session_id: the session's id; events of others teach nothing.
         is_child_session: whether the session has a parent; hosts resume such a one without a system prompt.
     """
 
@@ -71,13 +87,15 @@ class RequestFlow:
         meter: Meter,
         pending: PendingRequests,
         *,
+        session_id: str | None = None,
         is_child_session: bool = False,
     ) -> None:
         self._config, self._host, self._store, self._meter = config, host, store, meter
         self._pending, self.native = pending, NativeCompaction(config, host)
         self._prompt = SystemPrompt(enabled=is_child_session and config.restore_system_prompt)
-        self._last: tuple[Ask, int] | None = None
-        """The request before, and how many of its answers were without their reasoning."""
+        self.refusals = Refusals(session_id)
+        self._last: _Shown | None = None
+        """The request before."""
         self.is_compacting = False
         """Whether a provider is asked for a summary."""
         self.factory: SystemPromptFactory | None = None
@@ -101,7 +119,8 @@ class RequestFlow:
             self.native.start(ask.provider, ask.facts, ask.tools_json, answer.offer, count)
         await self._report_left_out(ask, answer)
         self._meter.hand_out(ask.facts.name, answer.counted_tokens, answer.line)
-        self._pending.hand_out(answer.bound, ask.facts.name, ask.facts.model)
+        self.refusals.asked = ask.facts.name, ask.facts.model
+        self._pending.hand_out("" if answer.without_reasoning else answer.bound, ask.facts.name, ask.facts.model)
         return answer.view or []
 
     async def _counted(self, ask: Ask, answer: ViewResult) -> ViewResult:
@@ -116,6 +135,27 @@ class RequestFlow:
             session.history.withdraw(answer.receipt)
             answer = await self._answer(ask)
         return answer
+
+    async def hear(self, event: Mapping[str, Any], *, certain: bool = False) -> None:
+        """Learn from what a provider refused or dropped: keep it in the log, and tell a person and the host once.
+
+        Args:
+            event: an error, a response, or an answer.
+            certain: whether the event is about refused reasoning, whatever its text says.
+        """
+        fact = self.refusals.hear(event, certain=certain)
+        if fact is None:
+            return
+        session = await self._store.open()
+        if fact in session.log.index.learned:
+            return
+        logger.warning(fact.sentence)
+        record = fact.encode(session.history.now())
+        try:
+            await self._store.append(lambda history: history.control([record]))
+        except LogError as error:
+            logger.warning("what a refusal taught could not be stored, and is known in this process only: %s", error)
+        await self._host.emit(f"context:{_EVENTS[fact.what]}", {"provider": fact.provider, "model": fact.model})
 
     async def compact(self) -> None:
         """Make a plan now, whatever the view's size."""
@@ -147,7 +187,7 @@ class RequestFlow:
             await provider_facts(provider, self._config.recipient),
             head_text,
             self._host.tools_json(),
-            reasoning_refused=self._pending.reasoning_refused,
+            learned=frozenset(self.refusals.facts),
             sums_up=self._config.compaction_strategy == SUMMARIZE,
         )
 
@@ -187,17 +227,27 @@ class RequestFlow:
         return answer
 
     async def _report_left_out(self, ask: Ask, answer: ViewResult) -> None:
-        """Tell the host when it changed what stands before reasoning, so that this view had to leave some out."""
-        last, self._last = self._last, (ask, answer.unbound)
-        if last is None or answer.unbound <= last[1] or answer.compaction is not None:
+        """Tell the host once of each change before reasoning, for which this view leaves some out.
+
+        An answer that no view has shown yet was lost by the change if the system text or the tools changed. Otherwise
+        only answers count whose reasoning the last view showed.
+        """
+        shown, self._last = self._last, _Shown(ask, answer.last, answer.left_out)
+        if shown is None or answer.compaction is not None:
             return
-        before = last[0]
+        before = shown.ask
         if (before.facts.name, before.facts.model) != (ask.facts.name, ask.facts.model):
             return
+        if answer.without_reasoning:  # a refusal was told already
+            return
         parts = {"system": before.head_text != ask.head_text, "tools": before.tools_json != ask.tools_json}
-        changed = [part for part, differs in parts.items() if differs] or ["messages"]
-        payload = {"provider": ask.facts.name, "changed": changed, "answers": answer.unbound - last[1]}
-        await self._host.emit("context:reasoning_left_out", payload)
+        changed = [part for part, differs in parts.items() if differs]
+        newly = answer.left_out - shown.left_out
+        if not changed:
+            newly = frozenset(ordinal for ordinal in newly if shown.last is not None and ordinal <= shown.last)
+        if newly:
+            payload = {"provider": ask.facts.name, "changed": changed or ["messages"], "answers": len(newly)}
+            await self._host.emit("context:reasoning_left_out", payload)
 
     async def _report_plan(self, answer: ViewResult) -> None:
         """Tell of a plan that was made, and of one that could not be stored."""
@@ -272,8 +322,6 @@ def last_head_text(log: Log) -> str | None:
 
 
 _MOST_NAMED = 64
-_REFUSALS = ("bound to a different conversation", "in `thinking` block", "in `redacted_thinking` block")
-"""What Claude's errors say of reasoning (Claude docs, "Fix a thinking block bound to a different conversation")."""
 
 
 class PendingRequests:
@@ -293,27 +341,12 @@ class PendingRequests:
         """So many messages the answer has so far."""
         self._named: OrderedDict[str, str] = OrderedDict()
         """By the host's names of requests, what each was sent."""
-        self.reasoning_refused = False
-        """Whether a provider has refused reasoning in this process."""
-
-    def on_refusal(self, event: Mapping[str, Any], *, certain: bool = False) -> bool:
-        """Take in the event of an error; whether it is the first that tells of refused reasoning.
-
-        Args:
-            event: `provider:error`, or a response with an error.
-            certain: whether the event is about reasoning, whatever its text says.
-        """
-        said = error_text(event)
-        if self.reasoning_refused or not (certain or any(text in said for text in _REFUSALS)):
-            return False
-        self.reasoning_refused = of_session(event, self._session_id)
-        return self.reasoning_refused
 
     def hand_out(self, bound: str, provider: str = "", model: str = "") -> None:
-        """Note that a view is handed out, for whom."""
+        """Note that a view is handed out, for whom; `bound` is "" if no reasoning of its answer is to be shown."""
         if self._answers:
             self._waiting, self._asked, self._answers = [], {}, 0
-        self._waiting.append("" if self.reasoning_refused else bound)
+        self._waiting.append(bound)
         asked = provider, model
         self._asked[bound] = asked if self._asked.get(bound, asked) == asked else ("", "")
 

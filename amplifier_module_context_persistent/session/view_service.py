@@ -31,6 +31,7 @@ from ..window.retained_texts import RetainedTexts, shows_all
 from ..window.when_to_plan import PromptCache, needs_plan
 from ..window.window import Window
 from .host import ProviderFacts
+from .learned import OTHERS, PREFILL, REASONING, knows
 from .record_builder import RecordBuilder
 
 logger = logging.getLogger(__name__)
@@ -55,8 +56,8 @@ class Ask:
     """Bodies that the view has to hold complete."""
     hard_fit: bool = False
     """Plan anew for this budget, and let the session go on with that plan."""
-    reasoning_refused: bool = False
-    """Whether a provider has refused reasoning although it stood as it was made."""
+    learned: frozenset[tuple[str, str, str]] = frozenset()
+    """What providers' refusals taught in this process; the log has what earlier ones learned."""
     sums_up: bool = False
     """Whether a summary is to be made before a plan."""
     summary: Summary | None = None
@@ -184,6 +185,9 @@ class ViewService:
             if ask.provider is None and self._own_budget is not None:
                 own = self._own_budget
         bodies = [body for body in ask.retain if not shows_all(head, [body])]
+        reader, facts_known = Recipient.of(facts.name, facts.model), {*ask.learned, *log.index.learned}
+        reader_name = facts.name, facts.model
+        refused = any(knows(facts_known, what, *reader_name) for what in (REASONING, OTHERS))
         return ViewRequest(
             budget_tokens=self._meter.counted_budget(facts.name, given),
             given_tokens=given,
@@ -194,8 +198,8 @@ class ViewService:
             provider_name=facts.name,
             model=facts.model,
             head_text=ask.head_text,
-            line_last=Recipient.of(facts.name, facts.model).refuses_prefill,
-            tools=self._tools[2] + (REFUSED if ask.reasoning_refused else ""),
+            line_last=reader.refuses_prefill or knows(facts_known, PREFILL, *reader_name),
+            tools=self._tools[2] + (REFUSED if refused else ""),
             retained=self._holders.find(log, bodies, has_factory=ask.head_text is not None) if bodies else frozenset(),
             aside=given < own and not ask.hard_fit and not (ask.force and ask.explicit_tokens is None),
             plans_now=ask.force or ask.hard_fit,

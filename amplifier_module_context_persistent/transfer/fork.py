@@ -204,6 +204,8 @@ def _bodies(
             yield encode_control("asked", provider=provider, model=model)
         yield one.body
     yield from map(encode_object, index.usage.values())
+    for what, provider, model in sorted(index.learned):
+        yield encode_control("learned", what=what, provider=provider, model=model)
     for hidden, run in groupby(past.ordinals, index.hidden.__contains__):
         if hidden:  # from the fork's views as from the origin's
             members = list(run)

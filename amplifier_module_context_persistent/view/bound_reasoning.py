@@ -103,6 +103,12 @@ class BoundViews:
         return self.chain[0][0].hex() if self.chain else ""
 
     @property
+    def left_out(self) -> frozenset[int]:
+        """The ordinals of answers without their reasoning."""
+        entries = (self._given[at].entry for at in self.unbound)
+        return frozenset(entry.ordinal for entry in entries if entry is not None)
+
+    @property
     def begins_turn(self) -> bool:
         """Whether the view at hand ends with a person's message, and has answers with reasoning."""
         return len(self._given) == self._turn + 1 and any(known.bond for known in self._hashes)

@@ -121,8 +121,10 @@ class ViewResult:
     """The ordinal of the last live message that was taken in."""
     bound: str = ""
     """The hash of all that the request is sent."""
-    unbound: int = 0
-    """How many answers are shown without their reasoning, as what stood before it changed."""
+    left_out: frozenset[int] = frozenset()
+    """The ordinals of answers that are shown without their reasoning, because what stood before it changed."""
+    without_reasoning: bool = False
+    """Whether no stored reasoning may be shown, because its reader refused some."""
     line: Hashable = ()
     """Stays the same while each view continues the one before it."""
     offer: NativeOffer | None = None
@@ -133,6 +135,11 @@ class ViewResult:
     """Why the plan could not be stored."""
     receipt: bytes = b""
     """The record of the view that goes to the log with the next append."""
+
+    @property
+    def unbound(self) -> int:
+        """How many answers are shown without their reasoning, because what stood before it changed."""
+        return len(self.left_out)
 
     @property
     def counted_tokens(self) -> int:

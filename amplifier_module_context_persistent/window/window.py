@@ -37,7 +37,7 @@ from .cold_start import in_place
 from .message_source import Extras, MessageSource, collector_paused
 from .native import cut_now, hides_in_item, item_plan, offer, refused_item
 from .plan_state import KeptEntries, PlanState, hidden, mark, state_without_plan, visible, without_hidden, without_late
-from .request import ViewRequest, ViewResult
+from .request import REFUSED, ViewRequest, ViewResult
 from .summary_request import span_of
 from .when_to_plan import ReplanThrottle, for_cold_cache, worth_it
 
@@ -143,7 +143,8 @@ class Window:
             items=arrangement.items,
             last=self._kept.last(log),
             bound=self._bound.bound,
-            unbound=len(self._bound.unbound),
+            left_out=self._bound.left_out,
+            without_reasoning=request.tools.endswith(REFUSED),
         )
 
     def _begin(self, log: Log, request: ViewRequest, *, compacts: bool) -> tuple[str, Compaction | None]:

@@ -88,6 +88,14 @@ async def test_a_host_that_adds_to_views_is_told_and_refused_once(
     assert session.shown() == 0
     assert len(session.service.refusals) == 1
     await process.session.cleanup()
+    session.provider = "anthropic"
+    process = await session.start(resumed=True)
+    events = record_events(process.session.coordinator)
+    inject(process.session, lambda: f"It is {session.text(2)}.", to_result=to_result)
+    await session.turns(4)
+    assert len(session.service.refusals) == 1  # the log remembers
+    assert named(events, "context:reasoning_refused") == named(events, "context:reasoning_left_out") == []
+    await process.session.cleanup()
 
 
 class Steady(GeneratedSession):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from amplifier_module_context_persistent.session.learned import Refusals
 from amplifier_module_context_persistent.session.request_flow import PendingRequests
 from tests.support.messages import Message, user
 
@@ -88,7 +89,7 @@ def test_without_receipts_an_answer_keeps_who_was_asked() -> None:
 
 
 def test_refused_reasoning_is_heard_once() -> None:
-    """By the error's text in either event, or by the event of a provider's module; then nothing is noted."""
+    """By the error's text in either event, or by the event of a provider's module."""
     refused = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different …"
     heard: tuple[tuple[Message, bool], ...] = (
         ({"error": {"type": "InvalidRequestError", "msg": refused}}, False),
@@ -96,11 +97,16 @@ def test_refused_reasoning_is_heard_once() -> None:
         ({"retry": 1}, True),
     )
     for event, certain in heard:
-        pending = PendingRequests("s")
-        pending.hand_out("one")
-        assert not pending.on_refusal({"error": {"msg": "prompt is too long"}})
-        assert not pending.on_refusal({**event, "session_id": "another"}, certain=certain)
-        assert [pending.on_refusal(event, certain=certain) for _ in range(2)] == [True, False]
-        pending.note(answer())
-        pending.hand_out("two")
-        assert bound_of(pending, answer()) == ""
+        refusals = Refusals("s")
+        refusals.asked = "anthropic", "claude-opus-5-5"
+        assert refusals.hear({"error": {"msg": "prompt is too long"}}) is None
+        assert refusals.hear({**event, "session_id": "another"}, certain=certain) is None
+        heard_facts = [refusals.hear(event, certain=certain) for _ in range(2)]
+        assert heard_facts == [("reasoning", "anthropic", "claude-opus-5-5"), None]
+
+
+def test_an_answer_to_a_view_without_reasoning_belongs_to_no_request() -> None:
+    """Its own reasoning would be shown after what the provider did not get."""
+    pending = PendingRequests("s")
+    pending.hand_out("")
+    assert bound_of(pending, answer()) == ""

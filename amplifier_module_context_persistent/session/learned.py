@@ -1,0 +1,142 @@
+"""What providers' refusals taught about a session: kept in its log, and applied from the first request of a process.
+
+A fact is a text and the reader that it is about:
+
+- `prefill`: the reader refuses a request that ends with an answer. A line follows one from then on.
+- `reasoning`: a reader refused reasoning although the view showed it as it was made. So the host, or a gateway, adds to
+  requests after their views are made, and no view shows stored reasoning to a reader that checks prefixes any more. It
+  is true for every such reader.
+- `others`: the reader dropped reasoning for who made it. Views for this reader show no stored reasoning.
+
+A session does not unlearn: a new one begins without facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ..log.record_line import encode_control
+from ..tokens.calibration import of_session
+from ..view.recipients import NAME_CHARS, Recipient, plain_model
+from .host import error_text
+
+PREFILL, REASONING, OTHERS = "prefill", "reasoning", "others"
+
+_REASONING_TEXTS = ("bound to a different conversation", "in `thinking` block", "in `redacted_thinking` block")
+"""In Claude's errors about reasoning (Claude docs, "Fix a thinking block bound to a different conversation")."""
+_PREFILL_TEXTS = (
+    "does not support assistant message prefill",  # Claude; github.com/cortexkit/magic-context/issues/511
+    "conversation must end with a user message",
+    "expected last role user or tool",  # Mistral; github.com/0xPlaygrounds/rig/issues/708
+    "when the last message is from the assistant",  # vLLM; github.com/mistralai/mistral-vibe/issues/114
+    "assistant response prefill is incompatible",  # llama.cpp; github.com/ggml-org/llama.cpp/issues/20861
+)
+_TRANSFORMATIONS = "input_transformations"
+_DROPPED = "thinking_dropped"
+_MAKER_REASONS = ("model", "account", "user", "organization", "workspace")
+"""In the reason of a dropped block: it was dropped for who made it (Amazon Bedrock User Guide, Preserved thinking)."""
+_MOST_DEPTH = 2
+
+SENTENCES = {
+    PREFILL: "The provider {reader} refused a request that ended with an answer, so from now on the line `[continued]` "
+    "follows such an answer in this session; nothing needs to be done but to send the request again.",
+    REASONING: "The provider {reader} refused the reasoning in a request, because something was added to the request "
+    "after this module had made it, so this session shows no earlier reasoning from now on; to keep it, have the host "
+    "store what hooks inject (loop-streaming: `ephemeral_injection_mode: persist`) and begin a new session.",
+    OTHERS: "The provider {reader} dropped reasoning that another model, account or user made, so this session shows "
+    "it no earlier reasoning from now on; nothing needs to be done.",
+}
+"""What a person is told once about each fact."""
+
+
+class Fact(NamedTuple):
+    """One thing that was learned."""
+
+    what: str
+    provider: str
+    model: str
+
+    def encode(self, time: str) -> bytes:
+        """The body of its control record."""
+        return encode_control("learned", what=self.what, provider=self.provider, model=self.model, time=time)
+
+    @property
+    def sentence(self) -> str:
+        """What happened, and what a person can do."""
+        reader = "/".join(name for name in (self.provider, self.model) if name) or "of this session"
+        return SENTENCES[self.what].format(reader=reader)
+
+
+def knows(facts: Iterable[tuple[str, str, str]], what: str, provider: str, model: str) -> bool:
+    """Whether a fact about a reader is known; a name that nobody knows fits all."""
+    reader = Recipient.of(provider, model)
+    for kind, own_provider, own_model in facts:
+        if kind != what:
+            continue
+        same_provider = not own_provider or not reader.provider or own_provider == reader.provider
+        same_model = not own_model or not reader.model or plain_model(own_model) == plain_model(reader.model)
+        if what == REASONING or (same_provider and same_model):
+            return True
+    return False
+
+
+class Refusals:
+    """Hears what providers refuse.
+
+    Args:
+        session_id: events that name another session are ignored.
+    """
+
+    def __init__(self, session_id: str | None) -> None:
+        self._session_id = session_id
+        self.facts: set[Fact] = set()
+        """What this process learned."""
+        self.asked: tuple[str, str] = ("", "")
+        """The provider and the model of the last request."""
+
+    def hear(self, event: Mapping[str, Any], *, certain: bool = False) -> Fact | None:
+        """Take in an event of a provider's module; a fact that is new, or None.
+
+        Args:
+            event: an error, a response, or an answer.
+            certain: whether the event is about refused reasoning, whatever its text says.
+        """
+        what = REASONING if certain else _taught_by(event)
+        if what is None or not of_session(event, self._session_id):
+            return None
+        named = event.get("provider"), event.get("model")
+        provider, model = (name[:NAME_CHARS] if isinstance(name, str) else "" for name in named)
+        if not provider or provider == self.asked[0]:
+            provider, model = self.asked[0], model or self.asked[1]
+        if knows(self.facts, what, provider, model):
+            return None
+        self.facts.add(fact := Fact(what, provider, model))
+        return fact
+
+
+def _taught_by(event: Mapping[str, Any]) -> str | None:
+    said = error_text(event)
+    if any(text in said for text in _REASONING_TEXTS):
+        return REASONING
+    if any(text in said.lower() for text in _PREFILL_TEXTS):
+        return PREFILL
+    reasons = list(_drop_reasons(event))
+    if not reasons:
+        return None
+    return OTHERS if all(any(word in reason for word in _MAKER_REASONS) for reason in reasons) else REASONING
+
+
+def tells_transformations(answer: Mapping[str, Any]) -> bool:
+    """Whether an answer, or its metadata, says what its provider dropped of the request."""
+    return next(_drop_reasons(answer), None) is not None
+
+
+def _drop_reasons(value: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
+    """The reasons for which a provider dropped reasoning (Claude API, `input_transformations` of an answer)."""
+    for key, inner in value.items():
+        if str(key).rpartition(":")[2] == _TRANSFORMATIONS and isinstance(inner, list):
+            entries = [entry for entry in inner if isinstance(entry, Mapping) and entry.get("type") == _DROPPED]
+            yield from (str(entry.get("reason") or "").lower() for entry in entries)
+        elif isinstance(inner, Mapping) and depth < _MOST_DEPTH:
+            yield from _drop_reasons(inner, depth + 1)
