@@ -15,6 +15,7 @@ from pathlib import Path
 
 import click
 
+from ..clock import utc_now
 from ..errors import ContextPersistentError
 from ..log.database_location import stored_name
 from ..maintenance.open_files import held_for_writing
@@ -23,6 +24,7 @@ from ..tokens.counter import open_counter
 from ..transcript.find_session import SessionFile, session_files
 from ..transcript.overview import Overview, look_at
 from ..transfer.delete import Deletion, delete_session, plan_deletion, with_sub_agents
+from ..transfer.erasures import SESSION, erasure_of, names_in_log, note_erasure
 from ..transfer.purge_session import places_left, remove_left
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .list_ import age, scaled, sessions_of
@@ -166,7 +168,7 @@ def _delete(groups: Sequence[Sequence[Overview]], *, host_files: bool, dry_run: 
         ask(_question(todo), yes=yes)
         for deletion in todo:
             try:
-                deletion.files = delete_session(deletion, host_files=host_files)
+                deletion.files = _delete_one(deletion, host_files=host_files)
             except (OSError, ContextPersistentError) as error:
                 deletion.refused = reason(error)
                 click.echo(f"NOT DELETED: {one_line(str(deletion.seen.session.path))}: {deletion.refused}", err=True)
@@ -188,6 +190,20 @@ def _delete(groups: Sequence[Sequence[Overview]], *, host_files: bool, dry_run: 
     if len(done) == len(planned):
         return DONE
     return FINDINGS if done else UNUSABLE
+
+
+def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
+    """Delete a session, and note it, so that no import brings it back; if that fails, say so and go on."""
+    path = str(deletion.seen.session.path)
+    names = names_in_log(path)
+
+    def begin() -> None:
+        try:
+            note_erasure(erasure_of(names, SESSION, time=utc_now()))
+        except OSError as error:
+            click.echo(f"NOT NOTED: {one_line(path)}: an import may bring it back: {reason(error)}", err=True)
+
+    return delete_session(deletion, host_files=host_files, begin=begin)
 
 
 def _question(todo: Sequence[Deletion]) -> str:

@@ -46,6 +46,7 @@ _MOST_SHOWN = 50  # lines that could not be imported; --json has more
     help=f"What SOURCE is: {', '.join(FORMATS)}. By default its content tells.",
 )
 @click.option("--strict", is_flag=True, help="Import nothing of a file of which anything would be lost.")
+@click.option("--again", is_flag=True, help="Import also what was deleted or purged here.")
 @click.option("--dry-run", is_flag=True, help="Show what would be imported, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 @click.pass_context
@@ -58,6 +59,7 @@ def import_(
     source_format: str,
     *,
     strict: bool,
+    again: bool,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -68,6 +70,9 @@ def import_(
     What a file is follows from its content. Every line is accounted for: mapped, kept as metadata, not conversational,
     or lost, with the reason. Ids and timestamps are kept. A second import of the same session adds what is new; a log
     that is no earlier import of it is never changed. The sessions of a directory go to the projects that they name.
+
+    A session that was deleted here is not imported again, and what a purge replaced is replaced again; --again imports
+    all of it.
     """
     if (source is None) == (agent is None):
         raise click.UsageError("name a SOURCE, or an agent with --from")
@@ -76,12 +81,13 @@ def import_(
         if session_id is not None or output is not None:
             raise click.UsageError("--session and -o are for one file")
         wanted = agent if agent is not None and source_format == "auto" else source_format
-        files = _all(path, wanted, strict=strict, dry_run=dry_run)
+        files = _all(path, wanted, strict=strict, again=again, dry_run=dry_run)
         if as_json:
             click.echo(json.dumps(_as_json(files, dry_run=dry_run)))
         else:
             show_summary(path, files, dry_run=dry_run)
-        whole = all(file.report is not None and not file.report.lost for file in files if file.is_session)
+        wanted_files = (file for file in files if file.is_session and not file.is_erased)
+        whole = all(file.report is not None and not file.report.lost for file in wanted_files)
         context.exit(DONE if whole else FINDINGS)
     shown = "standard input" if path == STANDARD_INPUT else path
     with unusable(shown), progress(path, title="importing") as watched:
@@ -92,6 +98,7 @@ def import_(
             storage=storage(),
             source_format=source_format,
             strict=strict,
+            again=again,
             dry_run=dry_run,
             files=watched,
         )
@@ -102,7 +109,7 @@ def import_(
     context.exit(FINDINGS if report.not_carried else DONE)
 
 
-def _all(path: str, source_format: str, *, strict: bool, dry_run: bool) -> list[ImportedFile]:
+def _all(path: str, source_format: str, *, strict: bool, again: bool, dry_run: bool) -> list[ImportedFile]:
     """Import all files of a directory, with progress where the error stream is a terminal."""
     with unusable(path):
         paths = session_paths(path)
@@ -110,7 +117,10 @@ def _all(path: str, source_format: str, *, strict: bool, dry_run: bool) -> list[
         raise UnusableError(f"{one_line(path)}: there are no files of sessions in it")
     files: list[ImportedFile] = []
     with stages() as tell:
-        for file in import_all(paths, storage=storage(), source_format=source_format, strict=strict, dry_run=dry_run):
+        imported = import_all(
+            paths, storage=storage(), source_format=source_format, strict=strict, dry_run=dry_run, again=again
+        )
+        for file in imported:
             files.append(file)
             tell("importing", len(files), len(paths))
     if all(not file.is_session for file in files):
@@ -122,9 +132,14 @@ def _as_json(files: list[ImportedFile], *, dry_run: bool) -> dict[str, object]:
     return {
         "dry_run": dry_run,
         "imports": [file.report.to_json() for file in files if file.report is not None],
-        "errors": [{"source": file.path, "error": file.error} for file in files if file.error and file.is_session],
+        "errors": [{"source": file.path, "error": file.error} for file in files if _is_failed(file)],
+        "erased": [{"source": file.path, "reason": file.error} for file in files if file.is_erased],
         "skipped": [{"source": file.path, "reason": file.error} for file in files if not file.is_session],
     }
+
+
+def _is_failed(file: ImportedFile) -> bool:
+    return bool(file.error) and file.is_session and not file.is_erased
 
 
 def show_report(report: Import, *, dry_run: bool) -> None:
@@ -152,6 +167,8 @@ def show_report(report: Import, *, dry_run: bool) -> None:
     if report.controls:
         listed = ", ".join(f"{name} {count:,}" for name, count in sorted(report.controls.items()))
         say(f"  control records{'' if report.format == 'log' else ', not imported'}: {listed}")
+    for told in report.erased:
+        say(f"  {told}")
     _show_account(report.account)
     _show_losses("imported although", report.notes, len(report.notes))
     _show_losses("NOT imported", report.not_carried, report.lost)
@@ -176,8 +193,12 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
             lost = f", NOT imported: {counted(report.lost, report.account.unit)}" if report.lost else ""
             named = report.session_id or report.path
             say(f"  {named}: {counted(report.added, 'message')} added{lost}")
+        for told in report.erased:
+            say(f"  {told}")
     for file in files:
-        if file.error and file.is_session:
+        if file.is_erased:
+            say(f"  left out: {file.path}: {one_line(file.error)}")
+        if _is_failed(file):
             say(f"  FAILED {file.path}: {one_line(file.error)}")
     sessions = [session for report in reports for session in report.sessions]
     accounts = [report.account for report in reports]

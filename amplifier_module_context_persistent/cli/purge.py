@@ -20,6 +20,7 @@ from ..messages.secrets.found import REDACTED
 from ..messages.secrets.own_forms import OwnForms
 from ..messages.secrets.redact import redact_text
 from ..search.pattern import compile_regex, replace_matches
+from ..transfer.erasures import TextRule, rule_of
 from ..transfer.host_files import BACKUP_MARK
 from ..transfer.purge_session import SessionPurge, plan_places_left, plan_session_purge, purge_session
 from .exit_codes import DONE, FINDINGS, UNUSABLE
@@ -27,6 +28,9 @@ from .parameters import own_forms_options
 from .progress import stages
 from .session_argument import complete, complete_turn_or_id, last_path, path_of, sessions_here, storage, storage_option
 from .terminal import UnusableError, ask, counted, one_line, reason, say, unusable
+
+Rule = Callable[[str], TextRule]
+"""Gives what an import is to replace after a purge, from a salt."""
 
 VACUUM_ADVICE = (
     "The rows are gone. Their bytes leave the server's disk when the table is vacuumed (VACUUM FULL, as its owner), "
@@ -89,14 +93,20 @@ def purge(
         raise click.UsageError("--all-sessions goes with --redact and --secrets")
     if sum((session is not None, last, all_sessions)) != 1:
         raise click.UsageError("name one SESSION: a path, an id, the beginning of one, or --last; or --all-sessions")
-    replace = _replacing(redact) if redact is not None else partial(_without_secrets, own) if secrets else None
+    taken = set[str]()
+    replace: Callable[[str], str] | None = None
+    if redact is not None:
+        replace = _replacing(redact, taken)
+    elif secrets:
+        replace = partial(_without_secrets, own, taken)
     what = Purge(before=before, cleared=cleared, everything=everything, redact=replace, torn=torn)
+    rule = partial(rule_of, secrets=secrets, expression=redact or "", taken=taken)
     if all_sessions:
         planned = _plan_all(what)
     else:
         path = path_of(session) if session is not None else last_path()
         planned = [_plan(path, what)]
-    context.exit(_purge(planned, what, dry_run=dry_run, yes=yes))
+    context.exit(_purge(planned, what, rule, dry_run=dry_run, yes=yes))
 
 
 def _plan(path: str, what: Purge) -> SessionPurge:
@@ -125,7 +135,7 @@ def _plan_all(what: Purge) -> list[SessionPurge]:
     return planned if storage() else planned + plan_places_left()
 
 
-def _purge(planned: list[SessionPurge], what: Purge, *, dry_run: bool, yes: bool) -> int:
+def _purge(planned: list[SessionPurge], what: Purge, rule: Rule, *, dry_run: bool, yes: bool) -> int:
     """Show what would go, ask, and purge; the exit code."""
     unread = [one for one in planned if one.error]
     todo = [one for one in planned if not one.is_nothing]
@@ -154,7 +164,7 @@ def _purge(planned: list[SessionPurge], what: Purge, *, dry_run: bool, yes: bool
     failed = 0
     for one in todo:
         try:
-            is_left |= not _purge_one(one, what)
+            is_left |= not _purge_one(one, what, rule)
         except (OSError, ContextPersistentError, ValueError) as error:
             if len(planned) == 1:
                 raise UnusableError(f"{one_line(one.path)}: {reason(error)}") from error
@@ -187,9 +197,9 @@ def _exit_code(*, is_left: bool, is_failed: bool) -> int:
     return FINDINGS if is_left else DONE
 
 
-def _purge_one(one: SessionPurge, what: Purge) -> bool:
+def _purge_one(one: SessionPurge, what: Purge, rule: Rule) -> bool:
     """Purge one session; False if a file that belongs to it still holds what was to go."""
-    done, because = purge_session(one, what, now=utc_now)
+    done, because = purge_session(one, what, now=utc_now, rule=rule)
     if because:
         say(f"{one.own} stays as it is: {because}; close it, then purge again.")
     if done != one.counts:
@@ -198,17 +208,20 @@ def _purge_one(one: SessionPurge, what: Purge) -> bool:
     return not because
 
 
-def _replacing(expression: str) -> Callable[[str], str]:
+def _replacing(expression: str, taken: set[str]) -> Callable[[str], str]:
+    """Make what replaces the matches of an expression, and collects them in `taken`."""
     try:
         pattern = compile_regex(expression)
     except RecallError as error:
         raise click.UsageError(f"--redact: {one_line(str(error).removeprefix('query: '))}") from error
     if pattern.search(""):
         raise click.UsageError("--redact matches the empty text, so it would match everywhere; make it stricter")
-    return partial(replace_matches, pattern, REPLACEMENT)
+    return partial(replace_matches, pattern, REPLACEMENT, taken=taken)
 
 
-def _without_secrets(own: OwnForms | None, text: str) -> str:
+def _without_secrets(own: OwnForms | None, taken: set[str], text: str) -> str:
+    if own is not None:
+        taken.update(text[secret.start : secret.end] for secret in own.find(text))
     return redact_text(text, own=own).replace(REDACTED, REPLACEMENT)
 
 

@@ -142,14 +142,22 @@ def compile_regex(query: str, flags: int = 0) -> regex.Pattern[str]:
         raise RecallError(f"query: not a regular expression: {error}") from error
 
 
-def replace_matches(expression: regex.Pattern[str], replacement: str, text: str) -> str:
-    """Put a text in the place of every match.
+def replace_matches(
+    expression: regex.Pattern[str], replacement: str, text: str, *, taken: set[str] | None = None
+) -> str:
+    """Put a text in the place of every match; `taken` gets the matches.
 
     Raises:
         SlowPatternError: the expression takes too much time or memory; nothing is known of the text.
     """
+
+    def replace(match: regex.Match[str]) -> str:
+        if taken is not None:
+            taken.add(match.group())
+        return replacement
+
     try:
-        return expression.sub(lambda _: replacement, text, concurrent=True, timeout=REPLACE_S)
+        return expression.sub(replace, text, concurrent=True, timeout=REPLACE_S)
     except (TimeoutError, MemoryError) as error:
         raise SlowPatternError("the expression takes too much time or memory on one of the texts") from error
 

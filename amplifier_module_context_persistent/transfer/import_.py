@@ -21,14 +21,16 @@ from ..log.filesystem import FileSystem
 from ..paths import LOG_NAME
 from ..window.message_source import collector_paused
 from .drafts import Drafts, SessionDraft
+from .erasures import ErasedError, lift
 from .host_files import TRANSCRIPT_NAME
+from .import_erasures import honour_erasures
 from .import_log import import_log
 from .importers.account import Account, Import, ImportedSession, LostLine
 from .importers.amplifier_agent import comes_with_transcript
 from .importers.claude_code_files import session_of
 from .importers.registry import FORMATS, Importer, format_check, importer_of, recognise
 from .importers.source import ImportRefusedError, Source
-from .write_import import Destination, SessionWriter, directory_of, place_sessions
+from .write_import import Destination, SessionWriter, directory_of, key_at, place_sessions
 
 __all__ = ["FORMATS", "Import", "ImportRefusedError", "ImportedSession", "import_session"]
 
@@ -44,6 +46,7 @@ def import_session(
     source_format: str = "auto",
     strict: bool = False,
     dry_run: bool = False,
+    again: bool = False,
     now: Callable[[], str] = clock.utc_now,
     new_id: Callable[[], str] = clock.new_id,
     files: FileSystem | None = None,
@@ -61,6 +64,7 @@ def import_session(
         source_format: one of `FORMATS`; of a log, all but `auto` and `log` make messages anew, hidden ones too.
         strict: refuse if anything would be lost.
         dry_run: only say what would be done.
+        again: import also what was deleted or purged here.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids of logs.
         files: the system calls that read the file, to watch them.
@@ -68,6 +72,7 @@ def import_session(
     Raises:
         ImportRefusedError: there is no message in it, it is not of the format that was named, or something would be
             lost and `strict` forbids it.
+        ErasedError: the session was deleted here, or its messages were purged.
         ConfigError: the session id cannot be part of a path.
         LogUnreadableError: the file is not there, or cannot be read.
         OSError: a new log cannot be written, or something else has its name; nothing was changed.
@@ -79,7 +84,7 @@ def import_session(
         importer = recognise(opened) if source_format == "auto" else importer_of(source_format)
         opened.check = format_check(importer)
         if importer.name == "log":
-            return import_log(opened, to, dry_run=dry_run, now=now)
+            return import_log(opened, to, dry_run=dry_run, again=again, now=now)
         account = Account()
         if opened.passed_over:
             said = opened.passed_over[:80]
@@ -88,11 +93,14 @@ def import_session(
         if in_own_directory:
             to = replace(to, working_dir=directory_of(sessions[0]) or working_dir)
         place_sessions(sessions, opened.path, importer.name, to)
-        writer = SessionWriter(sessions, importer.name, opened.path, account, now, new_id)
+        present = [key_at(draft.path) == draft.key for draft in sessions]
+        honoured = honour_erasures(sessions, present, again=again)
+        writer = SessionWriter(honoured.sessions, importer.name, opened.path, account, now, new_id, again)
         writer.find_earlier()
         if not dry_run:
             writer.write()
-        return _report(writer)
+            lift(honoured.overridden)
+        return _report(writer, honoured.told)
 
 
 def _drafted(importer: Importer, source: Source, account: Account, *, strict: bool) -> list[SessionDraft]:
@@ -112,7 +120,7 @@ def _drafted(importer: Importer, source: Source, account: Account, *, strict: bo
     return drafts.sessions
 
 
-def _report(writer: SessionWriter) -> Import:
+def _report(writer: SessionWriter, erased: list[str]) -> Import:
     main = writer.sessions[0]
     return Import(
         writer.source,
@@ -125,6 +133,7 @@ def _report(writer: SessionWriter) -> Import:
         derived_ids=main.derived_ids,
         renamed=main.renamed,
         without_timestamp=main.without_timestamp,
+        erased=erased,
     )
 
 
@@ -175,6 +184,8 @@ class ImportedFile:
     report: Import | None = None
     error: str = ""
     is_session: bool = True
+    is_erased: bool = False
+    """Whether it was deleted or purged here, and so was left out."""
 
 
 def standard_place(format_name: str) -> Path:
@@ -225,6 +236,7 @@ def import_all(
     source_format: str = "auto",
     strict: bool = False,
     dry_run: bool = False,
+    again: bool = False,
 ) -> Iterator[ImportedFile]:
     """Import files one after the other; one that cannot be imported does not stop the others.
 
@@ -235,6 +247,7 @@ def import_all(
         source_format: likewise.
         strict: likewise.
         dry_run: likewise.
+        again: likewise.
     """
     for path in paths:
         try:
@@ -246,7 +259,10 @@ def import_all(
                 source_format=source_format,
                 strict=strict,
                 dry_run=dry_run,
+                again=again,
             )
+        except ErasedError as erased:
+            yield ImportedFile(path, error=str(erased), is_erased=True)
         except ImportRefusedError as refused:
             yield ImportedFile(path, error=str(refused), is_session=strict and "would be lost" in str(refused))
         except (OSError, ContextPersistentError, ValueError) as error:

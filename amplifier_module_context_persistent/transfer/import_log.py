@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import count, islice
+from typing import TypeGuard
 from uuid import NAMESPACE_URL, uuid5
 
 from ..errors import ConfigError
@@ -21,10 +22,13 @@ from ..log.base import ReadableLog
 from ..log.index import UNCHAINED, Index
 from ..log.open_log import open_log, shown, taken_error
 from ..log.reader import LogReader
-from ..log.record_line import CRC_TAIL_BYTES, ROLES, has_crc
+from ..log.record_kinds import control_of
+from ..log.record_line import CRC_TAIL_BYTES, ROLES, Message, has_crc
 from ..paths import check_session_id, session_id_of
 from .copy_log import append_all, carry, copy_log, refused_messages, torn_tail, unread_lines
+from .erasures import SESSION, ErasedError, Erasure, concerning, erasures, lift, names_in
 from .host_files import is_unfinished, making_session, write_host_files
+from .import_erasures import ADVICE
 from .importers.account import Account, Import, ImportedSession, LostLine
 from .importers.events import Event, SessionStart
 from .importers.source import ImportRefusedError, Source
@@ -33,10 +37,13 @@ from .write_import import Destination, ImportConflictError, open_earlier
 _NOTED = frozenset({"checksum", "unchained", "reset"})
 
 
-def import_log(source: Source, destination: Destination, *, dry_run: bool, now: Callable[[], str]) -> Import:
+def import_log(
+    source: Source, destination: Destination, *, dry_run: bool, again: bool, now: Callable[[], str]
+) -> Import:
     """Copy a log, or append to an earlier copy what is new.
 
     Raises:
+        ErasedError: its session was deleted here, or purged after the log was copied.
         ImportRefusedError: it is no log, or holds no message; or another id is wanted for it.
         FileExistsError: something else has its name.
         ImportConflictError: both it and its earlier copy went on.
@@ -49,6 +56,9 @@ def import_log(source: Source, destination: Destination, *, dry_run: bool, now: 
             raise ImportRefusedError("this is no log of this package; leave the format to be found out (auto)")
         if not len(reader.index):
             raise ImportRefusedError("there is no message in it")
+        overridden = _erasures_of(reader)
+        if overridden and not again:
+            raise ErasedError(f"{_told(overridden[-1])}; {ADVICE}")
         session_id = _session_id(reader, source, destination)
         target = destination.place(session_id)
         earlier, is_older = open_earlier(target), False
@@ -63,7 +73,29 @@ def import_log(source: Source, destination: Destination, *, dry_run: bool, now: 
                 added, is_older = _go_on(reader, earlier, target, dry_run=dry_run)
             if not dry_run and is_unfinished(target):
                 write_host_files(target, created=now(), origin=source.path)
+        if not dry_run:
+            lift(overridden)
         return _report(reader, source, session_id, target, added, is_older=is_older)
+
+
+def _erasures_of(reader: LogReader) -> list[Erasure]:
+    """The erasures that a log would bring back: of its session, and purges that came after it was copied."""
+    about = list(concerning(erasures(), names_in(reader).names))
+    if not any(erasure.what != SESSION for erasure in about):
+        return about
+    purges = filter(_is_purge, (control_of(line.rstrip(b"\n")) for line in reader.records()))
+    purged = max((str(record.get("time", "")) for _, record in purges), default="")
+    return [erasure for erasure in about if erasure.what == SESSION or erasure.time > purged]
+
+
+def _is_purge(found: tuple[str, Message] | None) -> TypeGuard[tuple[str, Message]]:
+    return found is not None and found[0] == "purge"
+
+
+def _told(erasure: Erasure) -> str:
+    if erasure.what == SESSION:
+        return f"this session was deleted here on {erasure.day}"
+    return f"this session was purged here on {erasure.day}, and the file still holds what was removed"
 
 
 def _is_log(reader: LogReader) -> bool:
@@ -113,14 +145,14 @@ def _go_on(reader: LogReader, earlier: ReadableLog, target: str, *, dry_run: boo
         if line != other:
             if not common:
                 raise taken_error(target)
-            raise _conflict(target, common)
+            raise _conflict(target, common, earlier)
         common += 1
     if not common:
         raise taken_error(target)
-    bodies, known = _bodies(lines, target, common), len(earlier.index)
+    bodies, known = _bodies(lines, target, common, earlier), len(earlier.index)
     first = list(islice(bodies, 1))
     if first and earlier.index.damage:
-        raise _conflict(target, common)
+        raise _conflict(target, common, earlier)
     if first and not dry_run:
 
         def begin(index: Index) -> list[bytes]:
@@ -132,14 +164,19 @@ def _go_on(reader: LogReader, earlier: ReadableLog, target: str, *, dry_run: boo
     return len(reader.index) - known, False
 
 
-def _bodies(lines: Iterator[bytes], target: str, common: int) -> Iterator[bytes]:
+def _bodies(lines: Iterator[bytes], target: str, common: int, earlier: ReadableLog) -> Iterator[bytes]:
     for line in lines:
         if not has_crc(line.removesuffix(b"\n")):
-            raise _conflict(target, common)
+            raise _conflict(target, common, earlier)
         yield line.removesuffix(b"\n")[:-CRC_TAIL_BYTES]
 
 
-def _conflict(target: str, common: int) -> ImportConflictError:
+def _conflict(target: str, common: int, earlier: ReadableLog) -> ImportConflictError:
+    if earlier.index.control_counts["purge"]:
+        return ImportConflictError(
+            f"{shown(target)}: an earlier copy of this log was purged here since, and the file still holds what was "
+            "removed; nothing was added"
+        )
     return ImportConflictError(
         f"{shown(target)}: an earlier copy of this log differs from it after {common:,} lines; "
         "import the log to another place (-o), and compare them"

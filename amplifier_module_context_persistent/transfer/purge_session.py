@@ -27,6 +27,7 @@ from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.written_files import PURGING, WrittenFiles, content_of
 from ..paths import LOG_NAME
 from ..transcript.find_session import projects_dirs
+from .erasures import MESSAGES, TEXT, TextRule, erasure_of, lift, names_in_log, note_erasure
 from .host_files import (
     HOSTS_NAMES,
     TRANSCRIPT_NAME,
@@ -132,13 +133,20 @@ def places_left(name: str | None = None) -> list[tuple[str, list[str]]]:
     return found
 
 
-def purge_session(planned: SessionPurge, what: Purge, *, now: Callable[[], str]) -> tuple[PurgeCounts, str]:
+def purge_session(
+    planned: SessionPurge,
+    what: Purge,
+    *,
+    now: Callable[[], str],
+    rule: Callable[[str], TextRule] = lambda _: TextRule(),
+) -> tuple[PurgeCounts, str]:
     """Purge a session as it was planned.
 
     Args:
         planned: what `plan_session_purge` found.
         what: what goes.
         now: gives ISO 8601 timestamps.
+        rule: if a text is redacted, gives what an import is to replace, from a salt.
 
     Returns:
         What was removed from the log, and why the `transcript.jsonl` stays as it is; empty if it does not.
@@ -148,8 +156,10 @@ def purge_session(planned: SessionPurge, what: Purge, *, now: Callable[[], str])
         OSError: a file beside the log cannot be written or removed; a second purge finishes this one.
     """
     path = planned.path
-    if stored_name(path) is not None or what.is_torn_only:
+    if what.is_torn_only:
         return purge_log(path, what, now=now), ""
+    if stored_name(path) is not None:
+        return _purge_noted(path, what, now, rule), ""
     if not os.path.lexists(path):  # nothing but what was left
         remove_left(planned.removed, path)
         return planned.counts, ""
@@ -161,7 +171,7 @@ def purge_session(planned: SessionPurge, what: Purge, *, now: Callable[[], str])
     note.begin(PURGING, now())
     try:
         if not planned.counts.is_nothing:
-            done = purge_log(path, what, now=now)
+            done = _purge_noted(path, what, now, rule)
         elif planned.finishes:
             remove_catalogue(path)  # a search may have written it between the two removals of the first purge
     except LogFailedError:
@@ -176,6 +186,20 @@ def purge_session(planned: SessionPurge, what: Purge, *, now: Callable[[], str])
     if not because:
         WrittenFiles.beside(path).finish()
     return done, because
+
+
+def _purge_noted(path: str, what: Purge, now: Callable[[], str], rule: Callable[[str], TextRule]) -> PurgeCounts:
+    """Purge a log, and note before that what goes, so that no import brings it back; errors as `purge_session`."""
+    kind = TEXT if what.redact is not None else MESSAGES
+    erasure = erasure_of(names_in_log(path), kind, time=now(), rule=rule)
+    note_erasure(erasure)
+    try:
+        return purge_log(path, what, now=now)
+    except LogFailedError:
+        raise
+    except BaseException:  # the log is what it was
+        lift([erasure])
+        raise
 
 
 def remove_left(files: list[str], log: str) -> None:

@@ -27,6 +27,7 @@ from ..log.not_a_log import check_is_log
 from ..log.open_log import open_existing, open_log, taken_error
 from ..log.record_line import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
 from ..log.reset_record import ids_in, reset_bodies
+from ..messages.metadata import given_id
 from ..paths import check_session_id, log_name, log_path
 from ..view.ids_and_names import header_marks
 from .copy_log import append_all, write_new_log
@@ -80,7 +81,7 @@ def place_sessions(sessions: Sequence[SessionDraft], source: str, format_name: s
     main.session_id = to.session_id
     if main.session_id is None and to.path is None:
         main.session_id = _derived(session_name(given), main)
-        if _key_at(to.place(main.session_id)) not in (None, main.key):
+        if key_at(to.place(main.session_id)) not in (None, main.key):
             main.session_id += f"-{first[:8]}"  # ids of trajectories are shared, and others' ids are not ours
     if main.session_id is not None:
         check_session_id(main.session_id)
@@ -96,7 +97,7 @@ def place_sessions(sessions: Sequence[SessionDraft], source: str, format_name: s
         draft.session_id = f"{main.session_id}{mark}{name}" if main.session_id is not None else None
         draft.path, draft.key = to.place(draft.session_id, f"{mark}{name}"), f"{main.key}:{name}"
         alone = f"{format_name}:{given}:{name}:{_first_hash(draft)[:16]}"
-        if mark == "_" and _key_at(draft.path) == alone:  # its file was imported before, alone
+        if mark == "_" and key_at(draft.path) == alone:  # its file was imported before, alone
             draft.key = alone
 
 
@@ -146,7 +147,7 @@ def _derived(given: str, main: SessionDraft) -> str:
     return f"{given}_{main.start.name}" if main.start.kind == "subagent" and main.start.name else given
 
 
-def _key_at(path: str) -> str | None:
+def key_at(path: str) -> str | None:
     """The key of the import that made a log; empty for what is something else, None where nothing is."""
     try:
         reader = open_earlier(path)
@@ -177,6 +178,7 @@ class SessionWriter:
         account: what became of its lines.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
+        again: whether what was purged here is to come back.
     """
 
     sessions: Sequence[SessionDraft]
@@ -185,6 +187,7 @@ class SessionWriter:
     account: Account
     now: Callable[[], str]
     new_id: Callable[[], str]
+    again: bool = False
 
     def write(self) -> None:
         """Write all sessions.
@@ -276,6 +279,8 @@ class SessionWriter:
         lines, messages, records, clears = (
             total(source.get(key)) or 0 for key in ("lines", "messages", "records", "clears")
         )
+        if reader.index.control_counts["purge"]:
+            return self._compared_with_purged(draft, reader, messages=messages, records=records)
         begin, end = [0, *draft.clears, draft.messages][min(clears, len(draft.clears)) :][:2]
         pairs = zip((draft.bodies[at] for at in draft.at[begin:end]), reader.lines(reader.index.live), strict=False)
         kept = sum(1 for _ in takewhile(lambda pair: pair[1][1][:-CRC_TAIL_BYTES] == pair[0], pairs))
@@ -289,6 +294,31 @@ class SessionWriter:
         if kept < live:
             _check_may_be_cut(draft, found, is_untouched=is_untouched)
         return found
+
+    def _compared_with_purged(
+        self, draft: SessionDraft, reader: ReadableLog, *, messages: int, records: int
+    ) -> EarlierImport:
+        """Compare with a log that was purged since: what was imported before counts as known, whatever is left of it.
+
+        Raises:
+            ImportConflictError: it went on here, and its source too; or what was purged is to come back.
+        """
+        named = draft.session_id or draft.path
+        if self.again:
+            raise ImportConflictError(
+                f"session {named} was purged here since; delete it, then import it with --again, to have it as it was"
+            )
+        index, places = reader.index, {one: place for place, one in enumerate(draft.ids)}
+        found = [places.get(given_id(message) or "") for message in reader.read(index.live)]
+        last = max((place for place in found if place is not None), default=-1)
+        common = min(max(messages, last + 1), draft.messages)
+        went_on = bool(found) and found[-1] is None
+        if went_on and common < draft.messages:
+            raise ImportConflictError(
+                f"session {named} was purged here and went on here, and its source went on too; nothing was added"
+            )
+        is_older = draft.messages < messages
+        return EarlierImport(common, len(index.live), len(index.live), records, is_older=is_older)
 
     def _add(self, draft: SessionDraft, earlier: EarlierImport) -> None:
         """Append what is new; what changed in the source since is hidden first, as a rewind does."""

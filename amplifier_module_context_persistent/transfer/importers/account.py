@@ -158,6 +158,8 @@ class Import:
     """Of them, those that had no timestamp."""
     hidden: int = 0
     """Messages of a log that a clear or a reset hid; they are copied with it."""
+    erased: list[str] = field(default_factory=list)
+    """What was left out or replaced since it was deleted or purged here."""
 
     @property
     def messages(self) -> int:
@@ -196,6 +198,7 @@ class Import:
         return {
             "source": self.source,
             "format": self.format,
+            **({"erased": self.erased} if self.erased else {}),
             "path": self.path,
             "session_id": self.session_id,
             "messages": self.messages,
