@@ -251,7 +251,7 @@ def _read_part(part: Mapping[str, Any]) -> Message:
 
 
 def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
-    """Write canonical messages as contents; messages of one role that follow each other are one content in a request.
+    """Write canonical messages as contents; in a request, results that follow each other are one content.
 
     Args:
         messages: in order; without system messages at the beginning.
@@ -259,18 +259,26 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
     """
     written: list[Message] = []
     names: dict[str, str] = {}
+    before: Message | None = None
     for message in messages:
         names |= {call_id: call_name_of(one) for call_id, one in given_calls(message).items()}
         parts = list(_parts_of(message, names, exact=exact))
         role = "model" if message["role"] == "assistant" else "user"
         if not parts and not exact:
             continue
-        joins = bool(written) and written[-1]["role"] == role and (not exact or part_number(message) > 0)
-        if joins:
+        if before is not None and written[-1]["role"] == role and _joins(before, message, exact=exact):
             written[-1]["parts"] += parts
         else:
             written.append({"role": role, "parts": parts})
+        before = message
     return written
+
+
+def _joins(before: Message, message: Message, *, exact: bool) -> bool:
+    """Whether a message goes into the content before it: of one foreign message, the next result, the next answer."""
+    if part_number(message) > 0 and (part_number(before) >= 0 or before["role"] == "tool"):
+        return True
+    return not exact and before["role"] == message["role"] != "user"
 
 
 def _is_own(message: Message) -> bool:
