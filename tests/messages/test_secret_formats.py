@@ -23,6 +23,16 @@ NEAR_MISSES = {
     "PuTTY private key": "PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines:\n",
     "password hash": "$6$ more than $5 a head, and $2a for each of the others",
     "JWT": "eyJust a word, and eyJhbGciOiJIUzI1NiJ9 alone",
+    "JWT on several lines": "eyJhbGciOiJIUzI1NiJ9\nand eyJ.\n of another kind",
+    "Modal token": "as-soon-as-possible-for-all-24 and ak-abcdefghijklmnopqrstuv",
+    "Luma key": "luma-ai-plugin-of-the-last-version-24",
+    "Sanity token": "sk" + "abcdefgh" * 20,
+    "Packagist token": "packagist_org_mirror_of_this_year",
+    "Snyk service token": "snyk_cli.results.of_the_last_run_of_all_projects",
+    "Salesforce session": "00D000000000001AAA and 00D5g00000ABCDE!",
+    "AWS session token": "IQoJb3JpZ2luX2Vj and FwoGZXIvYXdzE",
+    "Convex key": "prod:happy-otter-1|short",
+    "secret token": "secret-token:short",
     "AWS key": "AKIDENTITYPROVIDERS and AKIA0000111122223333 and ASIAN",
     "Azure client secret": "FAQ~ and 8Q~short",
     "Azure key": "ACDbAEhARmACR and a word that ends with APIM",
@@ -52,6 +62,7 @@ NEAR_MISSES = {
 }
 """What only looks like a secret of a kind."""
 SAMPLES = [sample(form, seed) for form in WRITTEN for seed in range(3)]
+SAMPLES += [sample("eyJ{a20}.eyJ{a40}.\n{b43}", seed) for seed in range(3)]
 SAMPLES += [line_with_secrets(form, seed)[0] for _, form in FORMS for seed in range(3)]
 
 

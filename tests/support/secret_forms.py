@@ -18,10 +18,14 @@ _ALPHABETS = {
     "b": _LETTERS + _DIGITS + "_-",
     "s": _LETTERS + _DIGITS + "+/",
     "d": _DIGITS,
+    "H": "0123456789ABCDEF",
 }
 _UUID = "{h8}-{h4}-{h4}-{h4}-{h12}"
 
 TOKENS = (
+    *("as-{a10}4K{a10}", f"luma-{_UUID}-{{h8}}", "sk{a40}7Q{a90}", "packagist_ort_{h68}", "snyk_sat.{h8}.{b60}"),
+    *("00D{a12}!AQ{a90}", "IQoJb3JpZ2lu{s200}", "Convex prod:happy-otter-1|{b60}", "secret-token:{a30}"),
+    *("{h32}-{h8}-{h8}", "bb_live_{b27}", "crsr_{h64}", "KEY{H32}_{a22}", f"{_UUID}:{{h32}}"),
     *("snyk_uat_{b40}", "polar_oat_{a43}", "2{a26}_3{a20} of ngrok", "EXO{a26}", "BSA{b28}", "t1.{b60}.{b86}"),
     *("rnd_{a28}", "napi_{l64}", "4b1d{a38}", "mdb_sa_sk_{b40}", "sha256~{b43}", "st.{h24}.{h32}.{h32}"),
     *("sgp_{h40}", "sgp_{h16}_{h40}", "sgp_local_{h40}", "slk_{h64}", "API-{U26}", "pat.{b22}.{h24}.{a20}"),

@@ -41,7 +41,15 @@ MOST_CHARS = 4_000
 _BEGIN = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
 """Where a token may begin: not within a word; after an escape, as in the text of JSON, too."""
 _FIELD = re.compile(r"\{([A-Za-z])([0-9]+)(,?)([0-9]*)\}")
+_HEX_UUID = "[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}"
 _UUID = "{h8}-{h4}-{h4}-{h4}-{h12}"
+_BREAK = r"(?:[ \t]{0,20}\r?\n[ \t]{0,20})"
+_WRAPPED = rf"[\w-]{{4,2000}}+(?:{_BREAK}[\w-]{{4,2000}}+){{0,9}}+"
+_SIGNATURE = (
+    rf"(?:[\w-]{{60,400}}+{_BREAK}(?=[\w-]{{20}})){{0,9}}+"
+    rf"(?:[\w-]{{43,700}}|[\w-]{{1,42}}+{_BREAK}(?=[\w-]{{0,85}}[0-9_-])[\w-]{{6,86}}+(?![\w.-])|[\w-]{{6,}})"
+)
+"""The signature of a JWT: 43 characters, 86 or more; fewer at the end of a line are gone on with on the next one."""
 _SEEN = "2026-11"
 
 
@@ -135,6 +143,8 @@ TOKENS = (
     _row("age key", "AGE-SECRET-KEY-1{U58}", "age specification"),
     _raw("password hash", "$", r"\$(?:[156y]|2[abxy]|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+-]{20,}", "crypt(5)"),
     _raw("JWT", "eyJ", r"eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ)?[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)+", "RFC 7519, section 3; RFC 7516"),
+    _raw("JWT on several lines", "eyJ", rf"(?=[\w.-]{{12,4000}}+{_BREAK})eyJ{_WRAPPED}{_BREAK}?\.{_BREAK}?eyJ{_WRAPPED}{_BREAK}?\.{_BREAK}?{_SIGNATURE}",
+         "RFC 7519, as terminals and mail break it", apart=True),
     _row("JWT in base64", "ZXlKaGJHY2lPaU{e40,} ZXlKMGVYQWlPaUp{e40,} ZXlKcmFXUWlP{e40,} ZXlKbGJtTWlPaU{e40,}", f"RFC 7519 in RFC 4648; {_GITLEAKS}"),
     # Clouds and hosting
     _raw("AWS key", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?![A-Za-z0-9])(?:[\s,:;|\"']{1,4}[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=]))?",
@@ -145,7 +155,7 @@ TOKENS = (
     _row("Google OAuth", "GOCSPX-{b28} ya29.{b20,} 1//0{b40,}", "Google identity: OAuth 2.0"),
     _raw("Azure client secret", "Q~", r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9])", _GITHUB, within=True),
     _raw("Azure key", "AzFu AzSe ASt ACDb AEh ARm ACR APIM AIoT ABa AMC JQQJ99 AZDO",
-         r"[A-Za-z0-9/+]{30,80}(?:AzFu|AzSe|\+ASt|\+ABa|\+AMC|ACDb|\+AEh|\+ARm|\+ACR|APIM|AIoT|JQQJ99|AZDO)[A-Za-z0-9/+]{4,40}={0,2}",
+         r"(?:[A-Za-z0-9_-]{30,80}AzFu[A-Za-z0-9_-]{4,40}|[A-Za-z0-9/+]{30,80}(?:AzFu|AzSe|\+ASt|\+ABa|\+AMC|ACDb|\+AEh|\+ARm|\+ACR|APIM|AIoT|JQQJ99|AZDO)[A-Za-z0-9/+]{4,40})={0,2}",
          "Microsoft Security Utilities: identifiable keys", within=True),
     _row("Alibaba Cloud key", "LTAI{a16,26} STS.{a16,64}", f"Alibaba Cloud: AccessKey pairs; {_GITLEAKS}"),
     _row("Tencent Cloud key id", "AKID{a32}", "Tencent Cloud: API keys"),
@@ -302,6 +312,28 @@ TOKENS = (
     _row("Zuplo key", "zpka_{l32}_{h8}", "Zuplo: API keys"),
     _row("MaxMind key", "{a6}_{a29}_mmk", "MaxMind: license keys"),
     _row("42 secret", "s-s4t2ud-{h64} s-s4t2af-{h64}", _GITLEAKS),
+    # Services whose forms are of the last year
+    _raw("Modal token", "ak- as-", r"a[ks]-(?=[A-Za-z]{0,21}[0-9])(?=[a-z0-9]{0,21}[A-Z])[A-Za-z0-9]{22}(?![A-Za-z0-9_-])", "Modal: modal token set"),
+    _row("Browserbase key", "bb_live_{b20,} bb_test_{b20,}", "Browserbase: API keys"),
+    _row("Cursor user key", "crsr_{h64}", "Cursor: API keys"),
+    _raw("Luma key", "luma-", rf"luma-{_HEX_UUID}(?:-[a-f0-9]{{4,12}}){{0,8}}", "Luma: API keys"),
+    _row("Mailgun key of 2024", "{h32}-{h8}-{h8}", "Mailgun: API keys"),
+    _raw("Sanity token", "sk", r"sk(?=[A-Za-z]{0,100}[0-9])(?=[a-z0-9]{0,100}[A-Z])[A-Za-z0-9]{80,}", "Sanity: API tokens"),
+    _raw("Packagist token", "packagist_", r"packagist_[a-z]{3}_[a-f0-9]{60,70}", "Packagist: tokens"),
+    _raw("Snyk service token", "snyk_", r"snyk_[a-z]{2,4}\.[a-f0-9]{8}\.[A-Za-z0-9_-]{40,}", "Snyk: service accounts"),
+    _raw("Salesforce session", "00D", r"00D[A-Za-z0-9]{12,15}![A-Za-z0-9._]{60,}", "Salesforce: session ids"),
+    _raw("AWS session token", "IQoJb3JpZ2lu FwoGZXIvYXdz FQoGZXIvYXdz", r"(?:IQoJb3JpZ2lu|F[wQ]oGZXIvYXdz)[A-Za-z0-9+/]{100,}={0,2}", "AWS STS: temporary credentials"),
+    _row("Telnyx key", "KEY{H32}_{a22}", "Telnyx: API keys"),
+    _raw("Convex key", "prod: dev: preview: project:", r"(?:prod|dev|preview|project):[a-z0-9:-]{3,60}\|[A-Za-z0-9+/=_-]{40,}", "Convex: deploy keys"),
+    _row("fal key", f"{_UUID}:{{h32}}", "fal: API keys"),
+    _row("Mem0 key", "m0-{a40}", "Mem0: API keys"),
+    _row("Cartesia key", "sk_car_{a20,}", "Cartesia: API keys"),
+    _row("Nylas key", "nyk_v0_{a60,}", "Nylas: API keys"),
+    _row("Context7 key", f"ctx7sk-{_UUID}", "Context7: API keys"),
+    _row("Amp token", "sgamp_user_{t40,}", "Amp: access tokens"),
+    _row("Stytch secret", "secret-live-{b36} secret-test-{b36}", "Stytch: API keys"),
+    _row("Alchemy key", "alcht_{a30}", "Alchemy: auth tokens"),
+    _raw("secret token", "secret-token:", r"secret-token:[A-Za-z0-9._~%:/-]{16,}", "RFC 8959"),
     Format(
         "token with a prefix",
         ("_",),

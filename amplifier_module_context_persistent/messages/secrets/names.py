@@ -1,4 +1,4 @@
-"""Secrets beside their names: the table of names, and what stands beside one in code, settings, commands and headers.
+"""The table of names that secrets have, and judging names and values.
 
 A name is read as words: `dbPassword`, `DB_PASSWORD` and `db-password` are `db password`. It is sensitive if it ends
 with an entry of the table, after words that say which of several it is (`API_KEY_PROD`, `password2`).
@@ -7,11 +7,9 @@ with an entry of the table, after words that say which of several it is (`API_KE
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache, lru_cache
-
-from .found import Secret
+from hashlib import sha256
 
 STRONG = (
     *("password", "passwd", "passwort", "passphrase", "pwd", "pass", "secret", "secrets", "passcode"),
@@ -127,10 +125,15 @@ _PLACEHOLDER = re.compile(
 _PATH = re.compile(
     r"(?:~|\.{1,2})?/[\w.@~+-]+(?:/[\w.@~+-]*)*|[A-Za-z]:[\\/].*|[\w.-]+(?:/[\w.-]+)+\.[a-z]{1,5}|https?://.*"
 )
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _WORDY = re.compile(r"_*(?:[A-Za-z]+[0-9]{0,2}|[0-9]{1,2})(?:[_.-]+(?:[A-Za-z]+[0-9]{0,2}|[0-9]{1,2}))*_*")
 _HAS_DIGIT = re.compile("[0-9]")
 _HAS_LETTER = re.compile("[A-Za-z]")
+
+
+_LEAST_APART = 6
+_EXAMPLES = frozenset(["2cafc0970149", "f2d6ca165150", "d8c2efc4c850", "7e8de44ea9ec", "051d093c4bde"])
+"""Starts of the SHA-256 of example keys of Stripe and web3, whole they would look like leaks."""
 
 
 class Likelihood(Enum):
@@ -179,11 +182,35 @@ def is_placeholder(value: str) -> bool:
     return _PLACEHOLDER.fullmatch(value) is not None
 
 
+def is_secret_text(text: str, name: str, *, is_quoted: bool) -> bool:
+    """Whether a value that is apart from its name is a secret.
+
+    Args:
+        text: the value.
+        name: its name.
+        is_quoted: it is a value for certain, as a quoted one of program text; else it has to look made by a machine.
+    """
+    if len(text) < _LEAST_APART or is_placeholder(text) or is_template(text) or is_example(text) or not is_mixed(text):
+        return False
+    if names_service(name) and (UUID.fullmatch(text) or looks_random(text)):
+        return True
+    if likelihood_of(name) is not Likelihood.STRONG:
+        return looks_random(text)
+    if is_quoted:
+        return "/" not in text or not is_code_or_path(text)
+    return looks_random(text, least=8)
+
+
+def is_example(text: str) -> bool:
+    """Whether a text is the example key of a service's documentation."""
+    return "EXAMPLE" in text or sha256(text.encode("utf-8", "replace")).hexdigest()[:12] in _EXAMPLES
+
+
 def is_code_or_path(value: str) -> bool:
     """Whether an unquoted value is a variable, an attribute, a type, a path or a UUID."""
     if _PATH.fullmatch(value):
         return not looks_random(value.rpartition("/")[2], least=30)
-    return bool(_UUID.fullmatch(value)) or bool(_WORDY.fullmatch(value))
+    return bool(UUID.fullmatch(value)) or bool(_WORDY.fullmatch(value))
 
 
 def looks_random(value: str, *, least: int = 16) -> bool:
@@ -191,196 +218,10 @@ def looks_random(value: str, *, least: int = 16) -> bool:
     return (
         len(value) >= least
         and not _WORDY.fullmatch(value)
-        and not _UUID.fullmatch(value)
+        and not UUID.fullmatch(value)
         and _HAS_DIGIT.search(value) is not None
         and _HAS_LETTER.search(value) is not None
     )
-
-
-_NAMED = re.compile(
-    r"""
-    (?: pass(?:w(?:or)?d|wort|phrase|code)? | pwd | secret | token | credential | auth | cookie | jwt | key
-      | (?<=[_-])pat | (?<=sonar[._-])login )
-    [a-z0-9_-]{0,40}
-    (?P<separator>
-        \\*["'`]? \]? [ \t]* (?: => | :?= (?!=) | : (?![:=]) ) [ \t]* (?: \\?[>|]-? [ \t]* )?
-      | [ \t]+ (?: is:? [ \t]+ )? (?=[^\s=:])
-      | \\*["'] [ \t]* (?: , | [ ]value= ) [ \t]* (?=\\*["'])    # define('DB_PASSWORD', 'x'), key="password" value="x"
-      | > | \( (?=\\*["'])                                        # <password>x</password>, set_password("x")
-    )
-    """,
-    re.VERBOSE,
-)
-"""Where a name may end and its value begin; matched in lower case, which is many times as fast as in any case."""
-_NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
-_MOST_NAME_CHARS = 60
-_MOST_VALUE_CHARS = 8_192
-_QUOTE = re.compile(r"[fFrRbBuU]{0,2}(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))")
-_BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]&|\\=]{1,2000}={0,2}")
-_LITERAL = re.compile(r"[^\s\"'`\\;,&|<>]+|(?<=[A-Za-z0-9])[,&]")
-_STARTS_LINE = re.compile(r"(?:^|[\n;]|\\n)[ \t]*(?:-[ ]+|export[ ]+|set[ ]+|ENV[ ]+|//\S*:)?\Z")
-_IN_ARN = re.compile(r":[0-9]{12}:\Z")
-_SENTENCE = re.compile(r"(?:[A-Za-z][A-Za-z'-]{0,40}[.,:;!?)]{0,5}\s+){2,}|\s[a-z]+\s")
-
-
-@dataclass(frozen=True, slots=True)
-class _Value:
-    """A value beside a name, and where it stands."""
-
-    text: str
-    name: str
-    start: int
-    end: int
-    is_quoted: bool
-    before: str
-    """What stands before the name, up to a few characters."""
-    separator: str
-    after: str
-    """The character after it."""
-    ends_line: bool
-
-    @property
-    def is_literal(self) -> bool:
-        """Whether the place takes no variables: a quoted key, a shell, a query, a flag, a header, an element."""
-        if self.separator.lstrip("\\")[:1] in ('"', "'"):
-            return self.is_quoted
-        if self.is_set_as_it_is or self.before.endswith("--"):
-            return True
-        return ":" in self.separator and "-" in self.name and not (self.is_quoted or self.name.endswith("-pass"))
-
-    @property
-    def is_set_as_it_is(self) -> bool:
-        """Whether it is set for a shell (`NAME=value`), by a query of a URL, or in an element of XML."""
-        if self.separator == ">":
-            return self.after == "<"
-        if self.separator != "=":
-            return False
-        return (
-            self.before[-1:] in ("?", "&", "=")
-            or self.after == "&"
-            or (self.name.isupper() and self.before[-1:] in ("", *" \n\t\"'n"))
-        )
-
-    @property
-    def is_setting(self) -> bool:
-        """Whether the line is a setting of a configuration file: a name, `:` or `=`, a value, and no more."""
-        is_first = _STARTS_LINE.search(self.before) is not None
-        return is_first and self.ends_line and not self.is_quoted and self.separator in (":", ": ", "=", " = ")
-
-
-def find_named(text: str) -> list[Secret]:
-    """Find secrets that are beside their names."""
-    folded = text.lower() if text.isascii() else text.replace("\u0130", "i").replace("\u017f", "s").lower()
-    found: list[Secret] = []
-    done = at = 0
-    while (match := _NAMED.search(folded, at)) is not None:
-        at = match.end()
-        start = first = match.start()
-        while first > max(done, start - _MOST_NAME_CHARS) and text[first - 1] in _NAME_CHARS:
-            first -= 1
-        first += len(text[first:start]) - len(text[first:start].lstrip("-."))
-        name = text[first : match.start("separator")]
-        likelihood = likelihood_of(folded[first : match.start("separator")] if not name.isascii() else name)
-        if likelihood is Likelihood.NONE:
-            if not names_service(name):
-                continue
-            likelihood = Likelihood.WEAK
-        if _IN_ARN.search(text, max(0, first - 14), first):
-            continue  # arn:aws:secretsmanager:…:123456789012:secret:NAME
-        value = _value_at(text, at, name, text[max(0, first - 40) : first], match["separator"])
-        if value is not None and _is_secret(value, likelihood):
-            found.append(Secret(value.start, value.end, _kind(name)))
-            done = at = value.end
-    return found
-
-
-def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Value | None:
-    if separator.isspace() and not before.endswith("--"):
-        return None
-    if separator == ">" and not before.endswith("<"):
-        return None
-    opening = _QUOTE.match(text, at)
-    if opening is not None:
-        start = opening.end()
-        end = text.find(opening["quote"], start, start + _MOST_VALUE_CHARS)
-        line_end = text.find("\n", start, end if end >= 0 else start + _MOST_VALUE_CHARS)
-        if end < 0 or line_end >= 0:
-            return None
-        is_template = "f" in opening[0].lower()[: opening.start("quote") - opening.start()]
-        if is_template and "{" in text[start:end]:
-            return None
-    else:
-        bare = _BARE.match(text, at)
-        if bare is None:
-            return None
-        start, end = bare.span()
-        if separator == "=" and (name.isupper() or before[-1:] in ("?", "&")):
-            while (more := _LITERAL.match(text, end)) and text[end] not in "([{" and end - start < _MOST_VALUE_CHARS:
-                end = more.end()
-        while end > start and text[end - 1] in ".:,)":
-            end -= 1
-        if text.startswith("..", end) or text.startswith("\u2026", end):
-            return None
-    following = text[end : end + 1]
-    if separator.isspace() and text[end - 1 : end] == "=" and following.isalnum():
-        return None  # --secret id=x: a setting of the flag
-    rest = text[end : end + 3]
-    ends_line = not rest or rest[0] in "\r\n" or rest.startswith(("\\n", " #"))
-    return _Value(text[start:end], name, start, end, opening is not None, before, separator, following, ends_line)
-
-
-def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
-    text, separator = value.text, value.separator
-    if not text.strip() or is_placeholder(text) or is_template(text):
-        return False
-    if value.is_quoted and _SENTENCE.search(text) and not value.is_set_as_it_is:
-        return False
-    if not value.is_quoted and value.after in ("(", "[", "{") and not value.is_set_as_it_is:
-        return False
-    if names_service(value.name) and (_UUID.fullmatch(text) or looks_random(text)) and not _is_path(text):
-        return True
-    if value.is_set_as_it_is and value.name.endswith(("TOKEN", "PAT")) and _UUID.fullmatch(text):
-        return True
-    if likelihood is Likelihood.WEAK:
-        is_likely = value.is_literal and len(text) >= 8 and _is_mixed(text) and not is_code_or_path(text)
-        return (separator not in (">", "(") and looks_random(text)) or is_likely
-    if value.name == "PASS" and separator.startswith(":") and ("/" in text or text.startswith("Test")):
-        return False  # a test that passed
-    if text.replace("_", "").replace("-", "").isalpha() and likelihood_of(text[:60]) is not Likelihood.NONE:
-        return False  # it names itself
-    if " is" in separator:
-        return len(text) >= 6 and _is_mixed(text)
-    if "," in separator or separator == "(":
-        return (
-            _is_mixed(text) and " " not in text and len(text) >= 6 and (value.before[-2:-1] == "(" or separator == "(")
-        )
-    if value.is_set_as_it_is:
-        return not _is_path(text)
-    if separator == ">":
-        return False
-    if value.is_literal:
-        return value.is_quoted or _is_mixed(text) or not is_code_or_path(text) or _is_lower_word(text)
-    if value.is_quoted:
-        is_word = (
-            not _is_mixed(text) and text.replace("_", "").replace("-", "").replace(".", "").replace(":", "").isalpha()
-        )
-        return len(text) >= 4 and " " not in text and not text.isdigit() and (not is_word or _is_password(value))
-    if not is_code_or_path(text):
-        return _is_mixed(text) or (len(text) >= 8 and not text.replace(".", "").isidentifier())
-    return value.is_setting and "_" not in text and (_is_mixed(text) or separator != " = ") and _is_password(value)
-
-
-def _is_password(value: _Value) -> bool:
-    """Whether a word may be a password that a person chose."""
-    return any(word in value.name.lower() for word in ("pass", "pwd")) and _is_lower_word(value.text)
-
-
-def _is_lower_word(text: str) -> bool:
-    return len(text) >= 6 and text.islower() and text.isalnum()
-
-
-def _is_path(text: str) -> bool:
-    return "/" in text and is_code_or_path(text)
 
 
 def is_template(text: str) -> bool:
@@ -388,13 +229,15 @@ def is_template(text: str) -> bool:
     return re.search(r"\{[A-Za-z_][\w.\[\]]*\}|\$\{?[A-Z_]{3,}|%\(?[a-z]*\)?s|<[A-Za-z_ -]+>", text) is not None
 
 
-def _is_mixed(text: str) -> bool:
+def is_mixed(text: str) -> bool:
+    """Whether a value has a digit, and a character that is none."""
     return any(char.isdigit() for char in text) and any(not char.isdigit() for char in text)
 
 
 _KINDS = {"pass": "password", "pwd": "password", "token": "token", "cookie": "cookie", "key": "key"}
 
 
-def _kind(name: str) -> str:
+def kind_of_name(name: str) -> str:
+    """Return the kind of a secret that is beside a name."""
     kind = next((kind for part, kind in _KINDS.items() if part in name.lower()), "secret")
     return f"{kind} by its name"

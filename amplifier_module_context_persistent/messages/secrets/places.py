@@ -7,7 +7,7 @@ import re
 PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     (
         "webhook",
-        ("hook", "/with/key/"),
+        ("hook/", "hooks/", "hook.", "hooks.slack", "webhookb2", "/with/key/"),
         re.compile(
             r"""
               (?<=hooks\.slack\.com/services/)(?P<secret>[A-Za-z0-9/_-]{20,200})
@@ -99,6 +99,19 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
             r"|\b(?:host|hostaddr|user|dbname|port)=[^\s\"',()]{1,400}\s[^\n\"']{0,400}?\bpassword=(?P<other>[^\s\"'\\,;<>${}()]+)"
             r"|\bpassword=(?P<third>[^\s\"'\\,;<>${}()]{1,400})(?=\s{1,20}(?:host|hostaddr|user|dbname|port|sslmode)=)",
             re.IGNORECASE,
+        ),
+    ),
+    (
+        "key of a function",
+        ("azurewebsites.net",),
+        re.compile(r"\.azurewebsites\.net/[^\s\"'<>]{0,200}[?&]code=(?P<secret>[A-Za-z0-9%/+_-]{40,100}={0,2})"),
+    ),
+    (
+        "cookie of a file",
+        ("TRUE\t", "FALSE\t"),
+        re.compile(
+            r"^[^\s]{1,200}\t(?:TRUE|FALSE)\t[^\t\n]{1,200}\t(?:TRUE|FALSE)\t[0-9]{1,14}\t[^\t\n]{1,200}\t(?P<secret>[^\s]{16,4000})",
+            re.MULTILINE,
         ),
     ),
 )  # fmt: skip

@@ -23,7 +23,7 @@ MOST_ROUNDS = 4
 """Encodings around each other that are undone."""
 PIECE_CHARS = 100_000
 """Length of a piece; it bounds the memory of the edits of a text that consists of nothing else."""
-AROUND_CHARS = 300
+AROUND_CHARS = 200
 """Text on both sides of an edit that is read with it: a name, a command, the rest of a value."""
 OVERLAP_CHARS = 9_000
 """Longest word to whose end a piece is extended; adjacent pieces overlap by as much."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
 from typing import Any
 
@@ -30,6 +30,9 @@ Found = Callable[[str, str], None]
 """Is told the kind and the field of each secret that is replaced."""
 
 
+_SHORT_CHARS = 300
+_SHORT_TEXTS = 2_048
+"""How many short texts are remembered with their secrets."""
 _KEYS_KNOWN = 4_096
 _MOST_KEY_CHARS = 80
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w-]{0,40}")
@@ -56,8 +59,20 @@ def redact_text(text: str, found: Callable[[str], None] | None = None, own: OwnF
     return "".join([*pieces, text[done:]]) if done else text
 
 
-def find_secrets(text: str, own: OwnForms | None = None) -> list[Secret]:
+def find_secrets(text: str, own: OwnForms | None = None) -> Sequence[Secret]:
     """Find what looks like a secret in a text, in order."""
+    if own is None and len(text) <= _SHORT_CHARS:
+        return _in_short_text(text)
+    return _found_in(text, own)
+
+
+@lru_cache(_SHORT_TEXTS)
+def _in_short_text(text: str) -> Sequence[Secret]:
+    """Find the secrets of a short text; sessions repeat these: paths, commands, kinds."""
+    return _found_in(text, None)
+
+
+def _found_in(text: str, own: OwnForms | None) -> Sequence[Secret]:
     found = search(text, own)
     for reading in readings(text):
         for start, end, kind in search(reading.text, own):

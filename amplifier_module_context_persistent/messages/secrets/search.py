@@ -9,13 +9,17 @@ Rules:
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Iterator
+from functools import cache, partial
 
+from .base64_text import find_in_base64
 from .formats import HINT_CHARS, LEAST_CHARS, TOKENS, Format
 from .found import Secret, hidden, merged
-from .names import find_named, is_placeholder, looks_random
+from .named_values import find_named
+from .names import is_example, is_placeholder, looks_random
 from .own_forms import OwnForms
 from .places import PLACES
+from .seed_phrases import find_seed_phrases
 
 _COOKIES = re.compile(
     r"(?:(?P<set>set-)?cookie\\*[\"']?\s*[:=]\s*|\bcurl\b[^\n|;]{0,400}?\s(?:-b|--cookie)[ =]?)"
@@ -30,6 +34,8 @@ _NO_COOKIE = re.compile(
 )
 _KEEPS = re.compile(r"sess|sid|auth|token|jwt|csrf|xsrf|remember|login|user|key|secret|^d$", re.IGNORECASE)
 _LONG_WORD = re.compile(rf"(?<!\S)\S{{{LEAST_CHARS},}}")
+_SHORT_WORD = re.compile(rf"[\w.-]{{0,{LEAST_CHARS - 1}}}")
+"""A text that has nothing beside it and is too short for a form: an id, a role, a type."""
 _WITH_SPACES = tuple(known for known in TOKENS if known.has_spaces)
 _HINTS_IN_WORDS = tuple(
     (hint, known) for known in TOKENS if not (known.leads or known.has_spaces) for hint in known.hints
@@ -38,39 +44,50 @@ _HINTS_IN_WORDS = tuple(
 
 def search(text: str, own: OwnForms | None = None) -> list[Secret]:
     """Find what looks like a secret in a text, in order; nothing is decoded."""
+    if own is None and _SHORT_WORD.fullmatch(text):
+        return []
+    words = [word.span() for word in _LONG_WORD.finditer(text)]
+    in_words = partial(_by_form, words=words), partial(find_in_base64, words=words, search=search)
     found: list[Secret] = []
-    for look in (own.find if own else _nothing, _by_form, _by_place, _in_cookies, find_named):
+    looks = (*in_words, _by_place, _in_cookies, find_seed_phrases, find_named)
+    for look in (own.find, *looks) if own else looks:
         if new := look(text):
             found += new
             text = hidden(text, new)
     return merged(found)
 
 
-def _nothing(_: str) -> list[Secret]:
-    return []
+def _by_form(text: str, words: list[tuple[int, int]]) -> list[Secret]:
+    found = _by_expression(text, [known for known in _WITH_SPACES if any(map(text.__contains__, known.hints))])
+    text = hidden(text, found)
+    if not words:
+        return found
+    begun = list(_begun(text, words))
+    text = hidden(text, begun)
+    long_words = "\n".join([text[start:end] for start, end in words])
+    hinted = {known.kind: known for hint, known in _HINTS_IN_WORDS if hint in long_words}
+    within = [known for known in hinted.values() if known.expression.search(long_words)]
+    return found + begun + _by_expression(text, within)
 
 
-def _by_form(text: str) -> list[Secret]:
-    found: list[Secret] = []
-    words = [word.span() for word in _LONG_WORD.finditer(text)]
+def _by_expression(text: str, rows: list[Format]) -> list[Secret]:
+    found = []
+    for known in rows:
+        matches = known.expression.finditer(text)
+        found += [Secret(*match.span(), known.kind) for match in matches if not is_example(match[0])]
+    return found
+
+
+def _begun(text: str, words: list[tuple[int, int]]) -> Iterator[Secret]:
+    """Find the secrets that begin with fixed text, in words."""
     heads, rows = _heads()
     for start, end in words:
         done = start
         for head in heads.finditer(text, start, end):
-            at = head.start()
-            secret = _at(text, at, rows[head["head"]]) if at >= done else None
-            if secret is not None:
-                found.append(secret)
+            secret = _at(text, head.start(), rows[head["head"]]) if head.start() >= done else None
+            if secret is not None and not is_example(text[secret.start : secret.end]):
+                yield secret
                 done = secret.end
-    rest = hidden(text, found)
-    hinted = [known for known in _WITH_SPACES if any(map(rest.__contains__, known.hints))]
-    if words:
-        long_words = "\n".join([rest[start:end] for start, end in words])
-        in_words = {known.kind: known for hint, known in _HINTS_IN_WORDS if hint in long_words}
-        hinted += [known for known in in_words.values() if known.expression.search(long_words)]
-    for known in hinted:
-        found += [Secret(*match.span(), known.kind) for match in known.expression.finditer(rest)]
-    return found
 
 
 def _at(text: str, at: int, rows: list[Format]) -> Secret | None:

@@ -1,0 +1,63 @@
+"""Text in base64: an `.env`, a JSON, a `user:password` that was encoded, on one line or on several.
+
+A run of base64 that decodes to text is searched like any other text. If there is a secret in it, the run goes whole,
+because what is left of it would no longer decode. Bytes that are no text (pictures, hashes, ids) are passed over after
+a look at the first of them.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from collections.abc import Callable
+
+from .found import Secret
+
+LEAST_CHARS = 20
+MOST_CHARS = 1_000_000
+"""Longest run that is decoded."""
+_RUN = re.compile(r"(?:[A-Za-z0-9+/]{60,76}+\r?\n[ \t]*+){0,20000}+[A-Za-z0-9+/_-]{8,}+={0,2}")
+"""A run on one line, or on lines of equal length as `base64` and mail write them."""
+_LONG = re.compile(rf"[A-Za-z0-9+/_-]{{{LEAST_CHARS},}}")
+_FIRST_CHARS = 32
+_TEXT = re.compile(rb"[\t\n\r\x20-\x7e]{8,}")
+_WIDE = re.compile(rb"(?:[\t\n\r\x20-\x7e]\0){4,}")
+_URL_ALPHABET = str.maketrans("-_", "+/")
+
+
+def find_in_base64(text: str, words: list[tuple[int, int]], search: Callable[[str], list[Secret]]) -> list[Secret]:
+    """Find runs of base64 in whose text a search finds a secret.
+
+    Args:
+        text: any text.
+        words: where its long words are; a run begins in one of them.
+        search: looks for secrets in a decoded text.
+    """
+    found: list[Secret] = []
+    done = 0
+    for start, end in words:
+        for long in _LONG.finditer(text, start, end):
+            run = _RUN.match(text, long.start()) if long.start() >= done else None
+            decoded = _text_of(run[0]) if run is not None else ""
+            secrets = search(decoded) if decoded else []
+            if run is not None and decoded:
+                done = run.end()
+            if run is not None and secrets:
+                found.append(Secret(run.start(), run.end(), f"{secrets[0].kind} in base64"))
+    return found
+
+
+def _text_of(run: str) -> str:
+    """Return the text that a run is the base64 of; empty if it is none."""
+    first = _bytes_of(run[:_FIRST_CHARS])
+    if _TEXT.match(first):
+        return _bytes_of(run[:MOST_CHARS]).decode("utf-8", "replace")
+    if _WIDE.match(first):
+        return _bytes_of(run[:MOST_CHARS]).decode("utf-16-le", "replace")
+    return ""
+
+
+def _bytes_of(run: str) -> bytes:
+    letters = "".join(run.split()).rstrip("=").translate(_URL_ALPHABET)
+    whole = letters[: len(letters) - (len(letters) % 4 == 1)]
+    return b64decode(whole + "=" * (-len(whole) % 4))

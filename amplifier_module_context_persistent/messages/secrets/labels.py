@@ -1,0 +1,128 @@
+"""Values whose names are not right before them: typed declarations, pairs of a name and a value, labels in prose.
+
+`named_values` finds the names and asks here for a name that no plain assignment follows. A place says how strict the
+judgement is: in program text a quoted value is enough, in prose and tables it has to look made by a machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .found import Secret
+from .names import Likelihood, is_secret_text, kind_of_name, likelihood_of, names_service
+
+_VALUE = r"(?P<quote>\\*[\"'`]?)(?P<secret>[^\s\"'`\\,;<>{}()|]{4,8192})"
+_QUOTED = r"[bru]?(?P<quote>\\*[\"'`])(?P<secret>[^\s\"'`\\]{4,8192})(?P=quote)"
+_TYPE = r"[A-Za-z_&'*(\[][\w\[\]<>&'.*?()|,: \t]{0,60}?"
+_CALL = r"(?:new[ ])?[A-Za-z][\w:.]{0,40}(?:<[^<>\n]{0,30}>)?\([ \t]*"
+_DECLARED = re.compile(
+    rf"""
+    (?:\[[0-9A-Z_]*\])? [?!]?
+    (?: [ \t]* : [ \t]* {_TYPE} | [ \t]+ [*\[\]]{{0,3}} [A-Za-z][\w.]{{1,30}} | [ \t]* \{{ [a-z;\s]{{3,40}} \}} )?
+    [ \t]* :?= [ \t]* (?:{_CALL})? {_QUOTED}
+    """,
+    re.VERBOSE,
+)
+"""`token: string = "x"`, `token string = "x"`, `token[] = "x"`, `Token { get; set; } = "x"`, `= String::from("x")`."""
+_READS = re.compile(
+    r"=\s*(?:[\w.:]*(?:get|env|load|read|input|prompt|find|fetch|config|require|param|lookup)\w*\()",
+    re.IGNORECASE,
+)
+"""A call that is given a name, not a value."""
+_DEFINES = re.compile(r"(?:\#[ \t]*define|\bset(?:x|env|q)?(?:[ \t]+-[a-zA-Z]+)*|\bENV|\bexport|\(def)[ \t]+\Z")
+_DEFINED = re.compile(rf"[ \t]+{_VALUE}")
+_KEYWORD = re.compile(rf"[ \t]+{_QUOTED}")
+_LISTED = re.compile(rf"(?P<end>\\*[\"']?)[ \t]*,\s{{0,20}}{_QUOTED}")
+_IS_NAMED = re.compile(
+    r"(?:\b(?:name|key|variable|parameter_?key|parameter|field|header|k|id|env)\\*[\"']?\s{0,5}[:=]?\s{0,5}\\*[\"']?|<(?:key|name)>)\Z",
+    re.IGNORECASE,
+)
+_VALUE_FOLLOWS = re.compile(
+    rf"""
+    \\*["']?
+    (?: [^{{}}\n]{{0,200}}? | [^{{}}\n"']{{0,20}} \{{? [ \t]{{0,20}} \n (?:[^{{}}\n]{{0,200}}\n){{0,8}}? [ \t]{{0,40}} )
+    \b(?:value|default|parameter_?value|val|v|content|secret) \\*["']? \s{{0,10}} [:=] \s{{0,10}}
+    \\*["']? (?:(?:bearer|basic|token)[ ])? {_VALUE}
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_VALUE_PRECEDES = re.compile(
+    rf"\bvalue\\*[\"']?\s{{0,10}}[:=]\s{{0,10}}{_VALUE}\\*[\"']?[^{{}}]{{0,120}}\Z", re.IGNORECASE
+)
+_ELEMENT = re.compile(r"(?:</(?:key|name)>\s{0,40}<\w{1,20}>|[\"'][^<>\n]{0,80}>)(?P<secret>[^\s<>]{4,8192})</")
+_MARK = r"[*_`]"
+_LABEL = re.compile(
+    rf"""
+    (?: {_MARK}{{1,3}} [ \t]* [:=] {_MARK}{{0,3}} | [:=] {_MARK}{{1,3}} | [ ](?:is|was|are):?
+      | {_MARK}{{0,3}} [ \t]* \| )
+    [ \t]* {_VALUE} (?! [(.\[][A-Za-z] )
+    """,
+    re.VERBOSE,
+)
+_PLAIN_LABEL = re.compile(rf"[ \t]*[:=][ \t]*{_VALUE}(?![(.\[][A-Za-z])")
+_BLOCK = re.compile(
+    r"[\"']?[ \t]*:[ \t]*[|>][+-]?[0-9]?[ \t]*(?:\#[^\n]*)?\r?\n[ \t]+(?P<secret>[^\s]{4,8192})(?=\s|\Z)"
+)
+_WORDS_BEFORE = re.compile(r"(?:(?P<first>[A-Za-z]{2,15})[ ])?(?P<second>[A-Za-z]{2,15})[ ]\Z")
+_OPENS_LIST = re.compile(r"[\[({][ \t]*\\*[\"']?\Z")
+_NEAR_CHARS = 40
+_BEFORE_CHARS = 300
+
+
+def labelled_values(text: str, first: int, end: int) -> list[Secret]:
+    """Find the value of a name that is at a place of a text and has none right behind it."""
+    name, is_prose = _whole_name(text, first, end)
+    if not name:
+        return []
+    for match, is_program in _places(text, first, end, is_prose=is_prose):
+        strength = likelihood_of(name)
+        value = match["secret"].rstrip(".,:;*_`")
+        if is_secret_text(value, name, is_quoted=is_program and strength is Likelihood.STRONG and not is_prose):
+            start = match.start("secret")
+            return [Secret(start, start + len(value), kind_of_name(name))]
+    return []
+
+
+def _whole_name(text: str, first: int, end: int) -> tuple[str, bool]:
+    """Return a name that says something, with the words before it if it is one of several: `API key`."""
+    name = text[first:end]
+    if likelihood_of(name) is not Likelihood.NONE or names_service(name):
+        return name, False
+    before = _WORDS_BEFORE.search(text[max(0, first - 32) : first])
+    if before is None:
+        return "", False
+    words = " ".join([word for word in (before["first"], before["second"], name) if word])
+    for several in (f"{before['second']} {name}", words):
+        if likelihood_of(several) is not Likelihood.NONE or names_service(several):
+            return several, True
+    return "", False
+
+
+def _places(text: str, first: int, end: int, *, is_prose: bool) -> Iterator[tuple[re.Match[str], bool]]:
+    """Give what may be the value of a name, and whether its place is one of program text."""
+    after = text[end : end + 1]
+    near = max(0, first - _NEAR_CHARS)
+    if (declared := _DECLARED.match(text, end)) and not _READS.search(declared[0]):
+        yield declared, True
+    if block := _BLOCK.match(text, end):
+        yield block, True
+    if after in (" ", "\t") and _DEFINES.search(text, near, first) and (defined := _DEFINED.match(text, end)):
+        yield defined, True
+    if after == " " and text[first - 1 : first] == ":" and (keyword := _KEYWORD.match(text, end)):
+        yield keyword, True
+    if _OPENS_LIST.search(text, near, first) and (listed := _LISTED.match(text, end)):
+        yield listed, True
+    if _IS_NAMED.search(text, near, first):
+        yield from _pairs(text, first, end)
+    for expression in (_LABEL, _PLAIN_LABEL) if is_prose else (_LABEL,):
+        if label := expression.match(text, end):
+            yield label, False
+
+
+def _pairs(text: str, first: int, end: int) -> Iterator[tuple[re.Match[str], bool]]:
+    for expression in (_ELEMENT, _VALUE_FOLLOWS):
+        if following := expression.match(text, end):
+            yield following, True
+    if preceding := _VALUE_PRECEDES.search(text, max(0, first - _BEFORE_CHARS), first):
+        yield preceding, True

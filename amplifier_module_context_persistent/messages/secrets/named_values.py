@@ -1,0 +1,230 @@
+"""Secrets beside their names: in code, settings, commands and headers. Other places of a name are in `labels`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .found import Secret
+from .labels import labelled_values
+from .names import (
+    UUID,
+    Likelihood,
+    is_code_or_path,
+    is_example,
+    is_mixed,
+    is_placeholder,
+    is_template,
+    kind_of_name,
+    likelihood_of,
+    looks_random,
+    names_service,
+)
+from .tables import find_in_table
+
+_NAMED = re.compile(
+    r"""
+    (?: pass(?:w(?:or)?d|wort|phrase|code)? | pwd | secret | token | credential | auth | cookie | jwt | key
+      | (?<=[_-])pat | (?<=sonar[._-])login )
+    [a-z0-9_-]{0,40}
+    (?P<separator>
+        \\*["'`]? \]? [ \t]* (?: => | :?= (?!=) | : (?![:=]) ) [ \t]* (?: \\?[>|]-? [ \t]* )?
+      | [ \t]+ (?: is:? [ \t]+ )? (?=[^\s=:])
+      | \\*["'] [ \t]* (?: , | [ ]value= ) [ \t]* (?=\\*["'])    # define('DB_PASSWORD', 'x'), key="password" value="x"
+      | > | \( (?=\\*["'])                                        # <password>x</password>, set_password("x")
+    )?
+    """,
+    re.VERBOSE,
+)
+"""Where a name may end and its value begin; matched in lower case, which is many times as fast as in any case."""
+_HINTS = ("pass", "pwd", "secret", "token", "credential", "auth", "cookie", "jwt", "key", "_pat", "-pat", "sonar")
+_NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
+_MOST_NAME_CHARS = 60
+_MOST_VALUE_CHARS = 8_192
+_QUOTE = re.compile(r"[fFrRbBuU]{0,2}(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))")
+_BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]&|\\=]{1,2000}={0,2}")
+_LITERAL = re.compile(r"[^\s\"'`\\;,&|<>]+|(?<=[A-Za-z0-9])[,&]")
+_STARTS_LINE = re.compile(r"(?:^|[\n;]|\\n)[ \t]*(?:-[ ]+|export[ ]+|set[ ]+|ENV[ ]+|//\S*:)?\Z")
+_IN_ARN = re.compile(r":[0-9]{12}:\Z")
+_SENTENCE = re.compile(r"(?:[A-Za-z][A-Za-z'-]{0,40}[.,:;!?)]{0,5}\s+){2,}|\s[a-z]+\s")
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A value beside a name, and where it stands."""
+
+    text: str
+    name: str
+    start: int
+    end: int
+    is_quoted: bool
+    before: str
+    """What stands before the name, up to a few characters."""
+    separator: str
+    after: str
+    """The character after it."""
+    ends_line: bool
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether the place takes no variables: a quoted key, a shell, a query, a flag, a header, an element."""
+        if self.separator.lstrip("\\")[:1] in ('"', "'"):
+            return self.is_quoted
+        if self.is_set_as_it_is or self.before.endswith("--"):
+            return True
+        return ":" in self.separator and "-" in self.name and not (self.is_quoted or self.name.endswith("-pass"))
+
+    @property
+    def is_set_as_it_is(self) -> bool:
+        """Whether it is set for a shell (`NAME=value`), by a query of a URL, or in an element of XML."""
+        if self.separator == ">":
+            return self.after == "<"
+        if self.separator != "=":
+            return False
+        return (
+            self.before[-1:] in ("?", "&", "=")
+            or self.after == "&"
+            or (self.name.isupper() and self.before[-1:] in ("", *" \n\t\"'n"))
+        )
+
+    @property
+    def is_setting(self) -> bool:
+        """Whether the line is a setting of a configuration file: a name, `:` or `=`, a value, and no more."""
+        is_first = _STARTS_LINE.search(self.before) is not None
+        return is_first and self.ends_line and not self.is_quoted and self.separator in (":", ": ", "=", " = ")
+
+
+def find_named(text: str) -> list[Secret]:
+    """Find secrets that are beside their names."""
+    folded = text.lower() if text.isascii() else text.replace("\u0130", "i").replace("\u017f", "s").lower()
+    if not any(map(folded.__contains__, _HINTS)):
+        return []
+    found: list[Secret] = []
+    done = at = table_end = 0
+    while (match := _NAMED.search(folded, at)) is not None:
+        at = match.end()
+        end = match.start("separator") if match["separator"] is not None else at
+        first = _first_of_name(text, match.start(), done)
+        if _IN_ARN.search(text, max(0, first - 14), first):
+            continue  # arn:aws:secretsmanager:…:123456789012:secret:NAME
+        value = _assigned(text, folded, match, first) if match["separator"] is not None else None
+        new = [value] if value else labelled_values(text, first, end)
+        if new:
+            found += new
+            done = at = max(at, new[-1].end)
+        elif at > table_end:
+            below, table_end = find_in_table(text, first, end)
+            found += below
+    return found
+
+
+def _first_of_name(text: str, start: int, least: int) -> int:
+    """Return where the name begins that a sensitive word is the end of."""
+    first = start
+    while first > max(least, start - _MOST_NAME_CHARS) and text[first - 1] in _NAME_CHARS:
+        first -= 1
+    return first + len(text[first:start]) - len(text[first:start].lstrip("-."))
+
+
+def _assigned(text: str, folded: str, match: re.Match[str], first: int) -> Secret | None:
+    """Find the secret that a name is assigned."""
+    end = match.start("separator")
+    name = text[first:end]
+    likelihood = likelihood_of(name if name.isascii() else folded[first:end])
+    if likelihood is Likelihood.NONE:
+        if not names_service(name):
+            return None
+        likelihood = Likelihood.WEAK
+    value = _value_at(text, match.end(), name, text[max(0, first - 40) : first], match["separator"])
+    if value is None or not _is_secret(value, likelihood):
+        return None
+    return Secret(value.start, value.end, kind_of_name(name))
+
+
+def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Value | None:
+    if separator.isspace() and not before.endswith("--"):
+        return None
+    if separator == ">" and not before.endswith("<"):
+        return None
+    opening = _QUOTE.match(text, at)
+    if opening is not None:
+        start = opening.end()
+        end = text.find(opening["quote"], start, start + _MOST_VALUE_CHARS)
+        line_end = text.find("\n", start, end if end >= 0 else start + _MOST_VALUE_CHARS)
+        if end < 0 or line_end >= 0:
+            return None
+        is_template = "f" in opening[0].lower()[: opening.start("quote") - opening.start()]
+        if is_template and "{" in text[start:end]:
+            return None
+    else:
+        bare = _BARE.match(text, at)
+        if bare is None:
+            return None
+        start, end = bare.span()
+        if separator == "=" and (name.isupper() or before[-1:] in ("?", "&")):
+            while (more := _LITERAL.match(text, end)) and text[end] not in "([{" and end - start < _MOST_VALUE_CHARS:
+                end = more.end()
+        while end > start and text[end - 1] in ".:,)":
+            end -= 1
+        if text.startswith("..", end) or text.startswith("\u2026", end):
+            return None
+    following = text[end : end + 1]
+    if separator.isspace() and text[end - 1 : end] == "=" and following.isalnum():
+        return None  # --secret id=x: a setting of the flag
+    rest = text[end : end + 3]
+    ends_line = not rest or rest[0] in "\r\n" or rest.startswith(("\\n", " #"))
+    return _Value(text[start:end], name, start, end, opening is not None, before, separator, following, ends_line)
+
+
+def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
+    text, separator = value.text, value.separator
+    if not text.strip() or is_placeholder(text) or is_template(text) or is_example(text):
+        return False
+    if value.is_quoted and _SENTENCE.search(text) and not value.is_set_as_it_is:
+        return False
+    if not value.is_quoted and value.after in ("(", "[", "{") and not value.is_set_as_it_is:
+        return False
+    if names_service(value.name) and (UUID.fullmatch(text) or looks_random(text)) and not _is_path(text):
+        return True
+    if value.is_set_as_it_is and value.name.endswith(("TOKEN", "PAT")) and UUID.fullmatch(text):
+        return True
+    if likelihood is Likelihood.WEAK:
+        is_likely = value.is_literal and len(text) >= 8 and is_mixed(text) and not is_code_or_path(text)
+        return (separator not in (">", "(") and looks_random(text)) or is_likely
+    if value.name == "PASS" and separator.startswith(":") and ("/" in text or text.startswith("Test")):
+        return False  # a test that passed
+    if text.replace("_", "").replace("-", "").isalpha() and likelihood_of(text[:60]) is not Likelihood.NONE:
+        return False  # it names itself
+    if " is" in separator:
+        return len(text) >= 6 and is_mixed(text)
+    if "," in separator or separator == "(":
+        return (
+            is_mixed(text) and " " not in text and len(text) >= 6 and (value.before[-2:-1] == "(" or separator == "(")
+        )
+    if value.is_set_as_it_is:
+        return not _is_path(text)
+    if separator == ">":
+        return False
+    if value.is_literal:
+        return value.is_quoted or is_mixed(text) or not is_code_or_path(text) or _is_lower_word(text)
+    if value.is_quoted:
+        is_word = (
+            not is_mixed(text) and text.replace("_", "").replace("-", "").replace(".", "").replace(":", "").isalpha()
+        )
+        return len(text) >= 4 and " " not in text and not text.isdigit() and (not is_word or _is_password(value))
+    if not is_code_or_path(text):
+        return is_mixed(text) or (len(text) >= 8 and not text.replace(".", "").isidentifier())
+    return value.is_setting and "_" not in text and (is_mixed(text) or separator != " = ") and _is_password(value)
+
+
+def _is_password(value: _Value) -> bool:
+    """Whether a word may be a password that a person chose."""
+    return any(word in value.name.lower() for word in ("pass", "pwd")) and _is_lower_word(value.text)
+
+
+def _is_lower_word(text: str) -> bool:
+    return len(text) >= 6 and text.islower() and text.isalnum()
+
+
+def _is_path(text: str) -> bool:
+    return "/" in text and is_code_or_path(text)

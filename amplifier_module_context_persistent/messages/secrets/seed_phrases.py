@@ -1,0 +1,78 @@
+"""Seed phrases of wallets (BIP39): 12 to 24 words of a list of 2,048, the last of which carries a checksum.
+
+Words of the list are ordinary words, so a phrase counts only if its checksum is valid: one of 16 sequences of 12 words
+is by chance, and 12 words of prose in a row that are all in the list are rare. Words that repeat each other, as in
+`abandon … about`, the example of the standard, stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+
+from .found import Secret
+from .seed_words import ENGLISH
+
+LENGTHS = (24, 21, 18, 15, 12)
+"""Words of a phrase."""
+_FEWEST = min(LENGTHS)
+_WORD_BITS = 11
+"""Bits that a word stands for."""
+_RUN = re.compile(
+    r"(?<![A-Za-z'-])(?:[A-Za-z]{3,8}+(?:[\s,;|\"'\[\]-]|[0-9]{1,2}[.):]?){1,8}+){11,}[A-Za-z]{3,8}(?![A-Za-z'-])"
+)
+"""Short words with no more than numbers, quotes and commas between them."""
+_TEN_WORDS = re.compile(r"[ \n\t](?:[A-Za-z]{3,8}+[\s,;|\"'\[\].):0-9-]{1,8}+){10}")
+"""A quick look for a part of a run: it begins with a character that the engine finds fast."""
+_WORD = re.compile("[A-Za-z]+")
+
+
+def find_seed_phrases(text: str) -> list[Secret]:
+    """Find phrases with a valid checksum."""
+    if not _TEN_WORDS.search(text):
+        return []
+    return [found for run in _RUN.finditer(text) for found in _in_run(text, run.start(), run.end())]
+
+
+def is_seed_phrase(words: list[str]) -> bool:
+    """Whether words of the list are a phrase: its first bits are the entropy, the last ones the start of its hash."""
+    number = 0
+    for word in words:
+        number = number << _WORD_BITS | _numbers()[word]
+    check_bits = len(words) * _WORD_BITS // 33
+    entropy = (number >> check_bits).to_bytes(len(words) * 4 // 3, "big")
+    return sha256(entropy).digest()[0] >> (8 - check_bits) == number & ((1 << check_bits) - 1)
+
+
+@cache
+def _numbers() -> dict[str, int]:
+    return {word: number for number, word in enumerate(ENGLISH)}
+
+
+def _in_run(text: str, start: int, end: int) -> Iterator[Secret]:
+    known: list[re.Match[str]] = []
+    for word in _WORD.finditer(text, start, end):
+        if word[0].lower() in _numbers():
+            known.append(word)
+        else:
+            yield from _phrases(known)
+            known = []
+    yield from _phrases(known)
+
+
+def _phrases(words: list[re.Match[str]]) -> Iterator[Secret]:
+    """Find the phrases in words of the list that follow each other; the list itself is in the order of letters."""
+    texts = [word[0].lower() for word in words]
+    at = 0
+    while at + _FEWEST <= len(words):
+        length = next((length for length in LENGTHS if _is_phrase(texts[at : at + length], length)), 0)
+        if length:
+            yield Secret(words[at].start(), words[at + length - 1].end(), "seed phrase")
+        at += length or 1
+
+
+def _is_phrase(words: list[str], length: int) -> bool:
+    is_varied = 2 * len(set(words)) > length
+    return len(words) == length and is_varied and words != sorted(words) and is_seed_phrase(words)

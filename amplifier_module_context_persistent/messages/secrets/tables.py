@@ -1,0 +1,106 @@
+"""Secrets in columns: a table whose head names one, in CSV, Markdown, a terminal or the shell of a database.
+
+The head is a line of which one cell is a sensitive name. The rows after it belong to the table if they have as many
+cells, or, in columns that spaces make, are not empty. A value has to look made by a machine or like a password.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .found import Secret
+from .names import Likelihood, is_secret_text, kind_of_name, likelihood_of, names_service
+
+MOST_ROWS = 2_000
+_MOST_CELLS = 60
+_MOST_LINE_CHARS = 1_000
+_ENDS_CELL = re.compile(r"[`\"'* ]{0,3}(?:[|│,;\t\r\n]|[ ]{2}|\Z)|[ ]{1,60}[|│]")
+_DELIMITERS = ("│", "|", "\t", ";", ",")
+_GAP = re.compile(r"[ ]{2,}")
+_RULE = re.compile(r"[\s|│├┼┤─+:=-]+")
+_NAME = re.compile(r"[A-Za-z][\w .-]{0,40}")
+_VALUE = re.compile(r"[^\s(){}\[\]<>,;]{6,4000}")
+_AROUND = " \t\r`\"'*"
+
+Cell = tuple[int, int]
+"""Where a cell begins and ends."""
+
+
+def find_in_table(text: str, first: int, end: int) -> tuple[list[Secret], int]:
+    """Find the values below a name that is a cell of a table's head.
+
+    Args:
+        text: any text.
+        first: where the name begins.
+        end: where it ends.
+
+    Returns:
+        the secrets, and where the table ends; 0 if the name is in none.
+    """
+    if not _ENDS_CELL.match(text, end):
+        return [], 0
+    start = text.rfind("\n", max(0, first - _MOST_LINE_CHARS), first) + 1
+    stop = text.find("\n", end, end + _MOST_LINE_CHARS)
+    if stop < 0 or first - start >= _MOST_LINE_CHARS:
+        return [], 0
+    delimiter = next((sign for sign in _DELIMITERS if text.find(sign, start, stop) >= 0), "")
+    head = _cells(text, start, stop, delimiter)
+    names = {number: name for number, cell in enumerate(head) if (name := _sensitive(text, cell))}
+    if not names or not 2 <= len(head) <= _MOST_CELLS:
+        return [], 0
+    found: list[Secret] = []
+    table_end = 0
+    for row in _rows(text, stop, delimiter, head):
+        table_end = row[-1][1]
+        found += [secret for number, name in names.items() if (secret := _secret(text, row[number], name))]
+    return found, table_end
+
+
+def _cells(text: str, start: int, end: int, delimiter: str) -> list[Cell]:
+    """Split a line into its cells; without a delimiter, where two spaces are."""
+    start += len(text[start:end]) - len(text[start:end].lstrip(" "))
+    if delimiter:
+        ends = [*(match.start() for match in re.finditer(re.escape(delimiter), text[start:end])), end - start]
+        starts = [0, *(at + 1 for at in ends[:-1])]
+    else:
+        gaps = [*_GAP.finditer(text[start:end])]
+        ends = [*(gap.start() for gap in gaps), end - start]
+        starts = [0, *(gap.end() for gap in gaps)]
+    return [(start + first, start + last) for first, last in zip(starts, ends, strict=True)]
+
+
+def _sensitive(text: str, cell: Cell) -> str:
+    """Return the name in a cell of a head if it is one of secrets; else nothing."""
+    name = text[cell[0] : cell[1]].strip(_AROUND)
+    if not _NAME.fullmatch(name):
+        return ""
+    return name if likelihood_of(name) is not Likelihood.NONE or names_service(name) else ""
+
+
+def _rows(text: str, end: int, delimiter: str, head: list[Cell]) -> Iterator[list[Cell]]:
+    """Give the rows below a head; the rule between them is none."""
+    start = end + 1
+    for _ in range(MOST_ROWS):
+        stop = text.find("\n", start)
+        stop = len(text) if stop < 0 else stop
+        line = text[start:stop]
+        if not line.strip():
+            return
+        if not _RULE.fullmatch(line):
+            row = _cells(text, start, stop, delimiter)
+            if len(row) != len(head):
+                return
+            yield row
+        start = stop + 1
+        if start > len(text):
+            return
+
+
+def _secret(text: str, cell: Cell, name: str) -> Secret | None:
+    """Return the secret of a cell, if its value is one."""
+    value = text[cell[0] : cell[1]].strip(_AROUND)
+    if not _VALUE.fullmatch(value) or not is_secret_text(value, name, is_quoted=False):
+        return None
+    start = text.index(value, cell[0], cell[1])
+    return Secret(start, start + len(value), kind_of_name(name))

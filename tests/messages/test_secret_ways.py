@@ -1,0 +1,150 @@
+"""Ways in which secrets appear in sessions: of two lists of 100 at most three pass; what only looks like one stays."""
+
+import base64
+import hashlib
+
+import pytest
+
+from amplifier_module_context_persistent.messages.secrets.found import REDACTED
+from amplifier_module_context_persistent.messages.secrets.redact import redact_text
+from amplifier_module_context_persistent.messages.secrets.seed_phrases import LENGTHS, is_seed_phrase
+from amplifier_module_context_persistent.messages.secrets.seed_words import ENGLISH
+from tests.support.growth import assert_grows_with_the_text
+from tests.support.secret_forms import sample
+from tests.support.secret_ways import filled, ways
+
+HEX = sample("{h64}", 1)
+RANDOM = sample("{a12}7K{a18}", 2)
+
+
+@pytest.mark.parametrize("name", ["build", "check"])
+def test_at_most_three_of_100_ways_pass(name: str) -> None:
+    """Of the list that the tables were made by, and of one that nothing was tuned to."""
+    passed = set()
+    for number, (way, template) in enumerate(ways(name)):
+        for seed in range(3):
+            text, secrets = filled(template, 31 * number + seed)
+            assert secrets, way
+            clean = redact_text(text)
+            if any(secret in clean for secret in secrets):
+                passed.add(way)
+    assert len(ways(name)) >= 100
+    assert len(passed) <= 3, sorted(passed)
+
+
+def phrase(length: int, number: int) -> list[str]:
+    """A phrase with a valid checksum, made by the standard's rule in another way than the search reads it."""
+    size = length * 4 // 3
+    entropy = hashlib.sha512(f"{length} {number}".encode()).digest()[:size]
+    bits = int.from_bytes(entropy + hashlib.sha256(entropy).digest()[:1], "big") >> (8 - size // 4)
+    return [ENGLISH[bits >> (11 * (length - 1 - place)) & 2047] for place in range(length)]
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("between", [" ", "\n", ", ", '", "', "  "], ids=repr)
+def test_a_seed_phrase_goes_whole(length: int, between: str) -> None:
+    """Of every length, in prose, in a list, one word a line, with numbers."""
+    for number in range(5):
+        words = phrase(length, number)
+        assert redact_text(f"It is:\n\n{between.join(words)}.\n") == f"It is:\n\n{REDACTED}.\n"
+        numbered = " ".join([f"{place}. {word}" for place, word in enumerate(words, 1)])
+        assert words[-1] not in redact_text(f"> {numbered}")
+
+
+def test_words_without_a_valid_checksum_are_prose() -> None:
+    """With one word changed, 15 of 16 phrases stay; so do the list itself and the example of the standard."""
+    stays = 0
+    for number in range(64):
+        words = phrase(12, number)
+        words[5] = ENGLISH[(ENGLISH.index(words[5]) + 1) % 2048]
+        text = "so " + " ".join(words)
+        stays += redact_text(text) == text
+        assert is_seed_phrase(words) == (redact_text(text) != text)
+    assert stays >= 50
+    for text in (" ".join(ENGLISH), "\n".join(ENGLISH), "abandon " * 11 + "about", "abandon " * 23 + "art"):
+        assert redact_text(text) == text
+
+
+def test_the_word_list_is_that_of_the_standard() -> None:
+    """By the hash of bip-0039/english.txt."""
+    text = "".join([f"{word}\n" for word in ENGLISH])
+    assert (
+        hashlib.sha256(text.encode()).hexdigest() == "2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "aws_access_key_id = AKIAIOSFODNN7EXAMPLE",
+        "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        f"sha256:{HEX}  integrity of the file",
+        f"| commit | {HEX[:40]} |",
+        f'{{"name": "digest", "value": "{HEX}"}}',
+        f"| file | sha256 |\n| --- | --- |\n| a.txt | {HEX} |",
+        "| name | token |\n| --- | --- |\n| max | 4096 |\n| pad | <pad> |",
+        "token,count\nthe,1200\nof,900",
+        "| key | value |\n| --- | --- |\n| retries3 | 5 |",
+        "const tokenType: string = 'bearer';",
+        "password: str = Field(default=None)",
+        "const password: string = await prompt('Password of user1: ');",
+        "let key: String = config.get(\"cache_key_v2\")",
+        "var tokenPattern string = `[a-z0-9]+`",
+        "#define KEY_ESC 27",
+        "#define TOKEN_MAX_LEN 4096",
+        "  - name: DB_PASSWORD\n    valueFrom:\n      secretKeyRef:\n        name: db-credentials-2",
+        "The key is: 'user_id_2' in the table",
+        "The primary key is order_id2",
+        "public key: ssh-ed25519",
+        "Password reset link sent at 2026-03-01T10:00:00Z",
+        "**Token count:** 12,345",
+        "API key: see 1Password",
+        "API key: ${API_KEY}",
+        "Access token: <your-token-1>",
+        "The secret is out: version 2.0.1 ships",
+        '<key>CFBundleIdentifier</key>\n<string>com.example.App2</string>',
+        '<string name="password_hint2">Your password</string>',
+        "aGVsbG8gd29ybGQsIHRoaXMgaXMganVzdCBhIHNlbnRlbmNlIGluIGJhc2U2NA==",
+        "the quick brown fox jumps over the lazy dog and runs away from the old farm house near the river",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+        ".example.com\tTRUE\t/\tTRUE\t1799999999\ttheme\tdark",
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+    """Examples of documentations, hashes, types, counts, calls, references and text in base64."""
+    assert redact_text(text) == text
+
+
+@pytest.mark.parametrize("lines", [1, 3])
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16-le"])
+def test_base64_of_settings_goes_whole(lines: int, codec: str) -> None:
+    """On one line or several, as a shell and PowerShell encode it; what is around it stays."""
+    text = f"DEBUG=1\nDB_PASSWORD={RANDOM}\n" + "NAME=a\n" * 20
+    run = base64.b64encode(text.encode(codec)).decode()
+    wide = "\n".join([run[at : at + 76] for at in range(0, len(run), 76)]) if lines > 1 else run
+    assert redact_text(f"$ base64 .env\n{wide}\n$ ls") == f"$ base64 .env\n{REDACTED}\n$ ls"
+
+
+def test_colours_and_encodings_around_pairs_are_read() -> None:
+    """A coloured YAML, a JSON in JSON, a table in a JSON string."""
+    for text in (
+        f"\x1b[36m- name\x1b[0m: \x1b[32mAPI_TOKEN\x1b[0m\n  \x1b[36mvalue\x1b[0m: \x1b[32m{RANDOM}\x1b[0m",
+        f'{{"stdout": "[{{\\"name\\": \\"API_TOKEN\\", \\"value\\": \\"{RANDOM}\\"}}]"}}',
+        f'{{"stdout": "user,api_token\\nalice,{RANDOM}\\n"}}',
+    ):
+        assert redact_text(text) == text.replace(RANDOM, REDACTED)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *('password: string = "', "name: API_KEY ", "| token | key |\n", "token,key\n", "api key is "),
+        *("value: x name: password ", "word ", "abandon ", "1. abandon ", "**password** ", "QUJD\n", "key |"),
+        *("name: password\n  a: b\n", "password  key  token  \n", "secret: >-\n ", "<key>password</key>"),
+        *("password\t", "set password ", "(password, "),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_text_of_names_takes_time_as_it_is_long(piece: str) -> None:
+    """No place of a name costs the square of a text."""
+    assert_grows_with_the_text(redact_text, piece * (60_000 // len(piece)))
