@@ -136,7 +136,7 @@ def _read_answer(message: Mapping[str, Any]) -> Message:
     metadata = {**metadata_of(message), **metadata_of(read_answer)}
     rest = without(message, *_ENVELOPE, "role", "content", "metadata")
     whole = {**read_answer, **rest, "metadata": metadata}
-    told = without(message, "content", "role", "metadata", "type", "model", "usage", *rest)
+    told = without(message, "content", "role", "metadata", "type", "model", "usage", "stop_reason", *rest)
     return marked(whole, NAME, beside=told)
 
 

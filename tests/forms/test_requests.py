@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 import amplifier_module_context_persistent as package
 from amplifier_module_context_persistent import InMemoryContextManager, to_anthropic, to_openai
@@ -197,3 +198,40 @@ def test_any_messages_are_bodies(history: list[Message], start: int, put_in: lis
             assert without_odd(violations(convert([*messages]))) == []
         assert without_odd(violations(convert([*messages, user("And?")]))) == []
     assert json.dumps(messages) == before
+
+
+async def test_the_agent_of_the_page_on_forms_runs(tmp_path: Path) -> None:
+    """With a stand-in for the client, which asks for a tool once."""
+    page = (Path(__file__).parents[2] / "docs" / "forms.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(example, names)
+    asked: list[Any] = []
+
+    async def create(**body: Any) -> Any:
+        assert anthropic_violations(body) == []
+        asked.append(body)
+        call = {"type": "tool_use", "id": f"toolu_{len(asked)}", "name": "ls", "input": {}}
+        content = [call if len(asked) == 1 else {"type": "text", "text": "Done."}]
+        return Answer(role="assistant", content=[Block(**block) for block in content])
+
+    async def run_tool(call: Any) -> str:
+        return f"result of {call.id}"
+
+    client = SimpleNamespace(messages=SimpleNamespace(create=create))
+    assert await names["turn"](client, [], run_tool, tmp_path / "log.jsonl", "go") == "Done."
+    assert asked[1]["messages"][-1]["content"][0]["content"] == "result of toolu_1"
+
+
+class Block(BaseModel):
+    """A block as a client's object."""
+
+    model_config = {"extra": "allow"}
+    type: str
+
+
+class Answer(BaseModel):
+    """An answer as a client's object."""
+
+    role: str
+    content: list[Block]

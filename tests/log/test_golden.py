@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.forms.requests import written_as
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record_line import (
     FORMAT_VERSION,
@@ -227,3 +228,17 @@ def test_a_damaged_log_is_read(tmp_path: Path) -> None:
     ids = [message["metadata"]["message_id"] for message in log.read(log.index.live)]
     assert ids == [f"msg-{n:04}" for n in (1, 2, 3, 5, 6, 7, 8)]
     goes_on(log)
+
+
+def test_messages_of_other_forms_are_read_and_written_back() -> None:
+    """The mark says what the canonical message has no place for; the history in its own form is what was given."""
+    log = FileLog(os.path.join(FIXTURES, "foreign-forms.jsonl"))
+    log.follow()
+    stored = list(log.read(log.index.live))
+    log.close()
+    assert [message["role"] for message in stored] == ["user", "assistant", "tool", "user", "assistant", "tool"]
+    first, second = make_logs.FOREIGN[:3], make_logs.FOREIGN[3:]
+    written = written_as(stored[:4], "anthropic")
+    assert written[1]["content"] == first[1]["content"]
+    assert written[2]["content"][1] == first[2]["content"][1]
+    assert written_as(stored[4:], "openai_responses") == second
