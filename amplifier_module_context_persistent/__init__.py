@@ -171,6 +171,8 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Ca
     coordinator.register_capability("context.foreground_usage", manager.claim_usage)
     coordinator.register_capability("context.request_retention", manager.get_messages_for_request_retaining)
     coordinator.register_capability("context.history", manager.get_messages)
+    coordinator.register_capability("context.final_request_record", manager.record_final_request)
+    coordinator.register_capability("context.signed_replay", manager.bind_signed_response)
     coordinator.register_capability("context.compacting", lambda: manager.is_compacting)
     stop_listening = manager.listen()
 

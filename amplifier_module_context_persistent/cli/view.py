@@ -19,7 +19,7 @@ from ..compaction.reasons import why
 from ..messages.message import Message
 from ..messages.metadata import given_id
 from ..replay.visibility import KEPT, ShownMessage, UnseenRun, annotate, shortening
-from ..transcript.transcript import Transcript
+from ..transcript.transcript import LiveMessage, Transcript
 from ..transcript.view_rebuild import PlacedReceipt, RebuiltView, ReceiptLog, config_of
 from ..view.calls_and_results import tool_groups
 from ..view.entry import classify
@@ -35,7 +35,10 @@ IMPORTED = (
     "Imported: `replay --views` shows it under a policy. This is the history under the compactions of its source, "
     "which no receipt proves."
 )
-AFTERWARDS = "This is what the loop received; a loop may add to a view before it sends it."
+AFTERWARDS = (
+    "This is the view that was handed out. The request had more if the host added to it: reminders of hooks, system "
+    "text, a longer last result."
+)
 
 Piece = ShownMessage | UnseenRun
 
@@ -73,7 +76,7 @@ def view(
             reasons = _reasons(transcript, noted, messages, asked)
             _say(json.dumps({"why": reasons}) if as_json else "\n".join(reasons))
         elif as_json:
-            _print_json(wanted, noted, made)
+            _print_json(wanted, noted, made, transcript.book)
         else:
             with paged():
                 _introduce(wanted, found.count, noted)
@@ -85,7 +88,7 @@ def view(
                         _show(printer, piece)
                 _say(f"\n{verdict(noted, made)}")
                 if made.messages is not None and noted.receipt.hash:
-                    _say(AFTERWARDS)
+                    _show_sent(transcript.book, noted.receipt, printer)
     context.exit(DONE if made.proved else FINDINGS)
 
 
@@ -142,7 +145,34 @@ def _introduce(number: int, count: int, noted: PlacedReceipt) -> None:
     _say(f"{counted(receipt.messages, 'message')}, {tokens}{left_out if receipt.unbound else ''}\n")
 
 
-def _print_json(number: int, noted: PlacedReceipt, made: RebuiltView) -> None:
+def _show_sent(book: ReceiptLog, receipt: Receipt, printer: MessagePrinter) -> None:
+    """Say what the host sent for a view: what it told, or what the provider counted beyond the view."""
+    sent, beyond = book.sent_for(receipt), book.tokens_beyond(receipt)
+    if sent is None:
+        _say(AFTERWARDS)
+    elif not sent["added"] and not sent.get("left_out"):
+        _say(f"The host sent it as it is: request {sent.get('hash', '')}.")
+    else:
+        tokens = sent.get("tokens")
+        counted_tokens = f", {tokens:,} tokens" if isinstance(tokens, int) else ""
+        _say(f"The host sent more than this view{counted_tokens}: request {sent.get('hash', '')}.")
+        if left_out := sent.get("left_out"):
+            _say(f"It left out {left_out} of the view's messages.")
+        for one in sent["added"]:
+            at, how = one.get("at"), _HOW.get(str(one.get("how")), str(one.get("how")))
+            printer.note(f"{how}, at position {at} of the request")
+            if isinstance(message := one.get("message"), dict) and isinstance(message.get("role"), str):
+                printer.show(LiveMessage(0, message, tuple))
+            else:
+                printer.note("its text is not in the log any more")
+    if beyond is not None:
+        _say(f"The provider counted about {beyond:,} tokens more than this view, with its own framing of messages.")
+
+
+_HOW = {"message": "added message", "text": "text added to the view's message", "changed": "message changed"}
+
+
+def _print_json(number: int, noted: PlacedReceipt, made: RebuiltView, book: ReceiptLog) -> None:
     shown = {
         "request": number,
         "receipt": receipt_json(noted.receipt) if noted.receipt.hash else None,
@@ -150,6 +180,8 @@ def _print_json(number: int, noted: PlacedReceipt, made: RebuiltView) -> None:
         "verdict": verdict(noted, made),
         "damaged": made.damaged,
         "note": AFTERWARDS,
+        "sent": book.sent_for(noted.receipt),
+        "tokens_beyond_view": book.tokens_beyond(noted.receipt),
         "messages": made.messages,
     }
     click.echo(json.dumps(shown))

@@ -75,6 +75,7 @@ KINDS = {
         depends_on_history=True,
         names=frozenset({"plan", "upto", "provider", "model", "head", "tools", "bound", "hash"}),
     ),
+    "sent": RecordKind(depends_on_history=True, names=frozenset({"view", "hash", "how"})),
     "asked": RecordKind(names=_MODEL_NAMES),
     "usage": RecordKind(last_in_force=True, names=_MODEL_NAMES),
     "learned": RecordKind(outlives_messages=True, names=_MODEL_NAMES | {"what"}),

@@ -21,9 +21,10 @@ from ..log.record_line import Message
 from ..messages.metadata import metadata_of
 from ..replay.evidence import shared_beginning
 from ..replay.visibility import ELIDED, KEPT, Marks, lost, marker_of
+from ..tokens.usage import token_count
 from ..transcript.cost import NOTHING, RequestBill
 from ..transcript.transcript import Progress, Transcript
-from ..transcript.view_rebuild import PlacedReceipt, Rebuilder, RebuiltView
+from ..transcript.view_rebuild import PlacedReceipt, Rebuilder, RebuiltView, ReceiptLog
 from ..view.plan import counts_in
 from .body import Bodies
 from .history import History, time_ms
@@ -35,6 +36,7 @@ SOME_VIEWS = 100
 
 _PLAN_FIELDS = ("strategy", "step", "dropped", "budget_tokens", "target_tokens", "tokens_before", "tokens_after")
 _PROVED, _NOT_PROVED, _NOT_MADE = "y", "n", "-"
+_UNKNOWN = -1
 
 
 @dataclass(slots=True)
@@ -100,6 +102,7 @@ def _row(number: int, position: int, time_ms: int, tokens: int, billed: RequestB
         "provider": "",
         "inserted": 0,
         "unbound": 0,
+        "beyond": _UNKNOWN,
         "actual": billed.input_tokens,
         "cached": billed.cached_tokens,
         "output": billed.output_tokens,
@@ -153,6 +156,7 @@ class RequestReader:
             row = _row(number, position, time_ms(one.receipt.time), one.receipt.tokens, billed.get(position, NOTHING))
             row["budget"], row["provider"] = one.receipt.budget_tokens, self._bodies.name(one.receipt.provider)
             row["unbound"] = one.receipt.unbound
+            row["beyond"] = _beyond(self._transcript.book, one)
             self._show(row, one, past, total, made)
             self._found.rows.append(row)
             progress("making views again", number, len(noted))
@@ -223,6 +227,15 @@ class RequestReader:
         if text not in self._found.reasons:
             self._found.reasons.append(text)
         return self._found.reasons.index(text)
+
+
+def _beyond(book: ReceiptLog, noted: PlacedReceipt) -> int:
+    """About how many tokens a request had that its view lacks: as its host told, or as its provider counted."""
+    sent = book.sent_for(noted.receipt)
+    if sent is not None:
+        return token_count(sent.get("tokens")) or 0
+    beyond = book.tokens_beyond(noted.receipt)
+    return _UNKNOWN if beyond is None else beyond
 
 
 class _PastHistory:

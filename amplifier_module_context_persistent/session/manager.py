@@ -28,6 +28,7 @@ from ..window.message_source import collector_paused
 from ..window.retained_texts import checked_bodies
 from .additions import Additions
 from .choose_log import ChosenLog, choose_log, log_in_memory
+from .final_request import Ticket
 from .host import Host
 from .learned import tells_transformations
 from .pin_and_hide import hide_record, pin_record
@@ -433,6 +434,17 @@ class PersistentContextManager:
         """Learn that a provider's module had to ask again, for reasoning that the provider refused."""
         await self._requests.hear(event, certain=True)
 
+    def record_final_request(self, request: Any) -> Ticket:
+        """Note the request that a host sends at last for the last view (capability `context.final_request_record`).
+
+        The log gets its hash and what was added to the view once `bind_signed_response` has the ticket.
+        """
+        return self._requests.record_final_request(request)
+
+    def bind_signed_response(self, ticket: Ticket) -> None:
+        """Note that the answer to a request was stored (capability `context.signed_replay`)."""
+        self._requests.bind_signed_response(ticket)
+
     async def _hear_answers(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """Learn from answers that name what their provider dropped of the request."""
         for message in messages:
@@ -458,6 +470,7 @@ class PersistentContextManager:
     async def close(self) -> None:
         """Write buffered records and close the log. May be called twice; a later call of any method opens it again."""
         await self._requests.native.close()
+        self._requests.final.forget()
         await self._requests.settle_usage()
         await self._store.close()
 

@@ -26,7 +26,7 @@ from amplifier_core.llm_errors import ContextLengthError
 
 from ..compaction.native_offer import LETS_GO
 from ..config import NATIVE, SUMMARIZE, Config
-from ..errors import FloorError, LogError, RetentionError
+from ..errors import FloorError, LogError, RecordError, RetentionError
 from ..log.base import Log
 from ..log.control_records import control_records
 from ..log.index import SYSTEM
@@ -35,8 +35,9 @@ from ..messages.message import Message
 from ..messages.metadata import BOUND_KEY, is_answer, is_kept_from_models, metadata_of
 from ..messages.text import well_formed
 from ..tokens.calibration import Meter, of_session
-from ..view.recipients import bond_of
+from ..view.recipients import Recipient, bond_of
 from ..window.request import ViewResult, sizes
+from .final_request import FinalRequests, HandedOut, Ticket
 from .host import Host, NotRetainedError, provider_facts
 from .learned import OTHERS, PREFILL, REASONING, Refusals
 from .memory_files import is_memory_file
@@ -93,7 +94,7 @@ class RequestFlow:
         self._config, self._host, self._store, self._meter = config, host, store, meter
         self._pending, self.native = pending, NativeCompaction(config, host)
         self._prompt = SystemPrompt(enabled=is_child_session and config.restore_system_prompt)
-        self.refusals = Refusals(session_id)
+        self.refusals, self.final = Refusals(session_id), FinalRequests()
         self._last: _Shown | None = None
         """The request before."""
         self.is_compacting = False
@@ -121,7 +122,30 @@ class RequestFlow:
         self._meter.hand_out(ask.facts.name, answer.counted_tokens, answer.line)
         self.refusals.asked = ask.facts.name, ask.facts.model
         self._pending.hand_out("" if answer.without_reasoning else answer.bound, ask.facts.name, ask.facts.model)
-        return answer.view or []
+        view = answer.view or []
+        if self._host.hooks is not None:
+            checks_prefix = Recipient.of(ask.facts.name, ask.facts.model).checks_prefix
+            self.final.handed_out = HandedOut(tuple(view), answer.receipt_id, checks_prefix)
+        return view
+
+    def record_final_request(self, request: Any) -> Ticket:
+        """Note the request that was sent for the last view; what was added to it unbinds its answer's reasoning."""
+        session = self._store.session
+        count = session.count if session is not None else len
+        try:
+            ticket, differs = self.final.record(request, count)
+        except RecordError as error:
+            logger.warning("the request that was sent cannot be compared with its view: %s", error)
+            return Ticket(0)
+        if differs and self.final.handed_out is not None and self.final.handed_out.checks_prefix:
+            self._pending.bind_to_nothing()
+        return ticket
+
+    def bind_signed_response(self, ticket: Any) -> None:
+        """Queue the record of a request whose answer was stored."""
+        record, session = self.final.take(ticket), self._store.session
+        if record is not None and session is not None:
+            session.history.defer(record)
 
     async def _counted(self, ask: Ask, answer: ViewResult) -> ViewResult:
         """A view that its provider would refuse as too long is made again, as far as the provider counts requests."""
@@ -349,6 +373,11 @@ class PendingRequests:
         self._waiting.append(bound)
         asked = provider, model
         self._asked[bound] = asked if self._asked.get(bound, asked) == asked else ("", "")
+
+    def bind_to_nothing(self) -> None:
+        """Let the answer to the last view belong to no request: something was added to what it was sent."""
+        if self._waiting and not self._answers:
+            self._waiting[-1] = ""
 
     def on_request(self, event: Mapping[str, Any]) -> None:
         """Note the name of a request: it carries the view that was handed out last."""

@@ -123,7 +123,9 @@ class ViewService:
             self._note_line(built)
             if self._config.receipts and not ask.force and len(log.index):
                 try:
-                    built = replace(built, receipt=self._note(log, request, window, built, built.view))
+                    noted = self._note(log, request, window, built, built.view)
+                    built = replace(built, receipt=noted.encode(), receipt_id=noted.id)
+                    self._history.defer(built.receipt)
                 except ValueError as refused:
                     logger.warning("a view leaves no receipt: %s", refused)
         error = self._store_plan(log, window) if built.compaction is not None else ""
@@ -227,8 +229,8 @@ class ViewService:
         self._side.move_to_end(name)
         return window
 
-    def _note(self, log: Log, request: ViewRequest, window: Window, built: ViewResult, view: list[Message]) -> bytes:
-        """Queue the receipt of a view for the next append, and its head text if the log lacks it."""
+    def _note(self, log: Log, request: ViewRequest, window: Window, built: ViewResult, view: list[Message]) -> Receipt:
+        """Make the receipt of a view, and queue its head text for the next append if the log lacks it."""
         head = ""
         if request.head_text is not None:
             head = text_hash(request.head_text)
@@ -240,7 +242,7 @@ class ViewService:
                 self._history.defer(encode_head(request.head_text))
                 self._heads.add(head)
         head_count = len(request.head)
-        receipt = Receipt(
+        return Receipt(
             id=self._new_id(),
             time=self._history.now(),
             plan=window.plan.id if window.plan else "",
@@ -263,9 +265,6 @@ class ViewService:
             bound=built.bound,
             unbound=built.unbound,
         )
-        record = receipt.encode()
-        self._history.defer(record)
-        return record
 
     def _store_plan(self, log: Log, window: Window) -> str:
         """Append the plan to the log. If that fails, the plan is used all the same, and the reason is returned.

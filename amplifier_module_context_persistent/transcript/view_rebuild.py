@@ -81,6 +81,36 @@ class ReceiptLog:
     index: Index = field(default_factory=Index)
     malformed: int = 0
     """Receipts that cannot be read."""
+    sent: dict[str, PackedRecord] = field(default_factory=dict)
+    """By the id of a receipt, what its host sent at last."""
+    added: dict[str, PackedRecord] = field(default_factory=dict)
+    """By their hashes, the messages that hosts added to requests."""
+    usage: dict[str, Message] = field(default_factory=dict)
+    """By the id of a receipt, what the provider counted of its request."""
+
+    def sent_for(self, receipt: Receipt) -> Message | None:
+        """What the host sent for a view, its additions complete; None if it did not tell."""
+        packed = self.sent.get(receipt.id)
+        if packed is None:
+            return None
+        record = packed.record()
+        listed = record.get("added")
+        entries = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+        return {**record, "added": [self._complete(one) for one in entries]}
+
+    def _complete(self, addition: Message) -> Message:
+        known = self.added.get(name_of(addition.get("hash")))
+        return {**addition, "message": known.record()} if known is not None and "message" not in addition else addition
+
+    def tokens_beyond(self, receipt: Receipt) -> int | None:
+        """About how many tokens more than its view a request had, by what the provider counted; None if unknown."""
+        usage = self.usage.get(receipt.id)
+        if usage is None:
+            return None
+        actual, ratio = usage.get("actual_tokens"), usage.get("ratio")
+        if type(actual) is not int or not isinstance(ratio, int | float) or not actual or ratio <= 0:
+            return None
+        return max(0, actual - round(receipt.tokens * ratio))
 
     def plan(self, plan_id: str) -> Message | None:
         """The record of a plan; None where the log has none of that id."""
@@ -135,6 +165,16 @@ def _take(book: ReceiptLog, kind: str, record: Message) -> None:
             book.made_for.append((packed, book.index.live))
     elif kind == "system" and isinstance(text := record.get("text"), str):
         book.heads[text_hash(text)] = text  # under the hash that it has, not the one that it claims
+    elif kind == "sent":
+        book.sent[name_of(record.get("view"))] = PackedRecord.of(record)
+        listed = record.get("added")
+        for one in listed if isinstance(listed, list) else ():
+            if isinstance(one, dict) and isinstance(message := one.get("message"), dict):
+                book.added[name_of(one.get("hash"))] = PackedRecord.of(message)
+    elif kind == "usage" and book.requests:
+        last = book.requests[-1].receipt
+        if (record.get("provider"), record.get("counted_tokens")) == (last.provider, last.tokens):
+            book.usage.setdefault(last.id, record)
     elif kind == "view":
         try:
             receipt = Receipt.from_record(record)

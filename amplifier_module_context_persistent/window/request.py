@@ -135,6 +135,7 @@ class ViewResult:
     """Why the plan could not be stored."""
     receipt: bytes = b""
     """The record of the view that goes to the log with the next append."""
+    receipt_id: str = ""
 
     @property
     def unbound(self) -> int:

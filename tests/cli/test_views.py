@@ -23,7 +23,7 @@ from tests.support.recorded_sessions import Recorded, controls
 from tests.support.sessions_of_a_home import TERMINAL
 
 HOSTILE = "[bold]bold[/bold] [link=http://x]\x1b[31mred\x1b[0m \x9b5n \u202e\x07 \ud800 ü"
-AFTERWARDS = "a loop may add to a view before it sends it"
+AFTERWARDS = "The request had more if the host added to it"
 
 
 class Named:

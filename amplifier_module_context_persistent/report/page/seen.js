@@ -112,6 +112,13 @@ function drawSeen() {
   return undefined;
 }
 
+function addedAfterwards(request) {
+  const beyond = state.requests.beyond[request];
+  if (beyond === 0) return "The request had nothing more than this view.";
+  if (beyond > 0) return `The request had about ${count(beyond)} tokens more than this view: what the host and the provider's framing added.`;
+  return "This is the view that was handed out. The request had more if the host added to it: reminders of hooks, system text, a longer last result.";
+}
+
 function withoutReasoning(answers) {
   return `${count(answers)} ${answers === 1 ? "answer" : "answers"} without reasoning, as what stood before it had changed`;
 }
@@ -143,7 +150,7 @@ function seenBody() {
     const place = Math.floor((event.offsetX / strip.clientWidth) * Math.max(1, requests.place[request]));
     goToMessage(nearestShown(place));
   });
-  return [strip, legend];
+  return requests.receipts ? [strip, legend, make("p", "why", addedAfterwards(request))] : [strip, legend];
 }
 
 function nearestShown(place) {

@@ -1,0 +1,169 @@
+"""The request that a host sent at last, beside the view that it was made from: what was added, as a record of the log.
+
+amplifier-module-loop-streaming (its test of this handoff, read 2026-11-26) looks for two capabilities, and
+uses both or neither:
+
+- `context.final_request_record` gets the request when it is sent for good, after every hook, and gives a ticket;
+- `context.signed_replay` gets the ticket back once the answer to that request was stored.
+
+The record (`sent`) names the view by its receipt. A text that is added again and again is written once in a process.
+If a host adds to a request, the answer's reasoning is bound to what the next request may lack; so such an answer
+belongs to no request, for readers that check prefixes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from ..log.record_line import encode_control
+from ..messages.incoming import json_copy
+from ..messages.message import Message
+from ..view.receipts import canonical, text_hash
+
+_DIGEST_BYTES = 16
+_BESIDE_CONTENT = ("metadata",)
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """Names a request that was sent; hosts give it back as it is."""
+
+    number: int
+
+
+class Addition(NamedTuple):
+    """Something that a request has and its view lacks."""
+
+    at: int
+    """The position of the message in the request."""
+    how: str
+    """`message`: a whole one; `text`: at the end of the view's message; `changed`: the view's message is another."""
+    message: Message
+    """The message, or one with the added text alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOut:
+    """The last view: what it is compared with, and its receipt."""
+
+    view: Sequence[Message]
+    receipt_id: str
+    checks_prefix: bool
+
+
+class FinalRequests:
+    """The requests of one session as they were sent."""
+
+    def __init__(self) -> None:
+        self.handed_out: HandedOut | None = None
+        self._records: dict[int, bytes] = {}
+        self._written: set[str] = set()
+        """The hashes of additions whose messages the log has."""
+        self._number = 0
+
+    def record(self, request: Any, count: Callable[[Message], int]) -> tuple[Ticket, bool]:
+        """Compare a request with the last view.
+
+        Args:
+            request: amplifier-core's `ChatRequest`, or a mapping with `messages`.
+            count: counts the tokens of a message.
+
+        Returns:
+            Its ticket, and whether something was added or changed.
+
+        Raises:
+            RecordError: the request holds what is no message.
+        """
+        self._number += 1
+        ticket, handed = Ticket(self._number), self.handed_out
+        if handed is None or not handed.receipt_id:
+            return ticket, False
+        sent = [_plain(message) for message in _messages_of(request)]
+        view = [_plain(message) for message in handed.view]
+        found = list(additions(view, sent))
+        left_out = max(0, len(view) + sum(one.how == "message" for one in found) - len(sent))
+        fields = {
+            "view": handed.receipt_id,
+            "hash": blake2b(b"".join(map(canonical, sent)), digest_size=_DIGEST_BYTES).hexdigest(),
+            "messages": len(sent),
+            "tokens": sum(count(one.message) for one in found),
+            "left_out": left_out,
+            "added": [self._described(one) for one in found],
+        }
+        self._records = {
+            ticket.number: encode_control("sent", **{key: value for key, value in fields.items() if value})
+        }
+        return ticket, bool(found or left_out)
+
+    def take(self, ticket: Any) -> bytes | None:
+        """The record of a request whose answer was stored; None if nothing is known of the ticket."""
+        return self._records.pop(ticket.number, None) if isinstance(ticket, Ticket) else None
+
+    def forget(self) -> None:
+        """Let go of the last view."""
+        self.handed_out, self._records = None, {}
+
+    def _described(self, addition: Addition) -> Message:
+        name = text_hash(addition.message)
+        known = name in self._written
+        self._written.add(name)
+        described = {"at": addition.at, "how": addition.how, "hash": name}
+        return described if known else {**described, "message": addition.message}
+
+
+def _messages_of(request: Any) -> list[Any]:
+    messages = request.get("messages") if isinstance(request, Mapping) else getattr(request, "messages", None)
+    return list(messages) if isinstance(messages, Sequence) else []
+
+
+def _plain(message: Any) -> Message:
+    """A message as plain JSON without metadata and empty keys: hosts rebuild messages as objects of their own."""
+    plain = json_copy(message, is_stored=True)
+    return {
+        key: _without_none(value) for key, value in plain.items() if key not in _BESIDE_CONTENT and value is not None
+    }
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
+    return [_without_none(inner) for inner in value] if isinstance(value, list) else value
+
+
+def additions(view: Sequence[Message], sent: Sequence[Message]) -> Iterator[Addition]:
+    """What a request has beside its view, in order."""
+    shown = [canonical(message) for message in view]
+    encoded = [canonical(message) for message in sent]
+    left = set(encoded)
+    at = 0
+    for position, message in enumerate(sent):
+        if at < len(view) and encoded[position] == shown[at]:
+            at += 1
+            continue
+        if at < len(view) and shown[at] not in left and encoded[position] in shown[at:]:
+            at = shown.index(encoded[position], at) + 1  # messages of the view were left out before it
+            continue
+        before = view[at] if at < len(view) else None
+        if before is not None and (more := _more_in(before, message)) is not None:
+            at += 1
+            yield Addition(position, "text", {**message, "content": more})
+        elif before is not None and shown[at] not in left and before.get("role") == message.get("role"):
+            at += 1
+            yield Addition(position, "changed", message)
+        else:
+            yield Addition(position, "message", message)
+
+
+def _more_in(before: Message, after: Message) -> Any:
+    """The content that a message has after all that it had before; None if something else changed."""
+    if {**before, "content": None} != {**after, "content": None}:
+        return None
+    old, new = before.get("content"), after.get("content")
+    if isinstance(old, str) and isinstance(new, str) and old and new.startswith(old):
+        return new[len(old) :]
+    if isinstance(old, list) and isinstance(new, list) and old and new[: len(old)] == old:
+        return new[len(old) :]
+    return None
