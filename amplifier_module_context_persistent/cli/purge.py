@@ -15,7 +15,7 @@ from ..clock import utc_now
 from ..errors import ContextPersistentError, RecallError
 from ..log.database_location import stored_name
 from ..maintenance.purge_options import Purge, PurgeCounts
-from ..maintenance.redact import REPLACEMENT
+from ..messages.replace_in_message import REPLACEMENT
 from ..messages.secrets.found import REDACTED
 from ..messages.secrets.own_forms import OwnForms
 from ..messages.secrets.redact import redact_text

@@ -28,11 +28,11 @@ from ..log.open_log import file_reader, open_reader
 from ..log.reader import LogReader
 from ..log.record_line import encode_control
 from ..log.torn_tail import saved_tails
+from ..messages.replace_in_message import Replace
 from .purge_file import PurgeFile, remove_tails
 from .purge_kept import ChainedLines, Rewrite, check_written
 from .purge_options import Purge, PurgeCounts
 from .raw_records import StoredLog, follow_log
-from .redact import Replace
 
 if TYPE_CHECKING:
     from .purge_stored import PurgeRows

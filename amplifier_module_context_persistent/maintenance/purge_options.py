@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from .redact import Replace
+from ..messages.replace_in_message import Replace
 
 
 @dataclass(frozen=True, slots=True)

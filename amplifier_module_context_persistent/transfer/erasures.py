@@ -29,7 +29,7 @@ from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem, make_directories
 from ..log.open_log import open_reader
 from ..log.record_line import CRC_TAIL_BYTES
-from ..maintenance.redact import REPLACEMENT
+from ..messages.replace_in_message import REPLACEMENT
 from ..messages.secrets.found import REDACTED
 from ..messages.secrets.redact import redact_text
 from ..search.pattern import compile_regex, replace_matches

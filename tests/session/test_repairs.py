@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager
-from amplifier_module_context_persistent.maintenance.redact import redact_message
 from amplifier_module_context_persistent.messages.host_order import with_place
+from amplifier_module_context_persistent.messages.replace_in_message import redact_message
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.host_files import write_host_files

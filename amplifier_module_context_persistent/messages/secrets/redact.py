@@ -13,14 +13,13 @@ What was replaced is reported by kind and place, never by value.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
 from typing import Any
 
-from ..message import parsed
 from .found import REDACTED, Secret, merged
+from .json_text import in_json
 from .names import Likelihood, is_placeholder, likelihood_of
 from .own_forms import OwnForms
 from .readable import colours_in, readings
@@ -110,16 +109,6 @@ def redact_value(value: Any, found: Found | None = None, field: str = "", own: O
             name = key if is_clean else redact_text(key, partial(_tell, told, inside), own)
             redacted[name] = redact_value(item, told, inside, own)
     return redacted
-
-
-def in_json(text: str, change: Callable[[Any], Any]) -> str:
-    """Change the value that a text is the JSON of; a text that is no JSON is changed itself."""
-    try:
-        value = parsed(text)
-    except ValueError:
-        return str(change(text))
-    changed = change(value)
-    return text if changed == value else json.dumps(changed, ensure_ascii=False)
 
 
 @cache

@@ -1,0 +1,75 @@
+"""Replacing texts inside a message that stays: in what is said, never in what names or frames it.
+
+Ids, roles, kinds, tool names and times stay, so that calls keep their results and records their names. Inside a tool
+call's arguments nothing is an id. A thinking block that would change is left out: providers refuse one whose signature
+does not fit its text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ..log.record_line import Message
+from .message import THINKING_BLOCKS, is_block
+from .metadata import PLACE_KEY
+from .secrets.json_text import in_json
+
+REPLACEMENT = "[redacted]"
+
+Replace = Callable[[str], str]
+"""Gives a text with everything replaced that is to go."""
+
+_IDS = frozenset({"id", "message_id", "tool_call_id", "tool_use_id", "call_id", PLACE_KEY})
+NAMES = _IDS | {"role", "type", "name", "tool", "timestamp", "signature", "_record"}
+"""Keys of a message whose values name or frame it."""
+_PLAIN_NAME = re.compile(r"[A-Za-z_:.]+")  # a key of a record; one with digits or dashes may be what is to go
+_ARGUMENTS = frozenset({"arguments", "input"})
+_EMPTY = {"type": "text", "text": REPLACEMENT}
+
+
+def redact_message(message: Message, replace: Replace) -> Message:
+    """A message with every match in its strings replaced; equal to the given one if there is none."""
+    redacted: Message = {}
+    for key, value in message.items():
+        if key == "thinking_block":
+            if replace_in(value, replace, NAMES) == value:
+                redacted[key] = value
+        else:
+            redacted[key] = value if key in NAMES else _replace_under(key, value, replace, NAMES)
+    return redacted
+
+
+def _replace_under(key: str, value: Any, replace: Replace, names: frozenset[str]) -> Any:
+    if key in names:
+        return value
+    if key in _ARGUMENTS:
+        if isinstance(value, str):
+            return in_json(value, lambda inner: replace_in(inner, replace, frozenset()))
+        return replace_in(value, replace, frozenset())
+    if key == "content" and isinstance(value, list):
+        blocks = [replace_in(block, replace, names) for block in value if not _is_spoilt(block, replace)]
+        return blocks if blocks or not value else [dict(_EMPTY)]
+    return replace_in(value, replace, names)
+
+
+def replace_in(value: Any, replace: Replace, names: frozenset[str]) -> Any:
+    """Replace in all texts of a JSON value, but for those under keys that name things."""
+    if isinstance(value, str):
+        return replace(value)
+    if isinstance(value, list):
+        return [replace_in(item, replace, names) for item in value]
+    if isinstance(value, dict):
+        return {
+            key if names and _PLAIN_NAME.fullmatch(key) else replace(key): _replace_under(key, item, replace, names)
+            if names
+            else replace_in(item, replace, names)
+            for key, item in value.items()
+        }
+    return value
+
+
+def _is_spoilt(block: Any, replace: Replace) -> bool:
+    """Whether a block is signed thinking that would change."""
+    return is_block(block, THINKING_BLOCKS) and replace_in(block, replace, NAMES) != block
