@@ -88,6 +88,8 @@ class RecordPass:
         """Whether the last message was that one."""
         self._waiting: list[Request] = []
         """Those that no message has answered yet."""
+        self._passes: list[Request] = []
+        """The compactions within them."""
         self._met: set[str] = set()
         """The ids of assistant messages."""
         self._plan_ids: set[str] = set()
@@ -134,9 +136,11 @@ class RecordPass:
             self._met.add(message_id)
         time_us = _microseconds(timestamp_of(message))
         if (own := usage_of_message(message)) is not None:
-            for request in self._waiting:
+            for request in (*self._waiting, *self._passes):
                 request.usage = None
             self._waiting = [self._add(own, own.provider, own.model, time_us)]
+            self._add_pass(own, own.provider, own.model, time_us)
+        self._passes = []
         for request in self._waiting:
             request.answer_id = message_id
             request.time_us = request.time_us if time_us is None else time_us
@@ -151,6 +155,11 @@ class RecordPass:
         self.requests.append(made)
         return made
 
+    def _add_pass(self, usage: ReportedUsage | None, provider: Any, model: Any, time_us: int | None) -> None:
+        """Add a compaction that a provider made within a request, and bills beside it, as a request of its own."""
+        if usage is not None and usage.compaction is not None:
+            self._passes.append(self._add(usage.compaction, provider, model, time_us))
+
     def _take_report(self, record: Message) -> None:
         """Take what a provider reported; it is not paid for where a fork copied it, or it says nothing of tokens."""
         actual, predicted, cached = (record.get(f"{name}_tokens") for name in ("actual", "predicted", "cached"))
@@ -161,6 +170,7 @@ class RecordPass:
         elif usage is None:
             return
         request = self._add(usage, record.get("provider"), record.get("model"), self._made_us)
+        self._add_pass(usage, record.get("provider"), record.get("model"), self._made_us)
         request.report = (*report, _number(record.get("ratio")), _number(record.get("overhead_tokens")))
         if usage is not None:
             self._waiting.append(request)

@@ -247,7 +247,12 @@ def views(path: str, *, as_json: bool) -> None:
         book, location = transcript.book, transcript.path
     if as_json:
         rows = [
-            {"request": number, **receipt_json(one.receipt), "lacks": book.lacks(one)}
+            {
+                "request": number,
+                **receipt_json(one.receipt),
+                "lacks": book.lacks(one),
+                "tokens_beyond_view": book.tokens_beyond(one.receipt),
+            }
             for number, one in enumerate(book.requests, 1)
         ]
         click.echo(json.dumps({"path": location, "requests": rows, "malformed": book.malformed}))

@@ -20,7 +20,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .usage import read_usage
+from .usage import ReportedUsage, read_usage
 
 logger = logging.getLogger(__name__)
 
@@ -67,6 +67,8 @@ class Reading:
     """Of the actual tokens, those that the provider wrote to its cache."""
     output: int | None = None
     """What the model wrote, if the provider says so."""
+    compaction: ReportedUsage | None = None
+    """What the provider bills beside the request for compacting the conversation."""
 
     def payload(self) -> dict[str, Any]:
         """What `context:usage` says."""
@@ -87,7 +89,16 @@ class Reading:
 
     def record(self) -> dict[str, Any]:
         """The fields of its control record."""
-        return {**self.payload(), "state": self.calibration.to_record()}
+        fields = {**self.payload(), "state": self.calibration.to_record()}
+        if (billed := self.compaction) is not None:
+            counts = {
+                "input_tokens": billed.uncached,
+                "cache_read_input_tokens": billed.cached,
+                "cache_creation_input_tokens": billed.written,
+                "output_tokens": billed.output,
+            }
+            fields["compaction_usage"] = counts
+        return fields
 
 
 class Meter:
@@ -247,6 +258,7 @@ class Meter:
                 limit,
                 written=usage.written,
                 output=usage.output,
+                compaction=usage.compaction,
             )
         )
 

@@ -37,6 +37,8 @@ class ReportedUsage:
     provider: str = ""
     model: str = ""
     written_1h: int = 0
+    compaction: ReportedUsage | None = None
+    """What the provider bills beside the request: it compacted the conversation before it answered."""
 
     @property
     def input_tokens(self) -> int:
@@ -61,7 +63,31 @@ def read_usage(usage: Any, *, provider: str = "", model: str = "") -> ReportedUs
         cached = _first(usage, _CACHED_WITHIN) or _first(details, _CACHED_WITHIN) or 0
         if cached <= uncached:
             uncached -= cached
-    return ReportedUsage(uncached, cached, written, output, provider, model, _written_1h(usage, written))
+    passes = _compaction_in(usage, provider, model)
+    return ReportedUsage(uncached, cached, written, output, provider, model, _written_1h(usage, written), passes)
+
+
+def _compaction_in(usage: Mapping[str, Any], provider: str, model: str) -> ReportedUsage | None:
+    """The passes of compaction in one request, added up; None if there was none.
+
+    Claude compacts at a threshold within a request and reports the pass in `usage.iterations` alone (Claude docs,
+    "Compaction at a token threshold", read 2026-11-26).
+    """
+    listed = usage.get("iterations")
+    entries = listed if isinstance(listed, list) else []
+    compacting = [one for one in entries if isinstance(one, Mapping) and one.get("type") == "compaction"]
+    passes = [read for one in compacting if (read := read_usage(one)) is not None]
+    if not passes:
+        return None
+    return ReportedUsage(
+        sum(one.uncached for one in passes),
+        sum(one.cached for one in passes),
+        sum(one.written for one in passes),
+        sum(one.output or 0 for one in passes),
+        provider,
+        model,
+        sum(one.written_1h for one in passes),
+    )
 
 
 def usage_of_message(message: Mapping[str, Any]) -> ReportedUsage | None:
@@ -77,6 +103,8 @@ def usage_of_record(record: Mapping[str, Any]) -> ReportedUsage | None:
     actual = token_count(record.get("actual_tokens"))
     if not actual:
         return None
+    names = _text(record, {}, "provider"), _text(record, {}, "model")
+    passes = read_usage(record.get("compaction_usage"), provider=names[0], model=names[1])
     cached = min(actual, token_count(record.get("cached_tokens")) or 0)
     written = min(actual - cached, token_count(record.get("cache_write_tokens")) or 0)
     return ReportedUsage(
@@ -84,9 +112,9 @@ def usage_of_record(record: Mapping[str, Any]) -> ReportedUsage | None:
         cached,
         written,
         token_count(record.get("output_tokens")),
-        _text(record, {}, "provider"),
-        _text(record, {}, "model"),
+        *names,
         _written_1h(record, written),
+        passes,
     )
 
 
