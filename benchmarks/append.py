@@ -141,6 +141,29 @@ async def written(directory: str) -> Comparison:
         await manager.close()
 
 
+AT_ONCE = 2_000
+
+
+async def at_once(directory: str) -> Comparison:
+    """Processor time of messages that are added at once to a session that is not open yet, and one after another."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for number in range(RUNS):
+        for side in range(2):
+            path = os.path.join(directory, f"at-once-{side}-{number}.jsonl")
+            manager = PersistentContextManager(path, tokenizer="estimate", durability="write")
+            began = time.process_time()
+            if side:
+                for _ in range(AT_ONCE):
+                    await manager.add_message(MESSAGE)
+            else:
+                await asyncio.gather(*(manager.add_message(MESSAGE) for _ in range(AT_ONCE)))
+            times[side].append((time.process_time() - began) / AT_ONCE * 1e6)
+            await manager.close()
+    ours, theirs = map(statistics.median, times)
+    name = f"{AT_ONCE:,} appends, processor time"
+    return Comparison(name, "at once", "one after another", ours, theirs, ours / theirs, 1.3)
+
+
 def write_synced_log(path: str, count: int) -> None:
     """Write a log of so many messages, of which nothing is still to be written when the measuring begins."""
     write_log(path, repeat(MESSAGE, count))
@@ -183,7 +206,7 @@ def percentile_99(times: Sequence[int]) -> float:
 
 async def measure(directory: str, files: FileSystem) -> list[Comparison]:
     """Run all comparisons in a directory."""
-    return [await durable(directory, files), await written(directory)]
+    return [await durable(directory, files), await written(directory), await at_once(directory)]
 
 
 def main() -> int:

@@ -70,10 +70,12 @@ class Additions:
                 raise RecordError(reason)
         if not given:
             return
-        session = self._store.session or await self._store.open()
+        known = self._store.session
+        session = known or await self._store.open()
         stored = [message for message in given if not self._passes(message)]
         if stored:
-            session = await self._append(session, stored, is_list=is_list)
+            # who waited for the opening may be one of many: all of them are written at once, on the log's thread
+            session = await self._append(session, stored, is_list=is_list, queues=known is None)
         for message in given:
             if self._passes(message):
                 await _add_ephemeral(session, message)
@@ -92,7 +94,7 @@ class Additions:
             return False
         return is_ephemeral(message) and not self._config.keep_ephemerals
 
-    async def _append(self, session: Session, given: Sequence[Message], *, is_list: bool) -> Session:
+    async def _append(self, session: Session, given: Sequence[Message], *, is_list: bool, queues: bool) -> Session:
         if self._config.offload_threshold is not None:
             given = [await session.offloaded(message) for message in given]
         noted: list[Message] = []
@@ -102,7 +104,7 @@ class Additions:
                 self._meter.answered()
         noted = [self._with_known_id(message) for message in noted]
         timestamp, own_ids = self._now(), [self._new_id() for _ in noted]
-        small = len(noted) <= _MANY and not any(map(_is_large, noted))
+        small = not queues and len(noted) <= _MANY and not any(map(_is_large, noted))
         try:
             session = await self._store.append(
                 lambda history: history.add(noted, timestamp=timestamp, own_ids=own_ids, is_list=is_list), small=small

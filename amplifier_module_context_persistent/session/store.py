@@ -6,6 +6,7 @@ append. `Session` holds the parts of a session whose log is open.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import os
@@ -33,6 +34,23 @@ from .record_builder import RecordBuilder
 from .view_service import ViewService
 
 logger = logging.getLogger(__name__)
+
+
+class _Opening:
+    """An opening that is under way.
+
+    Args:
+        task: opens the log.
+    """
+
+    def __init__(self, task: asyncio.Task[Session]) -> None:
+        self.task, self.ended = task, asyncio.Event()
+        task.add_done_callback(self._end)
+
+    def _end(self, task: asyncio.Task[Session]) -> None:
+        if not task.cancelled():
+            task.exception()  # so that it counts as told if every caller was cancelled
+        self.ended.set()
 
 
 class Store:
@@ -65,6 +83,8 @@ class Store:
         self._session_id, self._working_dir, self._now, self._new_id = session_id, working_dir, now, new_id
         self._log, self._degraded_because = chosen.log, chosen.degraded_because
         self._session: Session | None = None
+        self._opening: _Opening | None = None
+        """The opening that is under way, which all tasks of its event loop wait for."""
         self._acknowledged = False
         self._lost = 0
         """So many lost messages were reported."""
@@ -95,6 +115,14 @@ class Store:
         await self.report_lost()
         if self._session is not None:
             return self._session
+        loop, opening = asyncio.get_running_loop(), self._opening
+        if opening is None or opening.task.done() or opening.task.get_loop() is not loop:
+            self._opening = opening = _Opening(loop.create_task(self._open()))
+        await opening.ended.wait()  # not the task: a caller that is cancelled leaves it to the others
+        return opening.task.result()
+
+    async def _open(self) -> Session:
+        """Open the log, once for all who ask for it at the same time."""
         commit, extras, config = self._commit, Extras(), self._config
         session = await commit.run(lambda log: self._begin(log, commit, extras))
         files: list[Message] = []

@@ -1,0 +1,79 @@
+"""Opening a session by many calls at once."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.errors import LogUnreadableError
+from amplifier_module_context_persistent.log.file import FileLog
+
+
+class CountingLog(FileLog):
+    """A log that counts how often it was asked for what is new."""
+
+    follows = 0
+
+    def follow(self) -> None:
+        self.follows += 1
+        super().follow()
+
+
+def said(number: int) -> dict[str, object]:
+    return {"role": "user", "content": f"message {number}"}
+
+
+@pytest.mark.parametrize("durability", ["write", "fsync"])
+async def test_messages_that_are_added_at_once_open_the_log_once_and_keep_their_order(
+    tmp_path: Path, durability: str
+) -> None:
+    log = CountingLog(tmp_path / "log.jsonl", durability=durability)
+    manager = PersistentContextManager(log=log, tokenizer="estimate")
+    await asyncio.gather(*(manager.add_message(said(number)) for number in range(200)))
+    assert log.follows == 1
+    assert [message["content"] for message in await manager.get_messages()] == [
+        said(number)["content"] for number in range(200)
+    ]
+    await manager.close()
+
+
+async def test_a_caller_that_is_cancelled_leaves_the_opening_to_the_others(tmp_path: Path) -> None:
+    manager = PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate")
+    tasks = [asyncio.create_task(manager.add_message(said(number))) for number in range(3)]
+    await asyncio.sleep(0)
+    tasks[0].cancel()
+    done = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(one) for one in done] == [asyncio.CancelledError, type(None), type(None)]
+    assert [message["content"] for message in await manager.get_messages()] == ["message 1", "message 2"]
+    await manager.close()
+
+
+async def test_an_opening_that_fails_is_told_to_all_and_tried_again(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.mkdir()
+    manager = PersistentContextManager(path, tokenizer="estimate")
+    done = await asyncio.gather(*(manager.add_message(said(number)) for number in range(3)), return_exceptions=True)
+    assert [type(one) for one in done] == [LogUnreadableError] * 3
+    path.rmdir()
+    await manager.add_message(said(4))
+    assert len(await manager.get_messages()) == 1
+    await manager.close()
+
+
+def test_a_session_that_one_event_loop_left_while_it_opened_is_opened_by_the_next(tmp_path: Path) -> None:
+    manager = PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate")
+
+    async def leave() -> None:
+        asyncio.get_running_loop().create_task(manager.add_message(said(1)))
+        await asyncio.sleep(0)
+
+    async def go_on() -> int:
+        await manager.add_message(said(2))
+        await manager.close()
+        return len(await manager.get_messages())
+
+    asyncio.run(leave())
+    assert asyncio.run(go_on()) >= 1
