@@ -15,7 +15,8 @@ from ..errors import LogUnreadableError
 from .index import DAMAGED, UNCHAINED, Index
 from .record_line import CRC_TAIL_BYTES, Message, decode, message_id_of
 
-_FOREIGN = DAMAGED | UNCHAINED
+FOREIGN = DAMAGED | UNCHAINED
+"""Flags of lines that this package may not have written: a checksum in them stands for nothing before them."""
 _GAP_BYTES = 16 << 10  # records closer than this are read together: copying a larger gap takes longer than a call
 _SPAN_BYTES = 4 << 20  # about the most that is read at once
 
@@ -64,6 +65,26 @@ def fetch_lines(index: Index, ordinals: Sequence[int], read: Read) -> Iterator[L
         at = stop
 
 
+def fetch_neighbours(index: Index, ordinals: range, read: Read) -> bytes:
+    """Fetch the lines of neighbouring records, each with its LF: at once if not much lies between them.
+
+    Args:
+        index: knows where they lie.
+        ordinals: which ones.
+        read: reads the log.
+    """
+    offsets, lengths = index.offsets[ordinals.start : ordinals.stop], index.lengths[ordinals.start : ordinals.stop]
+    start, size = offsets[0], offsets[-1] + lengths[-1] - offsets[0]
+    between = size - sum(lengths)
+    if between > _SPAN_BYTES:
+        return b"".join(line + b"\n" for _, line in fetch_lines(index, ordinals, read))
+    block = read(start, size)
+    if not between:
+        return block
+    places = zip(offsets, lengths, strict=True)
+    return b"".join([block[offset - start : offset - start + length] for offset, length in places])
+
+
 def checked(index: Index, lines: Iterable[Line], location: str) -> Iterator[Line]:
     """Give lines on that are what they were when the index was made.
 
@@ -73,7 +94,7 @@ def checked(index: Index, lines: Iterable[Line], location: str) -> Iterator[Line
     flags, seeds, checks, crc = index.flags, index.seeds, index.checks, crc32
     for ordinal, line in lines:
         check = checks[ordinal]
-        if flags[ordinal] & _FOREIGN:
+        if flags[ordinal] & FOREIGN:
             same = crc(line, seeds[ordinal]) == check
         else:
             same = line[-CRC_TAIL_BYTES:] == b',"_crc":"%08x"}' % check

@@ -20,8 +20,10 @@ import logging
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 from zlib import crc32
 
 from ..errors import LogUnreadableError
@@ -30,15 +32,19 @@ from .file_handle import CHUNK_BYTES, FileHandle
 from .filesystem import FileSystem, distrust
 from .format_version import check_readable
 from .index import Index, TornTail
-from .read_back import Line, NumberedLine, checked, fetch_lines, numbered_lines, parsed
+from .read_back import Line, NumberedLine, checked, fetch_lines, fetch_neighbours, numbered_lines
 from .record_line import CRC_TAIL_BYTES, FORMAT_VERSION, MAX_RECORD_BYTES, Message, decode
 from .scanner import Scanner
+from .verified_pages import VerifiedPages
 
 logger = logging.getLogger(__name__)
 
 SCANNED_BYTES = 4 << 20
 """A snapshot is taken after a scan of so much."""
 _END_BYTES = 32  # enough to hold a record's checksum
+
+
+T = TypeVar("T")
 
 
 class LogReader:
@@ -71,6 +77,7 @@ class LogReader:
         """Up to where the snapshot stands that was read, or taken of what is known."""
         self.scanner = Scanner(max_record_bytes)
         """What stands where the scan has ended; another object after the log was scanned anew."""
+        self._pages = VerifiedPages(self.path)
         self._snapshots, self._is_restored = snapshots, False
         self._keeping: threading.Thread | None = None
         """Writes the last snapshot that was taken."""
@@ -180,11 +187,15 @@ class LogReader:
         Raises:
             LogUnreadableError: the bytes of a record are no longer what was scanned.
         """
-        return parsed(self.index, self.lines(ordinals), self.path)
+        if not self._is_restored:
+            return chain.from_iterable(self._messages(self.index, ordinals))
+        return chain.from_iterable(self._read_restored(self._messages, ordinals))
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[Line]:
         """Read and verify records' lines as they were written, without LF, in the given order; errors as `read`."""
-        return self._read_restored(self.index, ordinals) if self._is_restored else self._verified(self.index, ordinals)
+        if not self._is_restored:
+            return self._verified(self.index, ordinals)
+        return chain.from_iterable(self._read_restored(self._single_lines, ordinals))
 
     def records(self) -> Iterator[bytes]:
         """Give the line of every record that was taken in, oldest first, each with its LF."""
@@ -231,12 +242,31 @@ class LogReader:
     def _verified(self, index: Index, ordinals: Sequence[int]) -> Iterator[Line]:
         return checked(index, fetch_lines(index, ordinals, self.file.read), self.path)
 
-    def _read_restored(self, index: Index, ordinals: Sequence[int]) -> Iterator[Line]:
-        """Read records that a snapshot described; if one is not what it said, scan the log in full and go on."""
-        given = 0
+    def _single_lines(self, index: Index, ordinals: Sequence[int]) -> Iterator[list[Line]]:
+        return ([line] for line in self._verified(index, ordinals))
+
+    def _messages(self, index: Index, ordinals: Sequence[int]) -> Iterator[list[Message]]:
+        return self._pages.read(
+            index,
+            ordinals,
+            lambda neighbours: fetch_neighbours(index, neighbours, self.file.read),
+            lambda some: fetch_lines(index, some, self.file.read),
+        )
+
+    def _read_restored(
+        self, give: Callable[[Index, Sequence[int]], Iterator[list[T]]], ordinals: Sequence[int]
+    ) -> Iterator[list[T]]:
+        """Read records that a snapshot described; if one is not what it said, scan the log in full and go on.
+
+        Args:
+            give: reads records of an index, some at a time.
+            ordinals: which ones.
+        """
+        given, index = 0, self.index
         try:
-            for given, one in enumerate(self._verified(index, ordinals), 1):  # noqa: B007 - so many were given if the next fails
-                yield one
+            for some in give(index, ordinals):
+                yield some
+                given += len(some)
         except LogUnreadableError:
             if self.index is not index or self.file.fd is None:
                 raise
@@ -248,13 +278,14 @@ class LogReader:
                 if not self.scanner.builder.adopt(index):
                     reason = "the log is not what its snapshot said, and was read anew; try again"
                     raise LogUnreadableError(errno.EIO, reason, self.path) from None
-            yield from self._verified(index, ordinals[given:])
+            yield from give(index, ordinals[given:])
 
     def _forget(self) -> None:
         """Begin a new index, and keep the last one, to tell what the file has lost."""
         if self._before is None and len(self.index):
             self._before = self.index
         self.scanner, self._is_restored, self.covered_bytes = Scanner(self.max_record_bytes), False, 0
+        self._pages = VerifiedPages(self.path)
 
     def _load(self, snapshots: Snapshots | None, size: int | None = None) -> None:
         self._forget()

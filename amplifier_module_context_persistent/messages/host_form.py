@@ -19,13 +19,20 @@ _NOT_COMPARED = frozenset({"metadata", "timestamp", "thinking_text"})
 
 def same_content(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
     """Whether a message that a host gives is a stored one, after a host's sanitising."""
-    compared = given.keys() - _NOT_COMPARED
-    if compared == stored.keys() - _NOT_COMPARED and all(stored[key] == given[key] for key in compared):
+    if _only_lacks_dropped(stored, given):
         return True  # most often: hosts sanitise little
     if _compared(stored) != _compared(given):
         return False
     kept = [key for key in _DROPPED_BY_HOSTS if given.get(key) is not None]
     return all(_without_none(given[key]) == _without_none(stored.get(key)) for key in kept)
+
+
+def _only_lacks_dropped(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    """Whether all of a given message is in the stored one, and what that has more is what hosts drop."""
+    compared = given.keys() - _NOT_COMPARED
+    if not compared <= stored.keys() or any(stored[key] != given[key] for key in compared):
+        return False
+    return all(stored[key] is None or key in _DROPPED_BY_HOSTS for key in stored.keys() - compared - _NOT_COMPARED)
 
 
 def content_key(message: Mapping[str, Any]) -> str:

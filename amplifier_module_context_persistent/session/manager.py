@@ -24,7 +24,6 @@ from ..log.base import Log
 from ..messages.message import Message
 from ..search.recall_page import RecallPage, check_wanted
 from ..tokens.calibration import Meter, Recorder
-from ..window.message_source import collector_paused
 from ..window.retained_texts import checked_bodies
 from .additions import Additions
 from .choose_log import ChosenLog, choose_log, log_in_memory
@@ -261,8 +260,7 @@ class PersistentContextManager:
 
         def read(log: Log) -> list[Message]:
             log.follow()
-            with collector_paused():
-                return [*session.extras.unsaved_copies(log.index), *LiveHistory.of(log).messages]
+            return [*session.extras.unsaved_copies(log.index), *LiveHistory.of(log).messages]
 
         return await session.read(read)
 

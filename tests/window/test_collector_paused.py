@@ -13,6 +13,7 @@ from amplifier_module_context_persistent.window.message_source import collector_
 def _collecting():
     yield
     gc.enable()
+    gc.freeze()
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -28,3 +29,23 @@ def test_it_is_left_as_it_was_found(enabled):
     with pytest.raises(KeyError), collector_paused():
         raise KeyError
     assert gc.isenabled() is enabled
+
+
+@pytest.mark.parametrize(("count", "is_looked_at"), [(100_000, False), (100, True)])
+def test_much_that_was_parsed_is_not_looked_at_afterwards(count, is_looked_at):
+    """It counts as old; little is left to the collector, which finds cycles that others made meanwhile."""
+    gc.unfreeze()  # the tests begin with all modules frozen
+    with collector_paused():
+        parsed = [{"number": [number]} for number in range(count)]
+    young = gc.get_objects(generation=0)
+    assert any(one is parsed[-1] for one in young) is is_looked_at
+
+
+def test_objects_that_a_process_froze_stay_frozen():
+    """A server that froze its objects before it forked shares them with its children."""
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    with collector_paused():
+        parsed = [{"number": [number]} for number in range(100_000)]
+    assert gc.get_freeze_count() == frozen > 0
+    assert len(parsed) == 100_000
