@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -71,7 +72,8 @@ async def _followed(session: str | Path, after: str | None) -> AsyncGenerator[Me
 
 
 def _open(session: str | Path) -> Transcript:
-    return Transcript(session if isinstance(session, Path) else find_session(session))
+    is_log = isinstance(session, Path) and not session.is_dir()
+    return Transcript(session if is_log else find_session(os.fspath(session)))
 
 
 async def new_items(follower: SessionFollower) -> AsyncGenerator[LiveMessage | SessionChange, None]:

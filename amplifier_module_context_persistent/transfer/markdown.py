@@ -35,6 +35,7 @@ from ..tokens.counter import EstimateCounter
 from ..tokens.prices import PRICES_AS_OF, PriceList
 from ..transcript.calls import CallLookup, CallOutcome, duration_s, instant_of_message, subject_of
 from ..transcript.cost import Bills, RequestBill
+from ..transcript.session_name import name_of
 from ..transcript.transcript import Transcript, session_id_in
 
 _COMMANDS = ("command", "cmd", "script")
@@ -241,6 +242,8 @@ class SessionMarkdown:
         """The export, a piece at a time; `messages` are positions in the history with messages, redacted."""
         name = session_id_in(self._transcript) or Path(self._transcript.path).stem
         yield f"# Session {inline(name)}\n\n"
+        if given := name_of(self._transcript.path).name:
+            yield f"**{inline(str(self._redacted(given)))}**\n\n"
         starts = [turn.start for turn in self._transcript.turns()]
         all_of_it, of_turn, number = _Sums(), _Sums(), 0
         for position, message in messages:

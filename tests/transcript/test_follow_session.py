@@ -216,6 +216,11 @@ async def test_a_session_is_named_as_in_commands() -> None:
     await followed.end()
     with pytest.raises(SessionNameError):
         await anext(follow_session("nobody"))
+    followed = Followed(log_of("5f2c-1").parent, after="")
+    assert len(await followed.next(4)) == 4
+    await followed.end()
+    with pytest.raises(LogUnreadableError, match="no such file"):
+        await anext(follow_session(Path("5f2c")))
 
 
 def leftovers() -> tuple[list[str], set[Any]]:
@@ -228,8 +233,11 @@ def leftovers() -> tuple[list[str], set[Any]]:
 class TestAnEnd:
     """Nothing is left of a follower, however it ends."""
 
-    async def test_of_a_cancelled_task(self, tmp_path: Path) -> None:
-        """While it waits."""
+    async def test_of_a_cancelled_task(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """While it waits; the log is closed, and not left to the garbage collector."""
+        closed: list[Transcript] = []
+        close = Transcript.close
+        monkeypatch.setattr(Transcript, "close", lambda transcript: (closed.append(transcript), close(transcript)))
         many = [Followed(write(tmp_path / f"log{number}.jsonl", TALK), after="") for number in range(20)]
         for followed in many:
             await followed.next(4)
@@ -238,6 +246,7 @@ class TestAnEnd:
             followed.task.cancel()
         await asyncio.gather(*(followed.task for followed in many), return_exceptions=True)
         assert leftovers() == ([], set())
+        assert len(closed) == 20
 
     @pytest.mark.parametrize("times", [1, 3])
     @pytest.mark.parametrize("where", ["_open", "look"])

@@ -84,6 +84,15 @@ def test_a_report_is_called_by_the_name(tmp_path: Path) -> None:
     assert "a1B2a1B2" not in page
 
 
+def test_a_markdown_export_has_the_name(tmp_path: Path) -> None:
+    """Nothing in it is markup, and a secret in it is replaced."""
+    named("s1", "<b> sk-ant-api03-" + "a1B2" * 24)
+    run("export", "s1", "-o", tmp_path / "talk.md")
+    second = (tmp_path / "talk.md").read_text("utf-8").splitlines()[2]
+    assert second.startswith("**&#60;b&#62; ")
+    assert "a1B2" not in second
+
+
 DAMAGED = {
     "no JSON": b"{",
     "no UTF-8": b'{"name": "\xff"}',
