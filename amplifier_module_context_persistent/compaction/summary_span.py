@@ -1,11 +1,14 @@
-"""The span of a history that a summary replaces. Pure."""
+"""The span of a history that a summary replaces, and whether a text may replace it. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import re
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from ..messages.message import Message
+from ..messages.terms import spans
+from ..view.entry import Entry
 from .always_kept import recent_start
 from .draft import Draft
 from .plan_request import Summary
@@ -21,6 +24,37 @@ class Span:
     with_tools: bool
     """Whether the request is the view with the instruction, and so begins as the last one did."""
     tokens: int
+    evidence: frozenset[str] = frozenset()
+    """The names and figures of the span; a summary has some of them."""
+    replaced_tokens: int = 0
+    """The tokens of the messages that it replaces."""
+
+
+LEAST_EVIDENCE = 5  # names and figures of a span; a span with fewer may be summed up without any
+MOST_REFUSAL_CHARS = 600  # of an answer that refuses; a longer one that begins so has told something after all
+_FIGURE = re.compile(r"(?<![\w.])\d[\d.,:]*\d(?!\w)")
+_REFUSAL = re.compile(
+    r"\W*(?:i['\u2019]m (?:very )?sorry|i am sorry|sorry\b|i apologi[sz]e|i can(?:no|['\u2019])?t\b|i won['\u2019]t\b"
+    r"|i['\u2019]m (?:unable|not able)|i am (?:unable|not able)|as an ai\b|unfortunately,? i\b)",
+    re.IGNORECASE,
+)
+
+
+def evidence_of(entries: Iterable[Entry], texts: Iterable[str], earlier: str) -> frozenset[str]:
+    """The names and the figures of messages, and of the summary that stood before them."""
+    figures = {figure for text in (*texts, earlier) for figure in _FIGURE.findall(text)}
+    return frozenset(figures.union(spans(earlier), *[entry.terms.names for entry in entries]))
+
+
+def why_no_summary(text: str, tokens: int, span: Span) -> str:
+    """Tell why a text may not replace a span; empty if it may."""
+    if len(text) <= MOST_REFUSAL_CHARS and _REFUSAL.match(text):
+        return "the answer is a refusal"
+    if span.replaced_tokens and tokens >= span.replaced_tokens:
+        return f"the answer has {tokens:,} tokens, and what it sums up {span.replaced_tokens:,}"
+    if len(span.evidence) >= LEAST_EVIDENCE and not any(one in text for one in span.evidence):
+        return "the answer has none of the names and figures that it sums up"
+    return ""
 
 
 def older_ordinals(draft: Draft) -> frozenset[int]:

@@ -44,7 +44,7 @@ from .memory_files import is_memory_file
 from .native import NativeCompaction
 from .provider_call import counted_by
 from .store import Store
-from .summarizer import sum_up
+from .summarizer import SummaryPause, sum_up
 from .view_service import Ask
 
 logger = logging.getLogger(__name__)
@@ -95,6 +95,7 @@ class RequestFlow:
         self._pending, self.native = pending, NativeCompaction(config, host)
         self._prompt = SystemPrompt(enabled=is_child_session and config.restore_system_prompt)
         self.refusals, self.final = Refusals(session_id), FinalRequests()
+        self._summary_pause = SummaryPause()
         self._last: _Shown | None = None
         """The request before."""
         self.is_compacting = False
@@ -212,7 +213,7 @@ class RequestFlow:
             head_text,
             self._host.tools_json(),
             learned=frozenset(self.refusals.facts),
-            sums_up=self._config.compaction_strategy == SUMMARIZE,
+            sums_up=self._config.compaction_strategy == SUMMARIZE and self._summary_pause.lets_ask(),
         )
 
     async def _answer(self, ask: Ask) -> ViewResult:
@@ -227,7 +228,7 @@ class RequestFlow:
                 await self._report_plan(answer)  # one that leaves out images alone
                 self.is_compacting = True
                 try:
-                    summary = await sum_up(session, self._meter, ask, answer.span, self._host)
+                    summary = await sum_up(session, self._meter, ask, answer.span, self._host, self._summary_pause)
                 finally:
                     self.is_compacting = False
                 second = replace(ask, summary=summary, sums_up=False)

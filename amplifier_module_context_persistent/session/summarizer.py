@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..compaction.plan_request import Summary
-from ..compaction.summary_span import Span
+from ..compaction.summary_span import Span, why_no_summary
 from ..errors import SummaryError
 from ..messages.message import Message
 from ..tokens.calibration import Meter
@@ -22,13 +22,38 @@ from .provider_call import answer_of, chat_request
 from .store import Session
 from .view_service import Ask
 
+FIRST_PAUSE = 10  # requests: a failing provider makes at most one request in ten wait
+MOST_PAUSE = 80  # requests; a provider that is back is noticed within an hour of work
 _MOST_TIMES = 2  # an answer may have this many times the tokens of its cap
 
 _TAGS = re.compile(r"</?summary>")  # they mark a summary in a view
 
 
-async def sum_up(session: Session, meter: Meter, ask: Ask, span: Span | SummaryError, host: Host) -> Summary | None:
-    """Ask the provider of a request to sum up what its plan leaves out.
+class SummaryPause:
+    """How long no summary is asked for after one failed, counted in requests for views.
+
+    A provider that is down or too slow would make every request wait. So the next `FIRST_PAUSE` requests do not ask;
+    each failure in a row doubles that.
+    """
+
+    def __init__(self) -> None:
+        self._left, self._next = 0, FIRST_PAUSE
+
+    def lets_ask(self) -> bool:
+        """Whether the request at hand may ask for a summary."""
+        self._left = max(0, self._left - 1)
+        return self._left == 0
+
+    def note(self, *, failed: bool) -> None:
+        """Note how an answer came out."""
+        self._left = self._next if failed else 0
+        self._next = min(MOST_PAUSE, 2 * self._next) if failed else FIRST_PAUSE
+
+
+async def sum_up(
+    session: Session, meter: Meter, ask: Ask, span: Span | SummaryError, host: Host, pause: SummaryPause
+) -> Summary | None:
+    """Ask the provider of a request to sum up what its plan leaves out; if it fails, pause.
 
     Returns:
         The summary; None, with an event that says why, if there is none.
@@ -47,9 +72,14 @@ async def sum_up(session: Session, meter: Meter, ask: Ask, span: Span | SummaryE
         )
         if (tokens := session.count(instruction(text))) > _MOST_TIMES * cap:
             raise SummaryError(f"the answer has {tokens:,} tokens; {cap:,} were asked for")
+        if why := why_no_summary(text, tokens, span):
+            raise SummaryError(why)
     except SummaryError as failed:
+        if isinstance(span, Span) and ask.provider is not None:
+            pause.note(failed=True)
         await host.emit("context:summary_failed", {"reason": str(failed)})
         return None
+    pause.note(failed=False)
     sizes = {"summarized_messages": len(span.ordinals), "request_tokens": span.tokens, "summary_tokens": tokens}
     await host.emit("context:summary", {**sizes, **_cached_share(usage)})
     return Summary(text, span.ordinals, span.basis)

@@ -11,9 +11,9 @@ from collections.abc import Hashable, Sequence
 
 from ..compaction.draft import Draft
 from ..compaction.plan_request import PlanRequest
-from ..compaction.summary_span import Span, older_ordinals
+from ..compaction.summary_span import Span, evidence_of, older_ordinals
 from ..errors import SummaryError
-from ..messages.message import Message
+from ..messages.message import Message, texts_of
 from ..messages.text import full_text, well_formed
 from ..view.arrangement import Arrangement, Count, inserted_message
 from ..view.plan import SUMMARY_TAGS
@@ -57,18 +57,21 @@ def span_of(
     if not (ordinals := older_ordinals(Draft(planned))):
         return SummaryError("there is nothing to sum up")
     asks = instruction(config.summary_prompt or PROMPT)
+    replaced = [entry for entry in planned.entries if entry.ordinal in ordinals]
+    messages = list(fetch(replaced))
+    said = evidence_of(replaced, [text for message in messages for text in texts_of(message)], plan.summary)
+    size = sum([entry.tokens for entry in replaced])
     room = request.budget_tokens - config.summary_max_tokens
     room_with_view = request.budget_tokens - max(0, config.summary_max_tokens - request.spare_tokens)
     if (tokens := request.fixed_tokens + arrangement.tokens + count(asks)) <= room_with_view:
         view = render(arrangement, fetch, head=request.head, boundary=config.truncate_boundary)
-        return Span(ordinals, basis, [*view, asks], with_tools=True, tokens=tokens)
-    messages = list(fetch([entry for entry in planned.entries if entry.ordinal in ordinals]))
+        return Span(ordinals, basis, [*view, asks], with_tools=True, tokens=tokens, evidence=said, replaced_tokens=size)
     if plan.summary:
         messages.insert(0, inserted_message("user", plan.summary.join(SUMMARY_TAGS)))
     flat = flattened_to(messages, config.summary_prompt or PROMPT, room, count)
     if flat is None:
         return SummaryError("there is no room to ask for it")
-    return Span(ordinals, basis, [flat], with_tools=False, tokens=count(flat))
+    return Span(ordinals, basis, [flat], with_tools=False, tokens=count(flat), evidence=said, replaced_tokens=size)
 
 
 def instruction(prompt: str) -> Message:

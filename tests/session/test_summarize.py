@@ -208,6 +208,44 @@ async def test_without_a_summary_the_ladder_is_climbed(provider: Provider | None
     assert {made["strategy"] for made in host.of("context:compaction")} == {"truncate"}
 
 
+async def test_an_answer_that_sums_up_nothing_is_not_taken() -> None:
+    """A refusal, in any language; and one that is as long as the messages that it would replace."""
+    for said, why in (
+        ("I'm sorry, I can't help with that.", "refusal"),
+        ("Das kann ich leider nicht zusammenfassen.", "names and figures"),
+        ("Ich weiß von src/core/needle_1.py. " + "Mehr weiß ich nicht. " * 60, ""),
+    ):
+        host, provider = Host(tools={"grep": Grep()}), Provider(said)
+        manager = InMemoryContextManager(coordinator=host, **{**CONFIG, "summary_max_tokens": 400})
+        for number in range(20):
+            call = {"id": f"c{number}", "tool": "grep", "arguments": {"pattern": f"src/core/needle_{number}.py"}}
+            await manager.add_message({"role": "user", "content": f"question {number}"})
+            await manager.add_message({"role": "assistant", "content": "", "tool_calls": [call]})
+            result = f"src/core/needle_{number}.py " * 60
+            await manager.add_message({"role": "tool", "tool_call_id": f"c{number}", "name": "grep", "content": result})
+            view = await manager.get_messages_for_request(provider=provider)
+        reasons = [told["reason"] for told in host.of("context:summary_failed")]
+        assert bool(reasons) == bool(why)
+        assert all(why in reason for reason in reasons)
+        assert bool(summaries(view)) != bool(why)
+
+
+async def test_after_a_failure_no_summary_is_asked_for_at_once() -> None:
+    """At most one request in ten waits for a provider that does not answer."""
+    provider, requests = Provider(fails=RuntimeError("down")), 0
+    manager = InMemoryContextManager(coordinator=Host(tools={"grep": Grep()}), **CONFIG)
+    for number in range(150):
+        await work(manager, number, words=400)
+        await manager.get_messages_for_request(provider=provider)
+        requests += 1
+    assert 2 <= len(provider.asked) <= requests / 10
+    provider.fails = None
+    for number in range(150, 250):
+        await work(manager, number, words=400)
+        view = await manager.get_messages_for_request(provider=provider)
+    assert summaries(view)
+
+
 async def test_a_cancelled_request_leaves_nothing_half_done() -> None:
     """The view before stands, and the next request makes its plan as if nothing had been."""
 
