@@ -11,6 +11,7 @@ from .elide import Cut
 from .message import Message, text_of
 
 COMPACTION_SOURCE = "context-compaction"
+LATE_RESULT_SOURCE = "late-result"
 REPAIR_SOURCE = "context-repair"
 MEMORY_FILE_SOURCE = "memory-file"
 RECALL_TOOL = "recall"

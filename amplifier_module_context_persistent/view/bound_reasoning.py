@@ -30,7 +30,16 @@ from .arrangement import Arrangement, Item, turn_start
 from .entry import INSTRUCTING
 from .plan import NativeItem
 from .receipts import DIGEST_BYTES, canonical, text_hash
-from .recipients import ACCEPT_OWN_ITEMS, REASONING_NAMES, Bond, Recipient, only_names, reasons_first, without_bonds
+from .recipients import (
+    ACCEPT_OWN_ITEMS,
+    FIRST_RULES,
+    REASONING_NAMES,
+    Bond,
+    Recipient,
+    only_names,
+    reasons_first,
+    without_bonds,
+)
 from .render import common_length
 
 _CACHE_CONTROL = "cache_control"
@@ -87,6 +96,7 @@ class BoundViews:
         self._shown: list[Item] = []
         self._turn = 0
         """Where the running tool loop began."""
+        self._plans = False
         self._basis: object = None
         """What decides of a view's reasoning besides its items: where they are alike, what was decided holds."""
         self.unbound: list[int] = []
@@ -130,6 +140,7 @@ class BoundViews:
         head: Sequence[Message],
         native: NativeItem | None = None,
         binds: bool = True,
+        plans: bool = False,
     ) -> Arrangement:
         """Leave the reasoning out of a view that does not stand as it was made.
 
@@ -142,6 +153,8 @@ class BoundViews:
             head: system text that heads the view.
             native: the item that the view may show in place of its older part.
             binds: whether anything is left out.
+            plans: whether a plan is being made: reasoning of earlier turns whose prefix changed goes with it. Between
+                plans readers that check no prefix keep all that they were shown.
         """
         items = arrangement.items
         same = common_length(self._given, items) if of is self._of and reader == self._reader else 0
@@ -154,7 +167,8 @@ class BoundViews:
         beside: Chains = ()
         if native is not None and native.seed == seed.hex() and reader.family in ACCEPT_OWN_ITEMS:
             beside = tuple(bytes.fromhex(chain) for chain in native.stands_for if chain)
-        basis = turn_start(items), seed, native, binds
+        basis = turn_start(items), seed, native, binds, plans
+        self._plans = plans
         decided = same if basis == self._basis else 0
         self._turn, self._basis = basis[0], basis
         self.unbound = [at for at in self.unbound if at < decided]
@@ -190,6 +204,8 @@ class BoundViews:
         request, _, back = bond.request.partition(
             "+"
         )  # of a response of several messages, what stands before the first
+        if request and not (checks_prefix or self._plans) and self._reader.rules > FIRST_RULES:
+            return True
         first = at - int(back) if back.isdecimal() and len(back) < _MOST_DIGITS else at
         if not request or first < 0 or not all(map(_is_whole_answer, before[first:at])):
             return False

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..messages.elide import Cut, elide_message
+from ..messages.late_result import LateCall
 from ..messages.media_blocks import Medium, media_of
 from ..messages.message import Call, Message, as_json, calls_of, result_id_of, texts_of, without_thinking
 from ..messages.metadata import (
@@ -67,6 +68,8 @@ class Entry:
     closed: frozenset[str] = frozenset()
     """The ids of its calls that no later message can answer: a later call that no view shows has the same id."""
     result_of: str | None = None
+    told_of: LateCall | None = None
+    """A late result that is shown as a message of its own: the call that it answers."""
     outcome: str = ""
     """Of a result, how its call ended (`messages.outcome`)."""
     named: bool = False
@@ -125,6 +128,7 @@ class Entry:
     def as_stored(self) -> bool:
         """Whether it is handed out as it was stored where nothing else changes it."""
         changed = self.for_readers or self.late or self.offload is not None or self.omits or self.chain_ends
+        changed = changed or self.told_of is not None
         return self.plain and not changed
 
     @property

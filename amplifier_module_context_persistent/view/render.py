@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..messages.elide import Cut, elide_message
+from ..messages.late_result import told_late
 from ..messages.media_blocks import without_media
 from ..messages.message import Message, without_thinking
 from ..messages.metadata import as_reminder, for_model
@@ -73,6 +74,8 @@ def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "li
         message = elide_message(message, cut, reference=entry.refers_to or entry.id, boundary=boundary)
     if entry.omits:
         message = without_media(message, entry.omits, entry.id)
+    if entry.told_of is not None:
+        message = told_late(message, entry.told_of)
     return as_reminder(message) if entry.late else message
 
 

@@ -21,8 +21,9 @@ from ..config import Config
 from ..log.base import Log
 from ..log.index import Index
 from ..messages.elide import WHOLE
+from ..messages.late_result import LateCall
 from ..messages.message import Message
-from ..view.arrangement import Arrangement
+from ..view.arrangement import Arrangement, Count
 from ..view.calls_and_results import Group, last_human, late_results, tool_groups
 from ..view.entry import Entry, end_chains, gives_way, media_left_out, with_closed, without_some_media
 from ..view.plan import NO_PLAN, Plan, is_plan_for, kept_ordinals, live_positions
@@ -336,7 +337,39 @@ class KeptEntries:
         self._dropped -= ordinals
 
 
-def without_late(state: PlanState, entries: list[Entry], retained: frozenset[int]) -> list[Entry]:
-    """The entries without results that came late: their stand-ins stay until the next plan."""
+def with_late_told(
+    state: PlanState, entries: list[Entry], retained: frozenset[int], count: Count, *, tells: bool
+) -> list[Entry]:
+    """The entries with results that came late told before the next person's message, or without them until then.
+
+    Their stand-ins stay until the next plan, which puts them in their places.
+
+    Args:
+        state: the state of the window.
+        entries: those of the view.
+        retained: the ordinals of messages that have to be in their places.
+        count: counts the line that says which call a result answers.
+        tells: whether they are told at all; logs of older versions wait for the plan.
+    """
     late = {e.ordinal for e in late_results(entries) if e.ordinal >= state.covers} - retained
-    return [entry for entry in entries if entry.ordinal not in late] if late else entries
+    if not late:
+        return entries
+    names = {call.id: call.name for entry in entries for call in entry.calls}
+    found, waiting = list[Entry](), list[Entry]()
+    for entry in entries:
+        if entry.ordinal in late:
+            waiting.append(entry)
+            continue
+        if entry.human and tells:
+            found += [_told(result, names, count) for result in waiting]
+            waiting = []
+        found.append(entry)
+    return found
+
+
+def _told(result: Entry, names: Mapping[str, str], count: Count) -> Entry:
+    """A late result as a message of its own."""
+    call_id = result.result_of or ""
+    call = LateCall(call_id, names.get(call_id, ""))
+    tokens = result.tokens + count({"content": f"{call.heading}\n```\n\n```"})
+    return replace(result, role="user", result_of=None, told_of=call, tokens=tokens)

@@ -36,7 +36,16 @@ from ..view.render import render
 from .cold_start import in_place
 from .message_source import Extras, MessageSource, collector_paused
 from .native import cut_now, hides_in_item, item_plan, offer, refused_item
-from .plan_state import KeptEntries, PlanState, hidden, mark, state_without_plan, visible, without_hidden, without_late
+from .plan_state import (
+    KeptEntries,
+    PlanState,
+    hidden,
+    mark,
+    state_without_plan,
+    visible,
+    with_late_told,
+    without_hidden,
+)
 from .request import REFUSED, ViewRequest, ViewResult
 from .summary_request import span_of
 from .when_to_plan import ReplanThrottle, for_cold_cache, worth_it
@@ -338,10 +347,17 @@ class Window:
         return shown
 
     def _shown(self, log: Log, request: ViewRequest, made: Compaction) -> Compaction:
-        """A plan that is followed, with its view and what that comes to."""
+        """Follow a plan and arrange its view; what a reader that checks no prefix is shown no more, the plan says."""
         self._kept.state = replace(self._kept.state, plan=made.plan)
-        arrangement = self._arrange(log, request)
-        plan = replace(made.plan, tokens_after=request.fixed_tokens + arrangement.tokens)
+        arrangement = self._arrange(log, request, plans=True)
+        plan = made.plan
+        if not request.reader.checks_prefix and self._bound.unbound:
+            heads = [arrangement.items[at].entry for at in self._bound.unbound]
+            gone = {head.id for head in heads if head is not None and head.thinking_tokens} & set(plan.keep)
+            plan = replace(plan, silent=plan.silent | gone)
+            self._kept.state = replace(self._kept.state, plan=plan)
+            arrangement = self._arrange(log, request)
+        plan = replace(plan, tokens_after=request.fixed_tokens + arrangement.tokens)
         self._kept.state = replace(self._kept.state, plan=plan)
         return replace(made, plan=plan, arrangement=arrangement)
 
@@ -458,13 +474,16 @@ class Window:
             summary=summary if summary and summary.basis == self._kept.basis else None,
         )
 
-    def _arrange(self, log: Log, request: ViewRequest, entries: list[Entry] | None = None) -> Arrangement:
+    def _arrange(
+        self, log: Log, request: ViewRequest, entries: list[Entry] | None = None, *, plans: bool = False
+    ) -> Arrangement:
         """The view under the plan in force, for who asks; of its entries, unless others are given."""
         if entries is None:
             entries = self._kept.entries(log, has_factory=request.has_factory)
         reader, wire = NOBODY, TAKES_ALL
         if self._for_reader:
-            entries = without_late(self._kept.state, entries, request.retained)
+            tells = request.rules != FIRST_RULES and not has_old_lines(log.index.headers)
+            entries = with_late_told(self._kept.state, entries, request.retained, self._source.count, tells=tells)
             reader, wire = request.reader, self._wire(log, request)
         how = Presentation(self.plan or NO_PLAN, self._kept.state.cut_tokens, reader, wire)
         arranged = self._arranged = arrange(entries, self._source.count, how, after=self._arranged)
@@ -485,6 +504,7 @@ class Window:
             head=request.head,
             native=native,
             binds=self.plan is not None or not request.shows_history,
+            plans=plans,
         )
 
     def _wire(self, log: Log, request: ViewRequest, *, strict: bool = False) -> WireRules:

@@ -124,14 +124,16 @@ async def test_an_older_model_keeps_the_thinking_of_its_running_tool_loop(sessio
     assert thoughts(await session.view(None, NEWER)) == []
 
 
-async def test_a_late_result_waits_for_the_next_plan(session: Thinking) -> None:
-    """The stand-in that requests had stays, and what was thought after it as well."""
+async def test_a_late_result_is_told_where_the_next_turn_begins(session: Thinking) -> None:
+    """The stand-in that requests had stays, and so does what was thought after it; the next plan moves the result."""
     await session.turn(0, calls=True)
     await session.turn(1)
     await session.add(result(0, "At last."), user("And?"))
     view = await session.view(None, NEWER)
     assert thoughts(view) == [0, 1]
-    assert "At last." not in json.dumps(view)
+    told = [message for message in view if "At last." in json.dumps(message)]
+    assert [message["metadata"]["source"] for message in told] == ["late-result"]
+    assert view.index(told[0]) == len(view) - 2
     await session.restart()
     assert await session.view(None, NEWER) == view
     await session.manager.compact()

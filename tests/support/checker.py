@@ -375,8 +375,8 @@ def _inserted(view: Messages, history: Messages, known: Places, nameless: Messag
             if unanswered.get(str(message.get("tool_call_id"))) is False:
                 yield f"inserted: message {i} stands in for a result that history holds"
         elif role == "user":
-            if metadata_of(message).get("source") != "context-compaction":
-                yield f"inserted: message {i} is no message of history and does not say context-compaction"
+            if metadata_of(message).get("source") not in ("context-compaction", "late-result"):
+                yield f"inserted: message {i} is no message of history and does not say where it is from"
         elif not (role == "system" and head):
             yield f"inserted: message {i} of role {role} is no message of history"
 

@@ -1,0 +1,46 @@
+"""A late result, told: the output of a call that came after the model had answered without it.
+
+Its call had a stand-in in requests, and keeps it until the next plan, so that the prefix holds. From the next turn on a
+message of its own tells the output, fenced, so that nobody takes it for a person's words.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from .message import Message
+from .metadata import LATE_RESULT_SOURCE
+
+_TICKS = re.compile("`{3,}")
+
+
+class LateCall(NamedTuple):
+    """The call that a late result answers."""
+
+    id: str
+    name: str
+
+    @property
+    def heading(self) -> str:
+        """The line before the output."""
+        return f"[late output of the tool {self.name}, call {self.id}; it came after the answer to that call]"
+
+
+def told_late(message: Message, call: LateCall) -> Message:
+    """A result as a message that tells its output; a new object."""
+    content = message.get("content")
+    blocks: list[Any] = content if isinstance(content, list) else [{"type": "text", "text": str(content or "")}]
+    shown = [_fenced(block) for block in blocks]
+    said: Any = [{"type": "text", "text": call.heading}, *shown]
+    if all(block.get("type") == "text" for block in shown if isinstance(block, dict)):
+        said = "\n".join([call.heading, *[block["text"] for block in shown if isinstance(block, dict)]])
+    return {"role": "user", "content": said, "metadata": {"source": LATE_RESULT_SOURCE}}
+
+
+def _fenced(block: Any) -> Any:
+    """A block of text between fences that are longer than any in it."""
+    if not isinstance(block, dict) or block.get("type") != "text" or not isinstance(block.get("text"), str):
+        return block
+    ticks = "`" * max([3, *[len(found) + 1 for found in _TICKS.findall(block["text"])]])
+    return {"type": "text", "text": f"{ticks}\n{block['text']}\n{ticks}"}
