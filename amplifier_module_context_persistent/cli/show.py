@@ -15,6 +15,7 @@ from rich.text import Text
 
 from ..log.record_line import ROLES
 from ..messages.message import result_id_of
+from ..messages.metadata import redacted_kinds
 from ..messages.outcome import ANSWERED, outcome_of
 from ..tokens.on_demand import named_counter
 from ..transcript.find_session import SessionFile
@@ -168,8 +169,7 @@ def _show_one(
                 shown, begins = False, {turn.start + 1: turn.number for turn in turns}
                 for placed in transcript.placed(start, stop, role=role, tool=tool):
                     if not errors or _went_wrong(placed):
-                        is_hidden = transcript.is_hidden(placed.number - 1)
-                        printer.show(placed, turn=begins.get(placed.number), note=HIDDEN if is_hidden else "")
+                        printer.show(placed, turn=begins.get(placed.number), note=_note_of(transcript, placed))
                         shown = True
                     if (compaction := compactions.get(placed.number - 1)) is not None:
                         printer.show_compaction(compaction)
@@ -184,6 +184,14 @@ def _about(transcript: Transcript) -> list[str]:
     named = name_of(transcript.path)
     said = (("Name", named.name), ("Description", named.description))
     return [*(f"{title}: {text}" for title, text in said if text), *relatives_of(transcript.header).lines()]
+
+
+def _note_of(transcript: Transcript, placed: LiveMessage) -> str:
+    """Say that views leave a message out, and that keys were replaced before it was stored."""
+    kinds = redacted_kinds(placed.message)
+    redacted = f"redacted before it was stored: {escaped(one_line(kinds))}" if kinds else ""
+    hidden = HIDDEN if transcript.is_hidden(placed.number - 1) else ""
+    return ", ".join(filter(None, (hidden, redacted)))
 
 
 def _went_wrong(placed: LiveMessage) -> bool:

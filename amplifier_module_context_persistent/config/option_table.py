@@ -116,6 +116,13 @@ class Options:
         "How long an append waits for another process.",
     )
     max_record_bytes: int = _option(MAX_RECORD_BYTES, "int ≥ 1024", at_least(1024), "Longer messages are refused.")
+    redact_on_write: bool = _option(
+        False,
+        "bool",
+        flag,
+        "Whether keys of known services are replaced by `[REDACTED]` before a message is stored. The model does not "
+        "see them either. The event `context:redacted_on_write` says what and where, `show` marks the message.",
+    )
     require_persistence: bool = _option(
         False, "bool", flag, "Raise an error if no log can be created, instead of continuing in memory."
     )

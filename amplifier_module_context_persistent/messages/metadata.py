@@ -16,6 +16,8 @@ REPAIR_SOURCE = "context-repair"
 MEMORY_FILE_SOURCE = "memory-file"
 RECALL_TOOL = "recall"
 OFFLOAD_KEY = "offload"
+REDACTED_KEY = "redacted"
+"""In the metadata of a message: how many keys of which kinds were replaced before it was stored."""
 FORM_KEY = "form"
 """The form of a provider that a message came in, and what of it has no place in a message (`forms/canonical.py`)."""
 BOUND_KEY = "bound"
@@ -40,6 +42,12 @@ def offload_cut(message: Mapping[str, Any]) -> Cut | None:
         return None
     head, tail = mark
     return Cut(head, tail) if type(head) is int and type(tail) is int and head >= 0 and tail >= 0 else None
+
+
+def redacted_kinds(message: Mapping[str, Any]) -> str:
+    """Name the kinds of keys that were replaced before a message was stored; "" if there were none."""
+    kinds = metadata_of(message).get(REDACTED_KEY)
+    return ", ".join(map(str, kinds)) if isinstance(kinds, dict) else ""
 
 
 def line_before(message: Mapping[str, Any]) -> str:

@@ -388,6 +388,7 @@ _NOT_PLAYED = {
     "max_tokens",
     "memory_files",
     "receipts",
+    "redact_on_write",
     "require_persistence",
     "restore_system_prompt",
     "storage_path",

@@ -22,6 +22,7 @@ from ..messages.message import Message, text_of
 from ..messages.metadata import given_id, is_ephemeral, is_kept_from_models, metadata_of
 from ..tokens.calibration import Meter
 from .host import Host
+from .redact_on_write import RedactionOnWrite
 from .request_flow import PendingRequests
 from .store import Session, Store
 
@@ -38,6 +39,7 @@ class Additions:
         store: the session's store.
         meter: told of answers.
         pending: notes which request an answer belongs to.
+        redaction: replaces keys before they are stored.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
     """
@@ -49,6 +51,7 @@ class Additions:
         store: Store,
         meter: Meter,
         pending: PendingRequests,
+        redaction: RedactionOnWrite,
         *,
         now: Callable[[], str],
         new_id: Callable[[], str],
@@ -56,6 +59,7 @@ class Additions:
         self._config, self._host, self._store = config, host, store
         self._meter, self._pending = meter, pending
         self._now, self._new_id = now, new_id
+        self._redaction = redaction
         self._form = ""
         """The form of the last foreign message; it decides for the next one of an ambiguous shape."""
         self._unknown: dict[str, str] = {}
@@ -72,7 +76,7 @@ class Additions:
             return
         known = self._store.session
         session = known or await self._store.open()
-        stored = [message for message in given if not self._passes(message)]
+        stored = await self._redaction.of([message for message in given if not self._passes(message)])
         if stored:
             # who waited for the opening may be one of many: all of them are written at once, on the log's thread
             session = await self._append(session, stored, is_list=is_list, queues=known is None)

@@ -32,6 +32,7 @@ EVENTS = (
     "context:set_messages_ignored",
     "context:set_messages_taken",
     "context:transcript_edited",
+    "context:redacted_on_write",
     "context:usage",
     "context:summary",
     "context:summary_failed",

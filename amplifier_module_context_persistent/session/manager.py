@@ -33,6 +33,7 @@ from .learned import tells_transformations
 from .pin_and_hide import hide_record, pin_record
 from .recall import recall
 from .reconcile import LiveHistory
+from .redact_on_write import RedactionOnWrite
 from .request_flow import PendingRequests, RequestFlow, SystemPromptFactory
 from .set_messages import replace_history, set_messages
 from .store import Session, Store
@@ -127,8 +128,16 @@ class PersistentContextManager:
             new_id=new_id,
         )
         self._pending = PendingRequests(session_id, names_makers=not self.config.receipts)
+        self._redaction = RedactionOnWrite(self._host, is_on=self.config.redact_on_write)
         self._additions = Additions(
-            self.config, self._host, self._store, self._meter, self._pending, now=self._now, new_id=new_id
+            self.config,
+            self._host,
+            self._store,
+            self._meter,
+            self._pending,
+            self._redaction,
+            now=self._now,
+            new_id=new_id,
         )
         self._requests = RequestFlow(
             self.config,
@@ -290,7 +299,7 @@ class PersistentContextManager:
         Raises:
             RecordError: one of the messages cannot be stored; nothing was changed.
         """
-        await set_messages(self._store, self._host, messages, timestamp=self._now())
+        await set_messages(self._store, self._host, self._redaction, messages, timestamp=self._now())
 
     async def restore_host_checkpoint(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """Take the history of a session that the host resumes, from the host's own store.
@@ -304,7 +313,7 @@ class PersistentContextManager:
         Raises:
             RecordError: one of the messages cannot be stored; nothing was changed.
         """
-        await set_messages(self._store, self._host, messages, timestamp=self._now(), resumes=True)
+        await set_messages(self._store, self._host, self._redaction, messages, timestamp=self._now(), resumes=True)
 
     async def clear(self) -> None:
         """Empty the live history; what it held stays in the log until it is purged."""

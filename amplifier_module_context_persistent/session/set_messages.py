@@ -27,6 +27,7 @@ from .reconcile import (
     known_beginning,
     look_at,
 )
+from .redact_on_write import RedactionOnWrite
 from .store import Store
 from .transcript_edit import advice, find_edit
 
@@ -34,13 +35,20 @@ logger = logging.getLogger(__name__)
 
 
 async def set_messages(
-    store: Store, host: Host, messages: Sequence[Mapping[str, Any]], *, timestamp: str, resumes: bool = False
+    store: Store,
+    host: Host,
+    redaction: RedactionOnWrite,
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    timestamp: str,
+    resumes: bool = False,
 ) -> None:
     """Take a list that a host sets, by the rules of `PersistentContextManager.set_messages`.
 
     Args:
         store: the session's store.
         host: gets the events.
+        redaction: replaces keys before they are compared and stored.
         messages: the list, as the host gives it.
         timestamp: ISO 8601, for messages that have none.
         resumes: whether the host says that the list is the history of a session that it resumes: then nothing of what
@@ -52,6 +60,8 @@ async def set_messages(
     """
     session = await store.open()
     log_decides = session.history.authoritative or (resumes and await session.read(_has_messages))
+    if redaction.is_on:
+        messages = await redaction.of([json_copy(message, is_stored=_has_id(message)) for message in messages])
     read = read_list(messages, guesses=not host.is_there)
     known, is_known = await session.read(lambda log: _known(log, messages))
     if read is not messages and not is_known:  # an older version stored messages of other forms as they came

@@ -25,6 +25,7 @@ VALUES: dict[str, tuple[list[Any], list[Any]]] = {
     "durability": (["fsync", "write"], ["sync", True, ["fsync"], ""]),
     "lock_timeout_s": ([0.1, 5], [0, -1, "5", True, float("nan"), float("inf")]),
     "max_record_bytes": ([1024, 1 << 30], [1023, 0, 2048.0, "2048"]),
+    "redact_on_write": FLAGS,
     "require_persistence": FLAGS,
     "auto_save": FLAGS,
     "receipts": FLAGS,

@@ -48,10 +48,18 @@ def redact_text(text: str, found: Callable[[str], None] | None = None, own: OwnF
         found: is told the kind of each secret.
         own: what a person has replaced besides.
     """
-    told = found or _ignore
+    return _with_replaced(text, find_secrets(text, own), found or _ignore)
+
+
+def replaced(text: str, look: Callable[[str], list[Secret]], found: Callable[[str], None]) -> str:
+    """Replace what a search finds in a text, as it is and as a person reads it; `found` is told the kinds."""
+    return _with_replaced(text, _found_by(look, text), found)
+
+
+def _with_replaced(text: str, secrets: Sequence[Secret], told: Callable[[str], None]) -> str:
     pieces: list[str] = []
     done = 0
-    for start, end, kind in find_secrets(text, own):
+    for start, end, kind in secrets:
         told(kind)
         pieces += (text[done:start], REDACTED, colours_in(text[start:end]))
         done = end
@@ -62,19 +70,19 @@ def find_secrets(text: str, own: OwnForms | None = None) -> Sequence[Secret]:
     """Find what looks like a secret in a text, in order."""
     if own is None and len(text) <= _SHORT_CHARS:
         return _in_short_text(text)
-    return _found_in(text, own)
+    return _found_by(partial(search, own=own), text)
 
 
 @lru_cache(_SHORT_TEXTS)
 def _in_short_text(text: str) -> Sequence[Secret]:
     """Find the secrets of a short text; sessions repeat these: paths, commands, kinds."""
-    return _found_in(text, None)
+    return _found_by(search, text)
 
 
-def _found_in(text: str, own: OwnForms | None) -> Sequence[Secret]:
-    found = search(text, own)
+def _found_by(look: Callable[[str], list[Secret]], text: str) -> Sequence[Secret]:
+    found = look(text)
     for reading in readings(text):
-        for start, end, kind in search(reading.text, own):
+        for start, end, kind in look(reading.text):
             found.append(Secret(*reading.original(start, end), kind))
     return merged(found)
 

@@ -57,6 +57,11 @@ def search(text: str, own: OwnForms | None = None) -> list[Secret]:
     return merged(found)
 
 
+def search_forms(text: str) -> list[Secret]:
+    """Find what is known by its form alone, in order."""
+    return merged(_by_form(text, [word.span() for word in _LONG_WORD.finditer(text)]))
+
+
 def _by_form(text: str, words: list[tuple[int, int]]) -> list[Secret]:
     found = _by_expression(text, [known for known in _WITH_SPACES if any(map(text.__contains__, known.hints))])
     text = hidden(text, found)

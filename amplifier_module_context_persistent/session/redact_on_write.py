@@ -1,0 +1,93 @@
+"""Redaction on write: keys of known services are replaced before a message is stored (`redact_on_write`).
+
+Only what is known by its form is replaced (`messages.secrets.formats`). Beside a name a value is only judged to be a
+secret; a wrong judgement costs an export a word, and would cost the memory that word for ever. A signed thinking block
+that holds a key is left out: providers refuse one whose signature does not fit its text.
+
+Rules:
+- A list that a host hands back is redacted before it is compared with the log, so that it is recognised.
+- Long texts are searched in a thread. Calls are redacted one after the other, in the order in which they came.
+- The event and the message's metadata say what was replaced by kind and field, never by value.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..messages.message import Message
+from ..messages.metadata import REDACTED_KEY, metadata_of
+from .host import Host
+
+logger = logging.getLogger(__name__)
+
+_SMALL_CHARS = 10_000
+"""Messages with no more text are searched on the event loop: that takes less than a change of threads."""
+
+Redaction = dict[str, Any]
+"""What was replaced in a message: `message` (its number in the call, from 1), `role`, `field`, `kind`."""
+
+
+class RedactionOnWrite:
+    """Replaces keys of known services in messages that are about to be stored.
+
+    Args:
+        host: gets the event `context:redacted_on_write`.
+        is_on: whether anything is replaced.
+    """
+
+    def __init__(self, host: Host, *, is_on: bool) -> None:
+        self._host, self._is_on = host, is_on
+        self._turn = asyncio.Lock()
+
+    @property
+    def is_on(self) -> bool:
+        """Whether anything is replaced."""
+        return self._is_on
+
+    async def of(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """Redact messages, and tell the host what was replaced; the same sequence if it is off."""
+        if not self._is_on:
+            return messages
+        async with self._turn:
+            if sum(map(_text_chars, messages)) <= _SMALL_CHARS:
+                redacted, found = _redacted(messages)
+            else:
+                redacted, found = await asyncio.to_thread(_redacted, messages)
+        if found:
+            kinds = ", ".join(sorted({f"{one['kind']} in {one['field']}" for one in found}))
+            logger.warning("redact_on_write: replaced before storing: %s", kinds)
+            await self._host.emit("context:redacted_on_write", {"redactions": found})
+        return redacted
+
+
+def _redacted(messages: Sequence[Message]) -> tuple[list[Message], list[Redaction]]:
+    """Return redacted messages, and what was replaced in them."""
+    from ..messages.secrets.known_keys import redact_known_keys  # compiles the forms of all services
+
+    redacted: list[Message] = []
+    redactions: list[Redaction] = []
+    for number, message in enumerate(messages, 1):
+        clean, found = redact_known_keys(message)
+        if not found:
+            redacted.append(message)
+            continue
+        kinds = Counter(kind for _, kind in found)
+        metadata = {**metadata_of(clean), REDACTED_KEY: dict(sorted(kinds.items()))}
+        redacted.append({**clean, "metadata": metadata})
+        redactions += [
+            {"message": number, "role": message.get("role"), "field": field, "kind": kind} for field, kind in found
+        ]
+    return redacted, redactions
+
+
+def _text_chars(value: Any) -> int:
+    """Count the characters of the texts in a JSON value."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, Mapping):
+        return sum(map(_text_chars, value.values()))
+    return sum(map(_text_chars, value)) if isinstance(value, list) else 0
