@@ -40,6 +40,8 @@ from ..messages.message import (
 from ..messages.metadata import FORM_KEY, metadata_of
 from ..tokens.media import MEDIUM_KINDS
 
+FOREIGN = frozenset({"anthropic", "openai_chat", "openai_responses", "gemini", "bedrock", "mcp"})
+"""The names of the foreign forms."""
 UNKNOWN_TOOL = "unknown"
 """The tool of a call that names none."""
 PART = "part"
@@ -78,7 +80,8 @@ def mark_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def form_of(message: Mapping[str, Any]) -> str:
     """The name of the form that a message came in; empty for Amplifier's own."""
-    return text(mark_of(message).get("name"))
+    name = mark_of(message).get("name")
+    return name if isinstance(name, str) and name in FOREIGN else ""
 
 
 def beside(message: Mapping[str, Any]) -> Mapping[str, Any]:

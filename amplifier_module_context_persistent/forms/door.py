@@ -13,7 +13,7 @@ from typing import Any
 from ..messages.message import Message
 from . import anthropic, bedrock, gemini, openai_chat, openai_responses
 from .canonical import form_of, marked
-from .recognise import FORMS, OWN, Shape, shape_of
+from .recognise import FORMS, OWN, Shape, is_plain, shape_of
 
 _ANSWERS = {
     openai_chat.NAME: openai_chat.read_completion,
@@ -42,6 +42,8 @@ def read_given(
     Raises:
         RecordError: a message is malformed; says where.
     """
+    if form is None and all(map(_is_own_text, messages)):
+        return list(messages)  # type: ignore[arg-type]  # they are dictionaries
     return [message for run in _runs(messages, form, before, guesses=guesses) for message in run.read()]
 
 
@@ -77,10 +79,20 @@ class _Run:
         if self.shape.is_answer:
             read_messages = [one for answer in self.messages for one in read_answer(answer, form)]
         else:
-            read_messages = FORMS[form].read(self.messages)
+            read_messages = FORMS[form].read(list(map(_with_list, self.messages)))
         if not self.shape.guessed:
             return read_messages
         return [marked(message, form_of(message) or form, guessed=True) for message in read_messages]
+
+
+def _is_own_text(message: Mapping[str, Any]) -> bool:
+    return type(message) is dict and is_plain(message)
+
+
+def _with_list(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message whose content, if it is one block, is a list of it."""
+    content = message.get("content")
+    return {**message, "content": [content]} if isinstance(content, Mapping) and "type" in content else message
 
 
 def _runs(messages: Iterable[Mapping[str, Any]], form: str | None, before: str, *, guesses: bool) -> Iterable[_Run]:

@@ -25,6 +25,7 @@ from ..messages.carried import original_of
 from ..messages.media_blocks import source_of
 from ..messages.message import Message, as_json, parsed
 from ..messages.metadata import metadata_of
+from ..tokens.media import type_of_image
 from .anthropic import result_blocks, told
 from .canonical import (
     base64_source,
@@ -45,6 +46,7 @@ from .canonical import (
 NAME = "mcp"
 KINDS = frozenset({"resource", "resource_link"})
 """Types of blocks that only this form has."""
+_TYPE_KEYS = ("mimeType", "mime_type")
 ON_RESULTS = frozenset({"structuredContent", "isError"})
 """Keys of a result that only this form has."""
 
@@ -81,8 +83,11 @@ def read_block(block: Mapping[str, Any]) -> Message:
     """One block of a result's content."""
     kind = block.get("type")
     if kind in ("image", "audio") and isinstance(block.get("data"), str):
-        source = base64_source(block["data"], text(block.get("mimeType")) or f"{kind}/*")
-        return medium(str(kind), source, **without(block, "type", "data", "mimeType"))
+        named = text(block.get("mimeType")) or text(block.get("mime_type"))
+        media_type = named or (type_of_image(block["data"]) if kind == "image" else "") or f"{kind}/*"
+        return medium(
+            str(kind), base64_source(block["data"], media_type), **without(block, "type", "data", *_TYPE_KEYS)
+        )
     if kind == "resource_link":
         return text_block(_link(block), link=without(block, "type"))
     if kind == "resource" and isinstance(resource := block.get("resource"), Mapping):

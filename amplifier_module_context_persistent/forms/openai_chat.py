@@ -7,11 +7,12 @@
 | `file` with `file_data` or `file_id` | `document` |
 | `input_audio` | `audio` |
 | `refusal`, beside the content or a part of it | `text` with `refusal: true` |
-| `reasoning_content` (of compatible servers) | `thinking` |
+| `reasoning_content`, `reasoning`, `thinking_blocks` (of compatible servers) | `thinking` |
 | `tool_calls` | the same: their `arguments` stay the model's own text |
-| `tool_calls` of type `custom` | the same |
+| `tool_calls` of type `custom` | a call with the argument `input` |
 | `function_call` and role `function`, the older pair | a call and a message of the role `tool` |
-| `annotations`, `audio` of an answer, unknown parts | `metadata.form.beside`; provider's items |
+| `audio` of an answer | its transcript as text |
+| `annotations` of an answer, unknown parts | `metadata.form.beside`; provider's items |
 | `finish_reason`, `model`, `usage` of a completion | metadata |
 
 Written for a request: thinking and metadata have no place; system text has no images; of a result, only text. Calls
@@ -66,7 +67,8 @@ from .canonical import (
 NAME = "openai_chat"
 PARTS = frozenset({"image_url", "input_audio", "file", "refusal"})
 """Types of parts that only this form has, beside `text`."""
-ON_ANSWERS = frozenset({"refusal", "annotations", "audio", "reasoning_content", "function_call"})
+_THOUGHTS = ("reasoning_content", "reasoning")
+ON_ANSWERS = frozenset({"refusal", "annotations", "audio", "function_call", "thinking_blocks", *_THOUGHTS})
 """Keys of an answer that only this form has."""
 _RULES = rules_of(OPENAI, strict=True)
 _SECRETS = frozenset({"encrypted_content", "encrypted_index", "encrypted_stdout"})
@@ -135,22 +137,50 @@ def _read_one(message: Mapping[str, Any]) -> Message:
 
 
 def _read_answer(message: Mapping[str, Any], content: Any) -> Message:
-    thought, refusal = text(message.get("reasoning_content")), text(message.get("refusal"))
-    if thought or refusal:
+    told_of: Message = {}
+    thoughts, refusal = _thoughts_of(message, told_of), text(message.get("refusal"))
+    audio = mapping(message.get("audio"))
+    if transcript := text(audio.get("transcript")):
+        content = content or transcript
+    if thoughts or refusal:
         said = [text_block(content)] if isinstance(content, str) and content else items(content)
-        before = [{"type": "thinking", "thinking": thought}] if thought else []
-        content = [*before, *said, *([text_block(refusal, refusal=True)] if refusal else [])]
+        content = [*thoughts, *said, *([text_block(refusal, refusal=True)] if refusal else [])]
     more = without(message, *ON_ANSWERS, "role", "content", "tool_calls")
     read_answer: Message = {"role": "assistant", "content": content, **more}
-    told_of: Message = {key: message[key] for key in ("annotations", "audio") if message.get(key)}
+    if message.get("annotations"):
+        told_of["annotations"] = message["annotations"]
+    if audio:
+        told_of["audio"] = without(audio, "transcript")
     if refusal:
         told_of["refusal"] = True
     if isinstance(calls := message.get("tool_calls"), list) and calls:
-        read_answer["tool_calls"] = calls
+        read_answer["tool_calls"] = [_read_call(one) for one in calls]
     elif isinstance(legacy := message.get("function_call"), Mapping):
         read_answer["tool_calls"] = [{"id": _legacy_id(legacy), "type": "function", "function": dict(legacy)}]
         told_of["function_call"] = True
     return marked(read_answer, NAME, beside=told_of)
+
+
+def _thoughts_of(message: Mapping[str, Any], told_of: Message) -> list[Message]:
+    """What an answer of a compatible server thought, as blocks; notes under which key it was."""
+    signed = message.get("thinking_blocks")
+    if isinstance(signed, list) and signed:
+        told_of["thoughts"] = "thinking_blocks"
+        return [dict(block) for block in objects_in(signed, ".thinking_blocks")]
+    key = next((key for key in _THOUGHTS if text(message.get(key))), "")
+    if not key:
+        return []
+    told_of["thoughts"] = key
+    return [{"type": "thinking", "thinking": message[key]}]
+
+
+def _read_call(asked: Any) -> Any:
+    """A call; a custom tool's input is its one argument."""
+    custom = asked.get("custom") if isinstance(asked, Mapping) else None
+    if not isinstance(custom, Mapping):
+        return asked
+    named = {"id": asked.get("id"), "tool": text(custom.get("name")), "arguments": {"input": custom.get("input")}}
+    return {**named, **without(asked, "id", "custom")}
 
 
 def _legacy_id(named: Mapping[str, Any]) -> str:
@@ -279,8 +309,11 @@ def _exact_answer(message: Message) -> Message:
     if not isinstance(message.get("content"), list):
         content = message.get("content")
     written: Message = {"role": "assistant", "content": content if content != [] else None}
-    if thoughts:
-        written["reasoning_content"] = "\n\n".join(thoughts)
+    key = text(kept.get("thoughts")) or _THOUGHTS[0]
+    if key == "thinking_blocks":
+        written[key] = [block for block in blocks if is_block(block, THINKING_BLOCKS)]
+    elif thoughts:
+        written[key] = "\n\n".join(thoughts)
     if refusals:
         written["refusal"] = "\n".join(refusals)
     calls = list(given_calls(message).items())
@@ -288,7 +321,10 @@ def _exact_answer(message: Message) -> Message:
         return {**written, "function_call": mapping(calls[0][1].get("function"))}
     if calls:
         written["tool_calls"] = [_write_call(call_id, one, own=_is_own(message)) for call_id, one in calls]
-    return {**written, **{key: kept[key] for key in ("annotations", "audio") if key in kept}}
+    if "audio" in kept:
+        transcript = {"transcript": content} if isinstance(content, str) else {}
+        written = {**written, "content": None, "audio": {**mapping(kept["audio"]), **transcript}}
+    return {**written, **({"annotations": kept["annotations"]} if "annotations" in kept else {})}
 
 
 def _answers(message: Message) -> Iterator[Message]:
@@ -334,7 +370,11 @@ def _answer(said: list[Message], calls: list[Message], message: Message) -> Iter
 
 
 def _write_call(call_id: str, asked: Message, *, own: bool) -> Message:
-    if own and isinstance(asked.get("function", asked.get("custom")), Mapping):
+    if asked.get("type") == "custom" and "tool" in asked:
+        given = call_arguments_of(asked)
+        told_of = given["input"] if given.keys() == {"input"} else to_json(given)
+        return {"id": call_id, "type": "custom", "custom": {"name": call_name_of(asked), "input": told_of}}
+    if own and isinstance(asked.get("function"), Mapping):
         return asked
     given = given_arguments_of(asked)
     arguments = call_arguments_of(asked)

@@ -131,11 +131,11 @@ def read_response(response: Mapping[str, Any]) -> list[Message]:
         "model": text(response.get("model")),
         "stop_reason": text(details.get("reason")) or text(response.get("status")),
         "usage": usage(response.get("usage")),
-        "response_id": text(response.get("id")),
     }
     read_answer = _read_answer(answer_items, on_server)
     more = {key: value for key, value in told_of.items() if value}
-    return [{**read_answer, "metadata": {**metadata_of(read_answer), **more}}]
+    whole = {**read_answer, "metadata": {**metadata_of(read_answer), **more}}
+    return [marked(whole, NAME, beside={**beside(whole), **without({"response": response.get("id")})})]
 
 
 def kind_of(item: Mapping[str, Any]) -> str:

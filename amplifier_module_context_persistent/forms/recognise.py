@@ -37,6 +37,8 @@ NAMES = (OWN, *FORMS)
 """The names of all forms."""
 
 _OWN_BLOCKS = CALL_BLOCKS | THINKING_BLOCKS | {"text", "image"}
+_PLAIN_KEYS = frozenset({"role", "content", "metadata", "name", "tool_call_id", "tool_calls", "timestamp"})
+_PLAIN_ROLES = frozenset({"user", "assistant", "tool", "system", "developer"})
 _OF_ANTHROPIC = anthropic.KINDS | {"document", "tool_use"}
 
 
@@ -58,15 +60,27 @@ def shape_of(message: Mapping[str, Any], before: str = "", *, guesses: bool = Tr
         before: the form of the messages before it; it decides where the shape does not.
         guesses: whether what is ambiguous is given a form.
     """
+    if is_plain(message):
+        return None
     shape = _of_answer(message) or _of_keys(message)
     if shape is None and "role" in message:
         shape = _of_content(message)
+    if shape is not None and not guesses and _calls_alone(message):
+        return None
     if shape is None or not shape.guessed:
         return shape
     if not guesses:
         return None
     is_possible = before in FORMS and before != mcp.NAME and before not in ("", shape.form)
     return shape._replace(form=before) if is_possible and _may_be(before, message) else shape
+
+
+def is_plain(message: Mapping[str, Any]) -> bool:
+    """Whether a message is a text in Amplifier's own form, as most are; nothing more needs to be looked at."""
+    if not message.keys() <= _PLAIN_KEYS or not isinstance(message.get("content", ""), str):
+        return False
+    calls = message.get("tool_calls") or ()
+    return message.get("role") in _PLAIN_ROLES and not any(type(call) is dict and "custom" in call for call in calls)
 
 
 def _of_answer(message: Mapping[str, Any]) -> Shape | None:
@@ -96,7 +110,8 @@ def _of_keys(message: Mapping[str, Any]) -> Shape | None:
     has_calls = message.get("tool_calls") or mapping(message.get("function_call"))
     if role == "function" or (role == "assistant" and has_calls and mapping(message.get("function_call"))):
         return Shape(openai_chat.NAME)
-    if role == "assistant" and any(message.get(key) for key in openai_chat.ON_ANSWERS):
+    is_custom = any(isinstance(mapping(call).get("custom"), Mapping) for call in items(message.get("tool_calls")))
+    if role == "assistant" and (is_custom or any(message.get(key) for key in openai_chat.ON_ANSWERS)):
         return Shape(openai_chat.NAME)
     if kind == "message" and isinstance(message.get("content"), list):
         return Shape(openai_responses.NAME, guessed=not _kinds_in(message) & openai_responses.PARTS)
@@ -114,7 +129,9 @@ def _of_item(message: Mapping[str, Any]) -> Shape | None:
 
 def _of_content(message: Mapping[str, Any]) -> Shape | None:
     """The form that the blocks of a message tell: the first block that only one form has."""
-    blocks = [block for block in items(message.get("content")) if isinstance(block, Mapping)]
+    content = message.get("content")
+    listed = [content] if isinstance(content, Mapping) and "type" in content else items(content)
+    blocks = [block for block in listed if isinstance(block, Mapping)]
     for block in blocks:
         if (form := _of_block(block, text(message.get("role")))) is not None:
             return Shape(form)
@@ -148,6 +165,12 @@ def _of_block(block: Mapping[str, Any], role: str) -> str | None:
     if kind in _OF_ANTHROPIC or (kind == "text" and isinstance(block.get("citations"), list)):
         return anthropic.NAME
     return None
+
+
+def _calls_alone(message: Mapping[str, Any]) -> bool:
+    """Whether an answer has calls as blocks and else Amplifier's blocks alone, as hosts of Amplifier write it."""
+    kinds = _kinds_in(message) if message.get("role") == "assistant" else set()
+    return "tool_use" in kinds and kinds <= _OWN_BLOCKS
 
 
 def _may_be(form: str, message: Mapping[str, Any]) -> bool:

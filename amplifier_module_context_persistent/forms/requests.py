@@ -305,7 +305,7 @@ def from_anthropic(answer: Any) -> Message:
     Raises:
         RecordError (a `ValueError`): it is malformed; says where.
     """
-    return _answer(answer, anthropic.NAME)
+    return _answer(json_copy(answer), anthropic.NAME, is_message=True)
 
 
 def from_openai(answer: Any) -> Message:
@@ -321,7 +321,7 @@ def from_openai(answer: Any) -> Message:
     """
     plain = json_copy(answer)
     is_response = "output" in plain and "choices" not in plain
-    return _answer(plain, openai_responses.NAME if is_response else openai_chat.NAME)
+    return _answer(plain, openai_responses.NAME if is_response else openai_chat.NAME, is_message="role" in plain)
 
 
 def from_gemini(answer: Any) -> Message:
@@ -333,7 +333,8 @@ def from_gemini(answer: Any) -> Message:
     Raises:
         RecordError (a `ValueError`): it is malformed, or the prompt was blocked; says where.
     """
-    return _answer(answer, gemini.NAME)
+    plain = json_copy(answer)
+    return _answer(plain, gemini.NAME, is_message="parts" in plain)
 
 
 def from_bedrock(answer: Any) -> Message:
@@ -345,11 +346,13 @@ def from_bedrock(answer: Any) -> Message:
     Raises:
         RecordError (a `ValueError`): it is malformed; says where.
     """
-    return _answer(answer, bedrock.NAME)
+    plain = json_copy(answer)
+    return _answer(plain, bedrock.NAME, is_message="role" in plain)
 
 
-def _answer(answer: Any, form: str) -> Message:
-    messages = read_answer(json_copy(answer), form)
+def _answer(plain: Message, form: str, *, is_message: bool) -> Message:
+    """The message of an answer, or of the message in one, which tells neither model nor usage."""
+    messages = FORMS[form].read([plain]) if is_message else read_answer(plain, form)
     return messages[-1]
 
 

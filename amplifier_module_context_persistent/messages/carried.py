@@ -26,7 +26,7 @@ def carried(block: Message, reference: str) -> Message:
         reference: the id of its message, by which it can be recalled; empty if it has none.
     """
     source = source_of(block)
-    said = source.text if source is not None else ""
+    said = source.text if source is not None else _found_text(block)
     return {"type": "text", "text": said if said.strip() else line_about(block, reference), ORIGINAL: block}
 
 
@@ -34,6 +34,14 @@ def original_of(block: Mapping[str, Any]) -> Mapping[str, Any]:
     """The block that a text block tells of; else the same object."""
     given = block.get(ORIGINAL)
     return given if isinstance(given, Mapping) and block.get("type") == "text" else block
+
+
+def _found_text(block: Mapping[str, Any]) -> str:
+    """What a search of a tool found, with its place; empty for another block."""
+    if block.get("type") != "search_result":
+        return ""
+    places = [block[key] for key in ("title", "source") if isinstance(block.get(key), str)]
+    return "\n".join([*places, words_of(block)])
 
 
 def line_about(block: Mapping[str, Any], reference: str = "") -> str:

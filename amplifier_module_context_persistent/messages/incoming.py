@@ -49,7 +49,7 @@ def json_copy(message: Any, *, is_stored: bool = False) -> Message:
             (with the path).
     """
     try:
-        plain = _Copy(is_stored=is_stored).of(message, 0)
+        plain = (_STORED if is_stored else _NEW).of(message, 0)
     except _RefusedError as refused:
         raise RecordError(f"{refused.path()}: {refused.reason}") from None
     except RecursionError:
@@ -129,14 +129,16 @@ class _Copy:
         kind = type(value)
         if kind in _PLAIN_TYPES:
             return value
-        if kind is float or isinstance(value, float):
-            return self._number(float(value))
-        if depth > MAX_DEPTH:
+        if kind is float:
+            return self._number(value)
+        if depth > MAX_DEPTH and not isinstance(value, float):
             return _as_json_text(value)
         if kind is dict or isinstance(value, Mapping):
             return self._object(value, depth)
         if kind is list or isinstance(value, list | tuple):
             return self._list(value, depth)
+        if isinstance(value, float):
+            return self._number(float(value))
         for base in (str, int):  # an enum of strings is a string
             if isinstance(value, base):
                 return base.__str__(value) if base is str else base(value)
@@ -150,10 +152,13 @@ class _Copy:
         return number
 
     def _object(self, value: Mapping[Any, Any], depth: int) -> Message:
-        plain = {}
+        plain: Message = {}
         for key, item in value.items():
             if not isinstance(key, str):
                 raise _RefusedError(f"the key {repr(key)[:40]} is {type(key).__name__}, not a string")
+            if type(item) in _PLAIN_TYPES:
+                plain[str.__str__(key)] = item
+                continue
             try:
                 plain[str.__str__(key)] = self.of(item, depth + 1, key)
             except _RefusedError as refused:
@@ -170,6 +175,9 @@ class _Copy:
                 refused.steps.append(f"[{len(items)}]")
                 raise
         return items
+
+
+_STORED, _NEW = _Copy(is_stored=True), _Copy(is_stored=False)
 
 
 def _as_json_text(value: Any) -> str:

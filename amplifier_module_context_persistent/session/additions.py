@@ -76,15 +76,19 @@ class Additions:
             return
         known = self._store.session
         session = known or await self._store.open()
-        stored = await self._redaction.of([message for message in given if not self._passes(message)])
+        passing = [message for message in given if self._passes(message)]
+        lasting = [message for message in given if message not in passing] if passing else given
+        stored = await self._redaction.of(lasting)
         if stored:
             # who waited for the opening may be one of many: all of them are written at once, on the log's thread
             session = await self._append(session, stored, is_list=is_list, queues=known is None)
+        for message in passing:
+            await _add_ephemeral(session, message)
         for message in given:
-            if self._passes(message):
-                await _add_ephemeral(session, message)
-        self._form = next(filter(None, map(form_of, reversed(given))), self._form)
-        await self._tell(session, given)
+            if message.get("metadata"):
+                self._form = form_of(message) or self._form
+        if self._host.hooks is not None:
+            await self._tell(session, given)
 
     @property
     def guesses(self) -> bool:
@@ -106,7 +110,8 @@ class Additions:
             noted.append(self._pending.note(message))
             if message["role"] == "assistant" and not is_kept_from_models(message):
                 self._meter.answered()
-        noted = [self._with_known_id(message) for message in noted]
+        if self._unknown:
+            noted = [self._with_known_id(message) for message in noted]
         timestamp, own_ids = self._now(), [self._new_id() for _ in noted]
         small = not queues and len(noted) <= _MANY and not any(map(_is_large, noted))
         try:
@@ -126,14 +131,12 @@ class Additions:
 
     def _with_known_id(self, message: Message) -> Message:
         """A message with the id under which it may be stored already."""
-        if not self._unknown or given_id(message) is not None:
+        if given_id(message) is not None:
             return message
         known = self._unknown.get(content_key(message))
         return message if known is None else {**message, "metadata": {**metadata_of(message), "message_id": known}}
 
     async def _tell(self, session: Session, given: Sequence[Message]) -> None:
-        if self._host.hooks is None:
-            return
         total = len(session.log.index.live)
         for message in given:
             payload = {"role": message["role"], "content_length": len(text_of(message)), "total_messages": total}

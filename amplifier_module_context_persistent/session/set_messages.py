@@ -11,6 +11,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..errors import RecordError
 from ..forms.door import is_foreign, read_given
 from ..log.base import Log
 from ..messages.incoming import json_copy, to_plain, why_refused
@@ -86,13 +87,24 @@ async def set_messages(
 def read_list(messages: Sequence[Mapping[str, Any]], *, guesses: bool) -> Sequence[Mapping[str, Any]]:
     """Read a list of messages of any form; the same object if all are in Amplifier's own.
 
+    Args:
+        messages: the list.
+        guesses: whether what is ambiguous is given a form; else a host set the list, and a malformed message does not
+            refuse it: an old session must be resumed.
+
     Raises:
         RecordError: one of them is malformed.
     """
     if not any(is_foreign(message, guesses=guesses) for message in messages):
         return messages
     copied = [json_copy(message, is_stored=_has_id(message)) for message in messages]
-    return read_given(copied, guesses=guesses)
+    try:
+        return read_given(copied, guesses=guesses)
+    except RecordError as refused:
+        if guesses:
+            raise
+        logger.warning("set_messages: the list is taken as it is: %s", refused)
+        return copied
 
 
 def _has_id(message: Any) -> bool:
