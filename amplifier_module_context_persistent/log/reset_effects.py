@@ -3,7 +3,8 @@
 Rules:
 - A reset is in force if its commit is intact; or if its begin is intact and all its new messages and runs are there.
 - It replaces the history up to the message `upto`. Messages after that one which do not belong to it stay live.
-- A damaged message between begin and commit that names a reset nobody knows belongs to that one, if it lacks some.
+- A damaged message between begin and commit that names a reset nobody knows, or none, belongs to that one, if it lacks
+  some. If the number of a damaged one is no longer its own, it gets the number that is free.
 - A message that belongs to a reset which is not in force is not live, and nobody holds it.
 - A reset takes effect once; a begin or commit that stands in the log again is reported.
 - A message that is known to stand elsewhere than it was written is judged by the place where it was written.
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from .index import Index, id_hash_of
+from .index import DAMAGED, UNCHAINED, Index, id_hash_of
 from .reset_record import KeptRun, Reset
 
 Report = Callable[[str], None]
@@ -35,6 +36,8 @@ class _State:
     begun: bool = False
     base: int = 0
     """How many messages were live where it began."""
+    first: int = 0
+    """The ordinal of the first message after its begin."""
     committed: bool = False
     in_force: bool = False
     members: list[tuple[int, int]] = field(default_factory=list)
@@ -103,7 +106,7 @@ class Resets:
         if state.begun:
             self._report("the begin of a reset stands in the log again; it counts once")
             return
-        state.begun, state.base = True, len(self.index.live)
+        state.begun, state.base, state.first = True, len(self.index.live), len(self.index)
         state.description = state.description or reset
         self._open, self._orphans = state, []
         if state.committed and not state.in_force:
@@ -167,6 +170,9 @@ class Resets:
             self.hidden.add(id_hash_of(reset.upto))
         if len(state.members) < reset.count:
             state.members += self._orphans
+        if state.begun and state.committed:
+            after = self._without_nameless(state, reset, after)
+        self._number_damaged(state, reset)
         state.runs, total = [], len(state.members)
         for run in reset.runs:
             ordinals = self._find_run(run, before)
@@ -187,13 +193,43 @@ class Resets:
             self._last.members, self._last.runs = [], []
         self._last = state
 
+    def _without_nameless(self, state: _State, reset: Reset, after: Sequence[int]) -> Sequence[int]:
+        """Take damaged messages that name no reset for its own, if they are as many as it lacks; the others.
+
+        Nothing but its new messages is written between a begin and its commit.
+        """
+        found = [ordinal for ordinal in after if ordinal >= state.first and self._is_damaged(ordinal)]
+        if not found or len(found) > reset.count - len(state.members):
+            return after
+        state.members += [(reset.count, ordinal) for ordinal in found]
+        return [ordinal for ordinal in after if ordinal not in found]
+
+    def _number_damaged(self, state: _State, reset: Reset) -> None:
+        """Give damaged messages of a reset the numbers that the others leave free, if theirs are not these."""
+        sound = [member for member in state.members if not self._is_damaged(member[1])]
+        damaged = sorted(ordinal for _, ordinal in state.members if self._is_damaged(ordinal))
+        taken = {number for number, _ in state.members}
+        if (
+            not damaged
+            or len(state.members) > reset.count
+            or (len(taken) == len(state.members) and max(taken) < reset.count)
+        ):
+            return
+        used = {number for number, _ in sound}
+        free = (number for number in range(reset.count) if number not in used)
+        state.members = [*sound, *zip(free, damaged, strict=False)]
+
+    def _is_damaged(self, ordinal: int) -> bool:
+        return bool(self.index.flags[ordinal] & (DAMAGED | UNCHAINED))
+
     def _position_of(self, message_id: str) -> int | None:
         return find_position(self.index, self._as_written(), message_id) if message_id else None
 
     def _find_run(self, run: KeptRun, live: Sequence[int]) -> array[int]:
-        """The ordinals of a run in the live history; where both names of one end are lost, its count tells the end."""
-        start, lost_first = _first_of([find_position(self.index, live, message_id) for message_id in run.first])
-        end, lost_last = _first_of([find_position(self.index, live, message_id) for message_id in reversed(run.last)])
+        """The ordinals of a run in the live history; if both names of one end are lost, its count tells the end."""
+        starts = [find_position(self.index, live, message_id) for message_id in run.first]
+        ends = [find_position(self.index, live, message_id) for message_id in reversed(run.last)]
+        (start, lost_first), (end, lost_last) = _ends_of(starts, ends, run.count)
         if end is None and start is not None:
             end = _LostLines(self.index, live).end_after(start, run.count - lost_first)
         elif start is None and end is not None:
@@ -201,7 +237,10 @@ class Resets:
         if start is None or end is None or end < start:
             self._report("it keeps messages that cannot be found")
             return array("I")
-        return array("I", live[start : end + 1])
+        before = [at for at in starts[:lost_first] if at is not None and not start <= at <= end]
+        after = [at for at in ends[:lost_last] if at is not None and not start <= at <= end]
+        places = dict.fromkeys([*before, *range(start, end + 1), *reversed(after)])
+        return array("I", (live[at] for at in places))
 
     def _as_written(self) -> Sequence[int]:
         """The live history with what was moved in the place where it was written: that is what a reset speaks of."""
@@ -271,6 +310,26 @@ class _LostLines:
         return any(
             bisect_right(self._breaks, end) > bisect_left(self._breaks, start) for start, end in self._span(position)
         )
+
+
+def _ends_of(
+    starts: Sequence[int | None], ends: Sequence[int | None], count: int
+) -> tuple[tuple[int | None, int], tuple[int | None, int]]:
+    """The positions of a run's two ends, and how many names of each end were passed over.
+
+    A damaged message may stand elsewhere in the history than it did. So those names tell where the run is that enclose
+    the most messages, up to `count`. A message that was passed over is taken from where it stands.
+    """
+    first, last = _first_of(starts), _first_of(ends)
+    if first[0] is None or last[0] is None or last[0] - first[0] == count - 1:
+        return first, last
+    pairs = [
+        ((start, lost_first), (end, lost_last))
+        for lost_first, start in enumerate(starts)
+        for lost_last, end in enumerate(ends)
+        if start is not None and end is not None and 0 <= end - start < count
+    ]
+    return max(pairs, key=lambda pair: pair[1][0] - pair[0][0], default=(first, last))
 
 
 def _first_of(positions: Sequence[int | None]) -> tuple[int | None, int]:

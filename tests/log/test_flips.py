@@ -10,7 +10,7 @@ import pytest
 
 from amplifier_module_context_persistent.log.index import UNCHAINED
 from amplifier_module_context_persistent.log.record_line import encode_control
-from tests.support.logs import body, keep, reset_bodies, sealed
+from tests.support.logs import body, keep, kept, reset_bodies, sealed
 from tests.support.scans import live_offsets, scan
 from tests.support.sweeps import bits_of
 
@@ -54,6 +54,18 @@ LOGS: dict[str, tuple[list[bytes], list[int]]] = {
             body(32),
         ],
         [30, 32],
+    ),
+    "runs that begin or end with messages of an earlier reset": (
+        [
+            *map(body, range(6)),
+            *reset_bodies("r", body(10), keep(0, 0), body(11), keep(2, 4), body(12), upto="id-5"),
+            body(20),
+            *reset_bodies("s", kept([10, 0]), body(13), kept([11, 2, 3, 4, 12, 20]), upto="id-20"),
+            body(21),
+            *reset_bodies("t", kept([0, 13]), body(14), kept([2, 3, 4, 12, 20, 21]), upto="id-21"),
+            body(22),
+        ],
+        [0, 13, 14, 2, 3, 4, 12, 20, 21, 22],
     ),
     "a plan, a pin and receipts": (
         [
@@ -104,3 +116,17 @@ def test_no_flipped_bit_changes_more_than_its_own_message(name: str) -> None:
                 assert scanner.index.pins == sound.pins - {sound.live[1]}
     print(f"bits flipped in logs with resets: {count}")
     assert sum(bool(flag & UNCHAINED) for flag in sound.flags) == 0
+
+
+@pytest.mark.parametrize("lost", [b'"_reset":["r",1]', b'"_reset":["r",0]'], ids=["the second", "the first"])
+@pytest.mark.parametrize("mark", [b'"_resat":["r",1]', b'"_reset":["v",1]', b'"_reset":["r",3]', b'"_reset":["r",9]'])
+def test_a_new_message_that_lost_its_mark_keeps_its_place(lost: bytes, mark: bytes) -> None:
+    """The commit behind it says how many there are, and nothing else is written in between."""
+    bodies = [*map(body, range(3)), *reset_bodies("r", body(10), keep(1, 1), body(11), upto="id-2"), body(20)]
+    lines = sealed(bodies)
+    (at,) = (number for number, line in enumerate(lines) if lost in line)
+    starts = [sum(map(len, lines[:number])) for number in range(len(lines))]
+    lines[at] = lines[at].replace(lost, mark)
+    scanner = scan([b"".join(lines)])
+    assert live_offsets(scanner) == [starts[number] for number in (4, 1, 5, 7)]
+    assert scanner.index.damage
