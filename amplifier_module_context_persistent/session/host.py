@@ -26,6 +26,8 @@ EVENTS = (
     "context:pre_compact",
     "context:post_compact",
     "context:compaction",
+    "context:compaction_started",
+    "context:compaction_finished",
     "context:compaction_futile",
     "context:include",
     "context:message_added:debug",

@@ -37,6 +37,7 @@ from ..messages.text import well_formed
 from ..tokens.calibration import Meter, of_session
 from ..view.recipients import Recipient, bond_of
 from ..window.request import ViewResult, sizes
+from .compaction_events import SEMANTIC, CompactionEvents, method_of
 from .final_request import FinalRequests, HandedOut, Ticket
 from .host import Host, NotRetainedError, provider_facts
 from .learned import OTHERS, PREFILL, REASONING, Refusals
@@ -218,38 +219,63 @@ class RequestFlow:
 
     async def _answer(self, ask: Ask) -> ViewResult:
         """Make a view, ask for a summary where its plan wants one, and report what was planned."""
-        session, is_due = await self._store.open(), False
+        async with CompactionEvents(self._host) as told:
+            try:
+                answer = await self._planned(ask, told)
+            except FloorError as error:
+                if error.tried is not None and not told.is_started:
+                    await self._tell_start(told, self._method_of(None), *error.tried)
+                raise ContextLengthError(str(error)) from error
+            except RetentionError as error:
+                raise NotRetainedError(str(error)) from error
+            if futile := answer.futile():
+                await self._host.emit("context:compaction_futile", futile)
+            await self._report_plan(answer)
+            if self._config.compaction_strategy == NATIVE or answer.fallback:
+                await self.native.settle(answer)
+            if told.is_started:
+                await self._tell_end(told, answer)
+            return answer
+
+    async def _planned(self, ask: Ask, told: CompactionEvents) -> ViewResult:
+        """Make a view, with a summary if its plan wants one; tell that a compaction starts."""
+        session = await self._store.open()
+        answer = await session.read(lambda log: session.requests.answer(log, ask))
+        if ask.force or answer.is_due:
+            await self._tell_start(told, self._method_of(answer), answer.messages, answer.tokens)
+        if answer.span is None:
+            return answer
+        await self._report_plan(answer)  # one that leaves out images alone
+        self.is_compacting = True
         try:
-            answer = await session.read(lambda log: session.requests.answer(log, ask))
-            is_due = ask.force or answer.is_due
-            if is_due:
-                await self._host.emit("context:pre_compact", sizes(answer.messages, answer.tokens))
-            if answer.span is not None:
-                await self._report_plan(answer)  # one that leaves out images alone
-                self.is_compacting = True
-                try:
-                    summary = await sum_up(session, self._meter, ask, answer.span, self._host, self._summary_pause)
-                finally:
-                    self.is_compacting = False
-                second = replace(ask, summary=summary, sums_up=False)
-                session = await self._store.open()
-                answer = await session.read(lambda log: session.requests.answer(log, second))
-        except FloorError as error:
-            if error.tried is not None and not is_due:
-                await self._host.emit("context:pre_compact", sizes(*error.tried))
-            raise ContextLengthError(str(error)) from error
-        except RetentionError as error:
-            raise NotRetainedError(str(error)) from error
-        if futile := answer.futile():
-            await self._host.emit("context:compaction_futile", futile)
-        await self._report_plan(answer)
-        if self._config.compaction_strategy == NATIVE or answer.fallback:
-            await self.native.settle(answer)
-        if is_due:
-            made = answer.compaction
-            messages = len(made.arrangement.items) if made is not None else answer.messages
-            await self._host.emit("context:post_compact", sizes(messages, answer.counted_tokens))
-        return answer
+            summary, told.usage = await sum_up(session, self._meter, ask, answer.span, self._host, self._summary_pause)
+        finally:
+            self.is_compacting = False
+        second = replace(ask, summary=summary, sums_up=False)
+        session = await self._store.open()
+        return await session.read(lambda log: session.requests.answer(log, second))
+
+    def _method_of(self, answer: ViewResult | None) -> str:
+        """The method that a compaction begins with; of the configuration, if no plan was made."""
+        if answer is not None and answer.span is not None:
+            return SEMANTIC
+        if answer is not None and answer.fallback:
+            return NATIVE
+        made = answer.compaction if answer is not None else None
+        return method_of(self._config.compaction_strategy if made is None else made.plan.strategy)
+
+    async def _tell_start(self, told: CompactionEvents, method: str, messages: int, tokens: int) -> None:
+        """Tell that a compaction starts, and what the view was before it."""
+        await self._host.emit("context:pre_compact", sizes(messages, tokens))
+        await told.start(method, {"message_count": messages, "input_tokens": tokens})
+
+    async def _tell_end(self, told: CompactionEvents, answer: ViewResult) -> None:
+        """Tell how a compaction ended, and what the view is after it."""
+        made = answer.compaction
+        messages = len(made.arrangement.items) if made is not None else answer.messages
+        await self._host.emit("context:post_compact", sizes(messages, answer.counted_tokens))
+        counts = {"input_tokens_before": answer.tokens, "input_tokens_after": answer.counted_tokens}
+        await told.finish_with(made.plan.strategy if made is not None else None, counts)
 
     async def _report_left_out(self, ask: Ask, answer: ViewResult) -> None:
         """Tell the host once of each change before reasoning, for which this view leaves some out.

@@ -17,6 +17,7 @@ from ..messages.message import Message
 from ..tokens.calibration import Meter
 from ..tokens.usage import read_usage
 from ..window.summary_request import instruction
+from .compaction_events import counts_of
 from .host import Host
 from .provider_call import answer_of, chat_request
 from .store import Session
@@ -52,14 +53,14 @@ class SummaryPause:
 
 async def sum_up(
     session: Session, meter: Meter, ask: Ask, span: Span | SummaryError, host: Host, pause: SummaryPause
-) -> Summary | None:
+) -> tuple[Summary | None, dict[str, int]]:
     """Ask the provider of a request to sum up what its plan leaves out; if it fails, pause.
 
     Returns:
-        The summary; None, with an event that says why, if there is none.
+        The summary, or None, with an event that says why, if there is none; and what the provider billed for it.
     """
     meter.answered()  # the usage that is reported for the summary belongs to no view
-    cap = session.config.summary_max_tokens
+    cap, billed = session.config.summary_max_tokens, dict[str, int]()
     try:
         if isinstance(span, SummaryError):
             raise span
@@ -70,6 +71,7 @@ async def sum_up(
             max_tokens=cap,
             timeout_s=session.config.summary_timeout_s,
         )
+        billed = counts_of(usage)
         if (tokens := session.count(instruction(text))) > _MOST_TIMES * cap:
             raise SummaryError(f"the answer has {tokens:,} tokens; {cap:,} were asked for")
         if why := why_no_summary(text, tokens, span):
@@ -78,11 +80,11 @@ async def sum_up(
         if isinstance(span, Span) and ask.provider is not None:
             pause.note(failed=True)
         await host.emit("context:summary_failed", {"reason": str(failed)})
-        return None
+        return None, billed
     pause.note(failed=False)
     sizes = {"summarized_messages": len(span.ordinals), "request_tokens": span.tokens, "summary_tokens": tokens}
     await host.emit("context:summary", {**sizes, **_cached_share(usage)})
-    return Summary(text, span.ordinals, span.basis)
+    return Summary(text, span.ordinals, span.basis), billed
 
 
 async def ask_for_summary(

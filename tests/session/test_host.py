@@ -131,7 +131,11 @@ async def test_compaction_is_told_before_and_after_in_counts_alone(
         await context.add_message(user(f"{SECRET} {number} " + "word " * 40))
     view = await context.get_messages_for_request()
     names = [event for event, _ in events if event != "context:message_added:debug"]
-    assert names == ["context:pre_compact", "context:compaction", "context:post_compact"]
+    assert names == [
+        *("context:pre_compact", "context:compaction_started"),
+        "context:compaction",
+        *("context:post_compact", "context:compaction_finished"),
+    ]
     (before,), (after,) = named(events, "context:pre_compact"), named(events, "context:post_compact")
     (told,) = named(events, "context:compaction")
     assert before.keys() == after.keys() == {"message_count", "tokens", "token_count"}

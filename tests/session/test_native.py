@@ -104,6 +104,11 @@ async def test_an_item_takes_the_place_of_the_beginning(tmp_path: Path, module: 
         made = [payload for payload in host.of("context:compaction") if payload["strategy"] == "native"]
         assert len(made) >= len(told) - 1
         assert all(p["after_tokens"] < p["before_tokens"] for p in made)
+        asked = [end for end in host.of("context:compaction_finished") if end["usage"]]
+        assert len(asked) == len(told)
+        assert all((end["method"], end["outcome"]) == ("native", "completed") for end in asked)
+        assert asked[0]["usage"]["input_tokens"] == told[0]["input_tokens"]
+    assert len(host.of("context:compaction_started")) == len(host.of("context:compaction_finished"))
     assert_proved(tmp_path / "s.jsonl", provider.requests)
 
 

@@ -1,0 +1,104 @@
+"""What a host is told of a compaction: when it starts, and how it ended.
+
+Two pairs of events say so. `context:pre_compact` and `context:post_compact` are the kernel's, with the sizes of the
+view; `context:compaction_started` and `context:compaction_finished` are those of amplifier-bundle-context-managed, with
+the method, the outcome and the time. amplifier-unified shows the pause by the latter, and stores a checkpoint after it.
+
+Whatever happens, a compaction that was told as started is told as finished.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from ..config import NATIVE, SUMMARIZE
+from ..tokens.usage import token_count
+from .host import Host
+
+SEMANTIC = "semantic"
+"""The method of a summary that a model makes."""
+COMPLETED, FALLBACK, UNCHANGED, FAILED, CANCELLED = "completed", "fallback", "unchanged", "failed", "cancelled"
+
+_COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+
+
+class CompactionEvents:
+    """The events of one compaction; as a context manager it tells of an error too.
+
+    Args:
+        host: gets the events.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host, self._began = host, time.monotonic()
+        self._method: str | None = None
+        """The method that was told; None until the compaction is told as started, and once it is finished."""
+        self.usage: Mapping[str, int] = {}
+        """What a provider billed for its part; empty if none was asked."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            await self.finish(CANCELLED if issubclass(kind, asyncio.CancelledError) else FAILED)
+
+    @property
+    def is_started(self) -> bool:
+        """Whether the compaction was told as started, and not as finished."""
+        return self._method is not None
+
+    async def start(self, method: str, sizes: Mapping[str, int]) -> None:
+        """Tell that the compaction starts.
+
+        Args:
+            method: how it compacts: `native`, `semantic`, or a strategy of our own engine.
+            sizes: counts of messages and tokens.
+        """
+        self._method = method
+        await self._host.emit("context:compaction_started", {"method": method, **sizes})
+
+    async def finish_with(self, strategy: str | None, sizes: Mapping[str, int]) -> None:
+        """Tell that the compaction has ended with a plan.
+
+        Args:
+            strategy: of the plan; None if no plan was followed, since it would have freed too little.
+            sizes: counts of tokens.
+        """
+        if strategy is None:
+            await self.finish(UNCHANGED, sizes)
+            return
+        begun, self._method = self._method, method_of(strategy)
+        is_other = begun in (SEMANTIC, NATIVE) and begun != self._method
+        await self.finish(FALLBACK if is_other else COMPLETED, sizes)
+
+    async def finish(self, outcome: str, sizes: Mapping[str, int] | None = None) -> None:
+        """Tell that the compaction has ended, if it was told as started.
+
+        Args:
+            outcome: how it ended.
+            sizes: counts of tokens.
+        """
+        method, self._method = self._method, None
+        if method is None:
+            return
+        elapsed_ms = round((time.monotonic() - self._began) * 1000)
+        payload = {"method": method, "outcome": outcome, "elapsed_ms": elapsed_ms, "usage": dict(self.usage)}
+        await self._host.emit("context:compaction_finished", {**payload, **(sizes or {})})
+
+
+def method_of(strategy: str) -> str:
+    """The method that a plan's strategy is told as."""
+    return SEMANTIC if strategy == SUMMARIZE else strategy
+
+
+def counts_of(usage: Any) -> dict[str, int]:
+    """The counts of a provider's usage, whatever object it is."""
+    said = usage if isinstance(usage, Mapping) else {name: getattr(usage, name, None) for name in _COUNTS}
+    return {name: count for name in _COUNTS if (count := token_count(said.get(name))) is not None}
