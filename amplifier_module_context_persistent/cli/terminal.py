@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..catalogue.catalogue_file import CatalogueError
-from ..errors import ContextPersistentError
+from ..errors import ContextPersistentError, DependencyError
 from ..log.filesystem import FileSystem
 from ..transcript.transcript import Transcript
 from .exit_codes import UNUSABLE
@@ -197,7 +197,9 @@ def reason(error: Exception) -> str:
     if isinstance(error, FileNotFoundError) and error.filename is None:  # as the system's `getcwd` says it
         return "the current directory is not there any more; change to another one"
     said = error.strerror if isinstance(error, OSError) else str(error)
-    return one_line(str(said or error).replace("\n", " "))
+    if isinstance(error, DependencyError):  # its command is on a line of its own
+        said = str(error).replace("\n", " ")
+    return one_line(str(said or error))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from amplifier_module_context_persistent.cli.terminal import (
     unreadable,
     unusable,
 )
-from amplifier_module_context_persistent.errors import LogUnreadableError
+from amplifier_module_context_persistent.errors import DependencyError, LogUnreadableError
 
 
 def test_one_line_holds_no_control_character() -> None:
@@ -39,6 +39,7 @@ def test_numbers_are_counted_in_words() -> None:
     [
         (FileNotFoundError(2, "No such file", "a\nb"), "a?b: No such file"),
         (ValueError("x\ny"), "c: x?y"),
+        (DependencyError("Install it:\nuv pip install x"), "c: Install it: uv pip install x"),
         (LogUnreadableError("cannot be read"), "c: cannot be read"),
     ],
 )
