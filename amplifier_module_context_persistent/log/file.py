@@ -32,6 +32,7 @@ from .lock import LogLock
 from .open_mark import OpenMark
 from .reader import LogReader
 from .record_line import MAX_RECORD_BYTES, seal
+from .thread_pool import WAITING
 from .torn_tail import save_torn_tail
 
 APPENDED_BYTES = 64 << 20
@@ -231,7 +232,8 @@ class FileLog(LogReader):
         """
         files, fd, before = self.file.files, self.file.descriptor, self.size
         try:
-            written = files.write(fd, data)
+            with WAITING:
+                written = files.write(fd, data)
             if written == len(data):
                 return
             error = OSError(errno.ENOSPC, f"no space left on the device: it took {written} of {len(data)} bytes")
@@ -255,10 +257,11 @@ class FileLog(LogReader):
         """
         files = self.file.files
         try:
-            files.sync(self.file.descriptor)
-            if self._named != self.file.identity:  # who put another file in its place may have died before that
-                for directory in reversed(directories_above(self.path)):
-                    files.sync_directory(directory)
+            with WAITING:
+                files.sync(self.file.descriptor)
+                if self._named != self.file.identity:  # who put another file in its place may have died before that
+                    for directory in reversed(directories_above(self.path)):
+                        files.sync_directory(directory)
         except OSError as error:
             self._fail(f"the sync failed ({error})", error)
         self._named = self.file.identity

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..errors import LogUnreadableError
 from .filesystem import FileSystem, open_file, unreadable
+from .thread_pool import WAITING
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +55,8 @@ class FileHandle:
             LogUnreadableError: it is there and cannot be read.
             OSError: it is not there and cannot be created.
         """
-        opened = open_file(self.files, self.path, writable=self.writable, create=create)
+        with WAITING:
+            opened = open_file(self.files, self.path, writable=self.writable, create=create)
         if opened is not None:
             self.fd, self.opened_status = opened
             self.identity = (self.opened_status.st_dev, self.opened_status.st_ino)
@@ -68,6 +70,11 @@ class FileHandle:
                 self.files.close(fd)
             except OSError as error:  # what was acknowledged was synced before; the descriptor is gone all the same
                 logger.warning("%s: closing it failed: %s", self.path, error)
+
+    def __del__(self) -> None:
+        """Close the file of a log that was dropped without a close; nobody can be using it any more."""
+        if getattr(self, "fd", None) is not None:  # the constructor may have failed
+            self.close()
 
     def size(self) -> int:
         """The open file's size.
@@ -102,9 +109,10 @@ class FileHandle:
         """
         fd = self.descriptor
         try:
-            block = self.files.read(fd, size, offset)
-            while 0 < len(block) < size and (more := self.files.read(fd, size - len(block), offset + len(block))):
-                block += more
+            with WAITING:
+                block = self.files.read(fd, size, offset)
+                while 0 < len(block) < size and (more := self.files.read(fd, size - len(block), offset + len(block))):
+                    block += more
         except OSError as error:
             raise unreadable(error, self.path) from error
         return block

@@ -1,14 +1,15 @@
 """Group commit: the one way by which tasks and threads reach a log.
 
-Every call joins one queue, and the order of the queue is the order in the log. A job on the log's own thread takes what
-waits: appends that follow each other are committed together, with one write and one sync; a call has the log to itself.
-So reads see what was acknowledged before them, and the event loop never waits for a disk. A cancelled call is withdrawn
-if it was not taken yet, else it completes.
+Every call joins one queue, and the order of the queue is the order in the log. When it is the log's turn, a thread
+takes what waits: appends that follow each other are committed together, with one write and one sync; a call has the log
+to itself. So reads see what was acknowledged before them, and the event loop never waits for a disk. A cancelled call
+is withdrawn if it was not taken yet, else it completes.
 
-The thread is an executor's, one for each log and process:
-- It begins with the first job and goes with a close, or with a log that is dropped without one.
-- A forked process begins anew, with a queue, a lock and a thread of its own; what was queued belongs to its parent.
-- As the interpreter ends there are no threads any more: then jobs run on the caller's thread.
+Rules of the turn:
+- A log has one turn at a time, on one of the threads that all logs share (`thread_pool`). It ends when the queue is
+  empty, or after a batch if other logs wait for a thread.
+- A forked process begins anew, with a queue and a lock of its own; what was queued belongs to its parent.
+- As the interpreter ends there are no threads any more: then the turn is on the caller's thread.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ..errors import LogError
 from .base import Log, Outcome, Prepare
+from .thread_pool import FILE_THREADS, ThreadPool
 
 logger = logging.getLogger(__name__)
 
@@ -52,10 +53,11 @@ class GroupCommit:
     Args:
         log: the log; nothing else may call it.
         inline: whether small appends may be made on the calling thread (no sync, so no wait for a disk).
+        threads: where the log has its turns.
     """
 
-    def __init__(self, log: Log, *, inline: bool) -> None:
-        self._log, self._inline = log, inline
+    def __init__(self, log: Log, *, inline: bool, threads: ThreadPool = FILE_THREADS) -> None:
+        self._log, self._inline, self._threads = log, inline, threads
         self._begin()
 
     def _begin(self) -> None:
@@ -63,9 +65,8 @@ class GroupCommit:
         self._mutex = threading.Lock()
         """Whoever uses the log holds it; items leave the queue under it, so nothing is overtaken."""
         self._queue: deque[_Item] = deque()
-        self._executor = _new_executor()
-        self._is_woken = False
-        """Whether a job was submitted that has not begun: it takes what is queued until then."""
+        self._turn = threading.Lock()
+        """Locked from the submission of a turn to its end."""
 
     async def append(
         self, prepare: Prepare, *, small: bool = True, unstored: Callable[[], None] = lambda: None
@@ -90,7 +91,7 @@ class GroupCommit:
         return ordinals
 
     async def run(self, function: Callable[[Log], T]) -> T:
-        """Call a function with the log on the log's own thread, after what was queued before."""
+        """Call a function with the log when it is its turn, after what was queued before."""
         result: T = await self._answer(_Item(function, appends=False))
         return result
 
@@ -99,11 +100,12 @@ class GroupCommit:
         self._enter(_Item(function, appends=False))
 
     async def close(self) -> None:
-        """Commit what waits, close the log and let the thread go; later calls start anew."""
-        try:
-            await self.run(lambda log: log.close())
-        finally:
-            self._executor = _new_executor()  # the thread goes with the one before
+        """Commit what waits and close the log; later calls open it anew."""
+        await self.run(lambda log: log.close())
+
+    def close_later(self) -> None:
+        """Close the log after what was queued before; nobody waits for it. For a finaliser: it never blocks."""
+        self.call(lambda log: log.close())
 
     def _append_here(self, prepare: Prepare) -> Outcome | None:
         """Append on the calling thread; None, and nothing done, if that would take long or overtake others."""
@@ -140,25 +142,31 @@ class GroupCommit:
         self._wake()
 
     def _wake(self) -> None:
-        """Have what waits done on the log's thread."""
-        if self._is_woken:
-            return
-        self._is_woken = True
+        """Submit a turn for what waits, unless there is one."""
+        if not self._turn.acquire(blocking=False):
+            return  # the turn looks at the queue once more after its end
         try:
-            self._executor.submit(self._work)
-        except RuntimeError:  # the interpreter ends and takes no more jobs
+            self._threads.submit(self._work)
+        except RuntimeError:  # the interpreter ends, and there are no threads any more
             self._work()
 
     def _work(self) -> None:
-        """Do what waits, in its order."""
-        self._is_woken = False  # what is queued from now on may come too late for this job
-        while True:
-            with self._mutex:
-                taken = self._take()
-                if not taken:
-                    break
-                outcomes = self._append(taken) if taken[0].appends else [self._call(taken[0])]
-            _settle(taken, outcomes)
+        """Have a turn: do what waits, in its order."""
+        while self._do_next() and not self._threads.is_crowded:
+            pass
+        self._turn.release()
+        if self._queue:  # left for the next turn, or queued after the last look
+            self._wake()
+
+    def _do_next(self) -> bool:
+        """Do the next batch of appends, or the next call; False if nothing waits."""
+        with self._mutex:
+            taken = self._take()
+            if not taken:
+                return False
+            outcomes = self._append(taken) if taken[0].appends else [self._call(taken[0])]
+        _settle(taken, outcomes)
+        return True
 
     def _take(self) -> list[_Item]:
         """Take all appends that are next in the queue, or the one call that is."""
@@ -187,10 +195,6 @@ class GroupCommit:
             if item.future is None:
                 logger.exception("a call to the log failed")
             return error
-
-
-def _new_executor() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="context-log")
 
 
 def _settle(items: Sequence[_Item], outcomes: Sequence[Any]) -> None:

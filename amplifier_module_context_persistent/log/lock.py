@@ -16,6 +16,7 @@ from pathlib import Path
 from ..errors import AppendError, LockTimeoutError, LogError
 from .filesystem import WINDOWS
 from .reader import LogReader
+from .thread_pool import WAITING
 
 SMALL_FOLLOW_BYTES = 256 << 10  # what may be taken in without waiting: about a millisecond
 
@@ -62,7 +63,8 @@ def _lock(log: LogReader, *, timeout_s: float, wait: bool) -> int:
             raise BlockingIOError(errno.EWOULDBLOCK, "another process holds the log's lock", log.path)
         if time.monotonic() >= deadline:
             raise _timeout(log, timeout_s)
-        time.sleep(delay_s)
+        with WAITING:
+            time.sleep(delay_s)
         delay_s = min(delay_s * 2, _LONGEST_DELAY_S)
 
 

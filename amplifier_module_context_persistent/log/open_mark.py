@@ -62,6 +62,11 @@ class OpenMark:
             _HELD.discard(self)
             _close(fd, self._path)
 
+    def __del__(self) -> None:
+        """Take the mark of a log away that was dropped without a close."""
+        if getattr(self, "_fd", -1) >= 0:
+            self.give_back()
+
     def forget(self) -> None:
         """Close what a forked child inherited; the parent's mark stays, since it belongs to the open file."""
         fd, self._fd = self._fd, -1

@@ -24,10 +24,13 @@ _NO_PATH = "neither transcript_path nor storage_path nor a session id says where
 
 @dataclass(frozen=True, slots=True)
 class ChosenLog:
-    """A session's log; `degraded_because` says why it is in memory although a stored one was wanted, or is empty."""
+    """A session's log."""
 
     log: Log
     degraded_because: str = ""
+    """Why it is in memory although a stored one was wanted; empty if it is not."""
+    is_given: bool = False
+    """Whether the host made it."""
 
 
 def choose_log(config: Config, *, session_id: str | None, parent_id: str | None, working_dir: str | None) -> ChosenLog:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import logging
 import os
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -121,12 +122,14 @@ class PersistentContextManager:
             self.config,
             self._host,
             self._meter,
-            ChosenLog(log) if log is not None else self._choose_log(session_id, parent_id, working_dir),
+            ChosenLog(log, is_given=True) if log is not None else self._choose_log(session_id, parent_id, working_dir),
             session_id=session_id,
             working_dir=working_dir,
             now=now,
             new_id=new_id,
         )
+        dropped = weakref.finalize(self, self._store.drop)
+        dropped.atexit = False
         self._pending = PendingRequests(session_id, names_makers=not self.config.receipts)
         self._redaction = RedactionOnWrite(self._host, is_on=self.config.redact_on_write)
         self._additions = Additions(

@@ -19,8 +19,10 @@ from ..catalogue.session_list_cache import keep_in_database
 from ..config import Config
 from ..errors import LogCreateError, LogError, LogUnreadableError
 from ..log.base import Log, Prepare
+from ..log.database_location import stored_name
 from ..log.group_commit import GroupCommit
 from ..log.not_a_log import check_may_be_written
+from ..log.thread_pool import DATABASE_THREADS, FILE_THREADS, WAITING
 from ..messages.message import Message
 from ..messages.offload import may_offload, offload
 from ..tokens.calibration import Meter
@@ -82,6 +84,7 @@ class Store:
         self._config, self._host, self._meter = config, host, meter
         self._session_id, self._working_dir, self._now, self._new_id = session_id, working_dir, now, new_id
         self._log, self._degraded_because = chosen.log, chosen.degraded_because
+        self._is_given, self._pid = chosen.is_given, os.getpid()
         self._session: Session | None = None
         self._opening: _Opening | None = None
         """The opening that is under way, which all tasks of its event loop wait for."""
@@ -194,6 +197,15 @@ class Store:
         if self._session is not None:
             self._session.requests.close()
 
+    def drop(self) -> None:
+        """Close the log of a manager that was dropped without a close, after what was queued. It never blocks.
+
+        A log that the host gave may be in use elsewhere, and what a forked child inherited is its parent's.
+        """
+        was_used = self._session is not None or self._opening is not None
+        if was_used and not self._is_given and self._pid == os.getpid():
+            self._commit.close_later()
+
     async def report_lost(self) -> None:
         """Report acknowledged messages that the log no longer holds; it was cut, or an older copy took its place."""
         lost = self._log.describe().lost_messages
@@ -212,7 +224,8 @@ class Store:
         log.follow()
         check_may_be_written(log)
         name = self._config.tokenizer
-        counter = open_counter(name, allow_network=name not in ("auto", "estimate"))
+        with WAITING:  # it may wait for a download
+            counter = open_counter(name, allow_network=name not in ("auto", "estimate"))
         self._meter.load(log.index.usage)
         index = log.index
         is_new = not index.headers and len(index) == 0
@@ -243,7 +256,9 @@ class Store:
 
 
 def _group_commit(log: Log) -> GroupCommit:
-    return GroupCommit(log, inline=not log.waits_for_storage)
+    in_database = stored_name(log.describe().location) is not None
+    threads = DATABASE_THREADS if in_database else FILE_THREADS
+    return GroupCommit(log, inline=not log.waits_for_storage, threads=threads)
 
 
 T = TypeVar("T")

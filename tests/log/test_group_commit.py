@@ -10,21 +10,20 @@ import threading
 import warnings
 import weakref
 from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import product
-from typing import Any
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from amplifier_module_context_persistent.errors import AppendError, LogFailedError
-from amplifier_module_context_persistent.log import group_commit
 from amplifier_module_context_persistent.log.base import Log, Outcome, Prepare
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.group_commit import GroupCommit
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.memory import MemoryLog
+from amplifier_module_context_persistent.log.thread_pool import ThreadPool
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import append, assert_sound, body, giving, in_a_fork, number_of, numbers, stored_numbers
 from tests.support.places import ROOT
@@ -272,20 +271,13 @@ async def test_small_appends_without_a_sync_stay_on_the_calling_thread(path: str
     assert stored_numbers(path) == [0, 1, 2]
 
 
-async def test_an_inline_append_never_overtakes_the_queue(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was queued first is in the log first, also while the log's thread has not come to it."""
-    threads: list[ThreadPoolExecutor] = []
-
-    class Thread(ThreadPoolExecutor):
-        def __init__(self, **options: Any) -> None:
-            super().__init__(**options)
-            threads.append(self)
-
-    monkeypatch.setattr(group_commit, "ThreadPoolExecutor", Thread)
-    commit = GroupCommit(FileLog(path, durability="write"), inline=True)
+async def test_an_inline_append_never_overtakes_the_queue(path: str) -> None:
+    """What was queued first is in the log first, also while no thread has come to it."""
+    threads = ThreadPool(most_running=1)
+    commit = GroupCommit(FileLog(path, durability="write"), inline=True, threads=threads)
     await commit.append(giving(body(0)))
     gate = threading.Event()
-    threads[0].submit(gate.wait, 10)
+    threads.submit(lambda: gate.wait(10))
     large = asyncio.create_task(commit.append(giving(body(1)), small=False))
     await asyncio.sleep(0)
     small = asyncio.create_task(commit.append(giving(body(2))))
@@ -294,6 +286,56 @@ async def test_an_inline_append_never_overtakes_the_queue(path: str, monkeypatch
     await asyncio.gather(large, small)
     await commit.close()
     assert stored_numbers(path) == [0, 1, 2]
+
+
+async def test_logs_with_much_to_do_take_turns_on_few_threads(tmp_path: Path) -> None:
+    """Each keeps its own order, and one that is never without work holds no other up."""
+    threads = ThreadPool(most_running=2)
+    logs = [FileLog(tmp_path / f"{number}.jsonl", durability="write") for number in range(6)]
+    commits = [GroupCommit(log, inline=False, threads=threads) for log in logs]
+    is_over = False
+
+    async def busy(commit: GroupCommit) -> None:
+        number = 0
+        while not is_over:
+            await asyncio.gather(*(commit.append(giving(body(number + more))) for more in range(5)))
+            number += 5
+
+    working = [asyncio.create_task(busy(commit)) for commit in commits[:-1]]
+    for number in range(20):
+        await commits[-1].append(giving(body(number)))
+    is_over = True
+    await asyncio.gather(*working)
+    for commit, log in zip(commits, logs, strict=True):
+        await commit.close()
+        stored = stored_numbers(log.path)
+        assert stored == list(range(len(stored)))
+    assert len(stored) == 20
+
+
+async def test_logs_whose_locks_are_held_elsewhere_hold_no_other_log_up(tmp_path: Path) -> None:
+    """Each waits on a thread of its own, however few may run."""
+    threads, holder = ThreadPool(most_running=2), FakeFiles()
+    commits, held = list[GroupCommit](), list[int]()
+    for number in range(21):
+        path = str(tmp_path / f"{number}.jsonl")
+        append(FileLog(path), 0)
+        commits.append(GroupCommit(FileLog(path), inline=False, threads=threads))
+    *blocked, free = commits
+    for number in range(20):
+        path = str(tmp_path / f"{number}.jsonl")
+        held.append(holder.open_log(path, create=False))
+        assert holder.try_lock(path, held[-1]) is not None
+    waiting = [asyncio.create_task(commit.append(giving(body(1)))) for commit in blocked]
+    await asyncio.sleep(0.01)
+    await free.append(giving(body(1)))
+    assert not any(task.done() for task in waiting)
+    for fd in held:
+        holder.unlock(fd)
+        holder.close(fd)
+    await asyncio.gather(*waiting)
+    for commit in commits:
+        await commit.close()
 
 
 async def test_a_lock_held_elsewhere_does_not_block_the_loop(path: str) -> None:
@@ -326,27 +368,26 @@ async def test_reads_come_behind_the_appends_before_them(commit: GroupCommit) ->
 
 
 async def test_a_closed_log_opens_again_when_it_is_used(commit: GroupCommit) -> None:
-    """Closing lets the thread and the file go, twice if need be, and ends nothing for good."""
-    before = threading.active_count()
+    """Closing lets the file go, twice if need be, and ends nothing for good."""
     await commit.append(giving(body(0)))
     await commit.close()
     await commit.close()
-    await until(lambda: threading.active_count() <= before)
     await commit.append(giving(body(1)))
     assert await commit.run(numbers) == [0, 1]
 
 
-async def test_a_log_that_is_dropped_without_a_close_leaves_no_thread(path: str) -> None:
-    """A host that forgets to close its sessions collects no threads."""
-    before = set(threading.enumerate())
+async def test_a_log_that_is_dropped_without_a_close_is_forgotten(path: str) -> None:
+    """No thread and no queue keeps it once its last turn is over."""
     commit = GroupCommit(FileLog(path), inline=False)
     await commit.append(giving(body(0)))
-    (own,) = [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("context-log")]
     dropped = weakref.ref(commit)
     del commit
-    gc.collect()
-    own.join(30)
-    assert (own.is_alive(), dropped()) == (False, None)
+
+    def is_gone() -> bool:
+        gc.collect()
+        return dropped() is None
+
+    await until(is_gone)
 
 
 AT_EXIT = """
