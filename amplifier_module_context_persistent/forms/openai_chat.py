@@ -5,7 +5,7 @@
 | `text` | the same |
 | `image_url` | `image`; `detail` stays on it |
 | `file` with `file_data` or `file_id` | `document` |
-| `input_audio` | `audio` |
+| `input_audio`; `audio_url`, `video_url` (of compatible servers) | `audio`, `video` |
 | `refusal`, beside the content or a part of it | `text` with `refusal: true` |
 | `reasoning_content`, `reasoning`, `thinking_blocks` (of compatible servers) | `thinking` |
 | `tool_calls` | the same: their `arguments` stay the model's own text |
@@ -65,7 +65,7 @@ from .canonical import (
 )
 
 NAME = "openai_chat"
-PARTS = frozenset({"image_url", "input_audio", "file", "refusal"})
+PARTS = frozenset({"image_url", "input_audio", "file", "refusal", "video_url", "audio_url"})
 """Types of parts that only this form has, beside `text`."""
 _THOUGHTS = ("reasoning_content", "reasoning")
 ON_ANSWERS = frozenset({"refusal", "annotations", "audio", "function_call", "thinking_blocks", *_THOUGHTS})
@@ -198,11 +198,9 @@ def _read_part(part: Mapping[str, Any]) -> Message:
     kind = part.get("type")
     if kind == "refusal":
         return text_block(text(part.get("refusal")), **without(part, "type", "refusal"), refusal=True)
-    if kind == "image_url":
-        given = part.get("image_url")
-        url = text(given) or text(mapping(given).get("url"))
-        more = without(mapping(given), "url") | without(part, "type", "image_url")
-        return medium("image", source_from_url(url), **more)
+    if kind in ("image_url", "audio_url", "video_url") and (url := _url_in(part.get(kind))):
+        more = without(mapping(part[kind]), "url") | without(part, "type", str(kind))
+        return medium(str(kind).removesuffix("_url"), source_from_url(url), **more)
     if kind == "input_audio":
         given = mapping(part.get("input_audio"))
         source = base64_source(text(given.get("data")), f"audio/{text(given.get('format')) or 'wav'}")
@@ -210,6 +208,10 @@ def _read_part(part: Mapping[str, Any]) -> Message:
     if kind == "file":
         return file_block(mapping(part.get("file")), without(part, "type", "file"))
     return item_block(part) if isinstance(kind, str) else dict(part)
+
+
+def _url_in(given: Any) -> str:
+    return text(given) or text(mapping(given).get("url"))
 
 
 def file_block(given: Mapping[str, Any], more: Mapping[str, Any]) -> Message:
@@ -398,6 +400,8 @@ def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message
         return {"type": "image_url", "image_url": {"url": source.address, **more}}
     if source is not None and source.kind == "audio" and source.data and _audio_format(source.media_type):
         return {"type": "input_audio", "input_audio": {"data": source.data, "format": _audio_format(source.media_type)}}
+    if own and source is not None and source.kind in ("audio", "video") and source.address:
+        return {"type": f"{source.kind}_url", f"{source.kind}_url": {"url": source.address}}
     if (given := file_part(original)) is not None:
         return {"type": "file", "file": given}
     if own and is_item(original) and not is_block(original, OF_ANTHROPIC):

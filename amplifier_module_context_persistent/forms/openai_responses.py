@@ -132,7 +132,7 @@ def read_response(response: Mapping[str, Any]) -> list[Message]:
         "stop_reason": text(details.get("reason")) or text(response.get("status")),
         "usage": usage(response.get("usage")),
     }
-    read_answer = _read_answer(answer_items, on_server)
+    read_answer = _read_answer(answer_items, on_server, is_whole=True)
     more = {key: value for key, value in told_of.items() if value}
     whole = {**read_answer, "metadata": {**metadata_of(read_answer), **more}}
     return [marked(whole, NAME, beside={**beside(whole), **without({"response": response.get("id")})})]
@@ -169,7 +169,10 @@ def reasoning_block(item: Mapping[str, Any]) -> Message:
     return {**block, **({"item": more} if more else {})}
 
 
-def _read_answer(run: Sequence[Mapping[str, Any]], on_server: Collection[str] = ()) -> Message:
+def _read_answer(
+    run: Sequence[Mapping[str, Any]], on_server: Collection[str] = (), *, is_whole: bool = False
+) -> Message:
+    """Read items of an answer; one that came alone may lack the reasoning before it, to which its id is bound."""
     blocks: list[Message] = []
     calls: list[Message] = []
     places: list[int] = []
@@ -189,7 +192,9 @@ def _read_answer(run: Sequence[Mapping[str, Any]], on_server: Collection[str] = 
     read_answer = answer(blocks, calls, places)
     whole = {**read_answer, "metadata": {**metadata, **metadata_of(read_answer)}}
     reasons = any(kind_of(item) == "reasoning" for item in run)
-    return marked(whole, NAME, beside={"reasons": True} if reasons else {})
+    is_alone = len(run) == 1 and not is_whole
+    told_of = {key: True for key, holds in (("reasons", reasons), ("alone", is_alone)) if holds}
+    return marked(whole, NAME, beside=told_of)
 
 
 def _texts_of(item: Mapping[str, Any]) -> list[Message]:
@@ -271,6 +276,8 @@ def _read_part(part: Mapping[str, Any]) -> Message:
     if kind in ("input_image", "computer_screenshot"):
         given = part.get("image_url")
         url, file_id = text(given) or text(mapping(given).get("url")), part.get("file_id")
+        if not url and not isinstance(file_id, str):
+            return item_block(part)
         source = source_from_url(url) if url or not isinstance(file_id, str) else {"type": "file", "file_id": file_id}
         kept = {"part": kind} if kind == "computer_screenshot" else {}
         return medium("image", source, **without(part, "type", "image_url", "file_id"), **kept)
@@ -322,7 +329,8 @@ def _items_of_answer(message: Message, *, exact: bool) -> Iterator[Message]:
     calls = [{"type": "tool_call", "call": (call_id, one)} for call_id, one in given_calls(message).items()]
     ordered = in_places(given, calls, mark_of(message).get("calls_at") if own else None)
     has_reasoning = any(_reasoning_item(block) is not None for block in ordered)
-    keeps_ids = own and (exact or has_reasoning or not beside(message).get("reasons"))
+    is_bound = not {"reasons", "alone"}.isdisjoint(beside(message))
+    keeps_ids = own and (exact or has_reasoning or not is_bound)
     made: list[Message] = []
     for block in ordered:
         if block.get("type") == "tool_call":

@@ -64,7 +64,7 @@ def shape_of(message: Mapping[str, Any], before: str = "", *, guesses: bool = Tr
         return None
     shape = _of_answer(message) or _of_keys(message)
     if shape is None and "role" in message:
-        shape = _of_content(message)
+        shape = _of_content(message, before)
     if shape is not None and not guesses and _calls_alone(message):
         return None
     if shape is None or not shape.guessed:
@@ -127,7 +127,7 @@ def _of_item(message: Mapping[str, Any]) -> Shape | None:
     return None if is_message else Shape(openai_responses.NAME, guessed=True)
 
 
-def _of_content(message: Mapping[str, Any]) -> Shape | None:
+def _of_content(message: Mapping[str, Any], before: str) -> Shape | None:
     """The form that the blocks of a message tell: the first block that only one form has."""
     content = message.get("content")
     listed = [content] if isinstance(content, Mapping) and "type" in content else items(content)
@@ -140,11 +140,25 @@ def _of_content(message: Mapping[str, Any]) -> Shape | None:
         return Shape(bedrock.NAME, guessed=True)
     strange = [kind for kind in typed if kind and kind not in _OWN_BLOCKS and kind != "tool_result"]
     if strange:
-        of_responses = strange[0].startswith(("input_", "output_"))
-        return Shape(openai_responses.NAME if of_responses else anthropic.NAME, guessed=True)
+        return _of_strange(strange[0], text(message.get("role")), before)
     if any(not kind and len(block) == 1 for kind, block in zip(typed, blocks, strict=True)):
         return Shape(bedrock.NAME, guessed=True)
     return None
+
+
+def _of_strange(kind: str, role: str, before: str) -> Shape | None:
+    """The likely form of a block of an unknown type.
+
+    An answer is a provider's, so it may go back to it. What a person or a tool gives goes to a provider only if the
+    messages before it are that provider's: to any other one it would be a mistake that refuses every later request.
+    """
+    if before in (anthropic.NAME, openai_chat.NAME, openai_responses.NAME):
+        return Shape(before, guessed=True)
+    if kind.startswith(("input_", "output_")):
+        return Shape(openai_responses.NAME, guessed=True)
+    if role == "assistant":
+        return Shape(anthropic.NAME, guessed=True)
+    return Shape(mcp.NAME, guessed=True) if role == "tool" else None
 
 
 def _of_block(block: Mapping[str, Any], role: str) -> str | None:

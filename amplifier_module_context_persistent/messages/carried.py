@@ -26,7 +26,7 @@ def carried(block: Message, reference: str) -> Message:
         reference: the id of its message, by which it can be recalled; empty if it has none.
     """
     source = source_of(block)
-    said = source.text if source is not None else _found_text(block)
+    said = (source.text if source is not None else "") or _found_text(block)
     return {"type": "text", "text": said if said.strip() else line_about(block, reference), ORIGINAL: block}
 
 
@@ -37,7 +37,10 @@ def original_of(block: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _found_text(block: Mapping[str, Any]) -> str:
-    """What a search of a tool found, with its place; empty for another block."""
+    """What a search of a tool found, with its place, or the blocks of a document; empty for another block."""
+    source = block.get("source")
+    if block.get("type") == "document" and isinstance(source, Mapping) and source.get("type") == "content":
+        return words_of(source)
     if block.get("type") != "search_result":
         return ""
     places = [block[key] for key in ("title", "source") if isinstance(block.get(key), str)]

@@ -16,6 +16,8 @@ from ..config import Config
 from ..errors import LogError, LogFailedError, RecordError
 from ..forms.canonical import form_of
 from ..forms.door import read_given
+from ..forms.recognise import is_plain
+from ..log.base import Log
 from ..messages.host_form import content_key
 from ..messages.incoming import check_message, json_copy, why_refused
 from ..messages.message import Message, text_of
@@ -27,6 +29,7 @@ from .request_flow import PendingRequests
 from .store import Session, Store
 
 _LARGE_CHARS = 1 << 20  # a longer text is not encoded on the event loop's thread
+_LOOKED_AT = 8
 _MANY = 16  # nor are more messages
 
 
@@ -60,14 +63,17 @@ class Additions:
         self._meter, self._pending = meter, pending
         self._now, self._new_id = now, new_id
         self._redaction = redaction
-        self._form = ""
-        """The form of the last foreign message; it decides for the next one of an ambiguous shape."""
+        self._form: str | None = None
+        """The form of the last foreign message, for reading ambiguous shapes; None until the log was looked at."""
         self._unknown: dict[str, str] = {}
         """The ids of messages of which nobody knows whether they are stored, by content: a repeat is the same one."""
 
     async def add(self, messages: Sequence[Any], *, form: str | None, is_list: bool) -> None:
         """Add messages of any form; arguments and errors as `PersistentContextManager.add_messages`."""
-        given = read_given([json_copy(message) for message in messages], form, before=self._form, guesses=self.guesses)
+        copied = [json_copy(message) for message in messages]
+        if self._form is None and not all(map(is_plain, copied)):
+            self._form = await self._last_form()
+        given = read_given(copied, form, before=self._form or "", guesses=self.guesses)
         for message in given:
             check_message(message)
             if given_id(message) is None and (reason := why_refused(message)):
@@ -89,6 +95,15 @@ class Additions:
                 self._form = form_of(message) or self._form
         if self._host.hooks is not None:
             await self._tell(session, given)
+
+    async def _last_form(self) -> str:
+        """The form of the last foreign message near the end of the log; empty if there is none."""
+        session = self._store.session or await self._store.open()
+
+        def read(log: Log) -> list[Message]:
+            return list(log.read(log.index.live[-_LOOKED_AT:]))
+
+        return next(filter(None, map(form_of, reversed(await session.read(read)))), "")
 
     @property
     def guesses(self) -> bool:
