@@ -26,7 +26,7 @@ from typing import NoReturn
 from ..errors import AppendError, LogCreateError, LogFailedError, LogUnreadableError
 from .base import Outcome, Prepare, Snapshots
 from .batch import append_in_parts, check_may_append, prepare_part, reset_parts
-from .filesystem import FileSystem, check_can_sync, check_trust, directories_above, make_directories, why_read_only
+from .filesystem import FileSystem, check_can_sync, check_trust, directories_above, make_directories, why_refused
 from .index import TornTail
 from .lock import LogLock
 from .open_mark import OpenMark
@@ -244,10 +244,8 @@ class FileLog(LogReader):
                 files.truncate(fd, before)
         except OSError as stuck:
             self._fail(f"a write was refused ({error}) and the log could not be cut back ({stuck})", stuck)
-        is_read_only = error.errno == errno.EBADF  # a log that cannot be opened for writing is opened for reading
-        why = why_read_only(self.path) if is_read_only else error.strerror
-        reason = f"the write was refused ({why}); nothing was stored"
-        raise AppendError(error.errno or errno.EIO, reason, self.path) from error
+        code, why = why_refused(error, self.path)
+        raise AppendError(code, f"the write was refused ({why}); nothing was stored", self.path) from error
 
     def _sync(self) -> None:
         """Bring what was written to the disk, and once for each file the directory entries that lead to it.

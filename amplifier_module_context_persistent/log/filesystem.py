@@ -263,12 +263,17 @@ def _open_readonly(files: FileSystem, path: str, refused: OSError) -> int:
         raise unreadable(error, path) from refused
 
 
-def why_read_only(path: str) -> str:
-    """Why a log that is there could be opened for reading alone."""
+def why_refused(error: OSError, path: str) -> tuple[int, str]:
+    """The error's number and the reason why a log that is there takes no write or no lock.
+
+    A log that cannot be opened for writing is opened for reading, and then the system speaks of a bad descriptor.
+    """
+    if error.errno != errno.EBADF:
+        return error.errno or errno.EIO, error.strerror or str(error)
     with contextlib.suppress(OSError, AttributeError):  # Windows has no such call
         if os.statvfs(path).f_flag & os.ST_RDONLY:
-            return "it lies on a read-only file system"
-    return "this process may only read it; change its mode or owner"
+            return errno.EROFS, "it lies on a read-only file system"
+    return errno.EACCES, "this process may only read it; change its mode or owner"
 
 
 def unreadable(error: OSError, path: str) -> LogUnreadableError:

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from ..errors import AppendError, LockTimeoutError, LogError
-from .filesystem import WINDOWS
+from .filesystem import WINDOWS, why_refused
 from .reader import LogReader
 from .thread_pool import WAITING
 
@@ -78,8 +78,10 @@ def _try_lock(log: LogReader) -> int | None:
     try:
         return file.files.try_lock(file.path, file.descriptor)
     except OSError as error:
-        reason = f"the system refuses a lock on the log ({error.strerror}); nothing was stored"
-        raise AppendError(error.errno or errno.EIO, reason, log.path) from error
+        code, why = why_refused(error, file.path)
+        raise AppendError(
+            code, f"the system refuses a lock on the log ({why}); nothing was stored", log.path
+        ) from error
 
 
 def _is_current(log: LogReader, lock: int, *, wait: bool) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -184,9 +185,11 @@ class _Session:
         """
         budget = self.request.budget_tokens
         if needs_plan(self.config, tokens=tokens, messages=messages, budget_tokens=budget):
+            enough = ceil(tokens / self.config.compact_threshold) + 1
             raise CompactError(
-                f"under the plan before, the view comes to {tokens:,} of {budget:,} tokens: the next request would "
-                "compact it again"
+                f"under the plan before, the view has {tokens:,} of {budget:,} tokens: the next request would compact "
+                "it again, so the plan in force stays. Give the session a larger budget (`max_tokens`), and name it "
+                f"here with --budget ({enough:,} or more); or rewind the session to an earlier turn"
             )
 
     def report(
@@ -206,7 +209,9 @@ def _plan_before(transcript: Transcript, new_id: Callable[[], str]) -> Message:
     """
     index = transcript.reader.index
     if index.plan is None or not (index.plan.get("dropped") or index.plan.get("cuts")):
-        raise CompactError("no plan is in force that leaves anything out")
+        raise CompactError(
+            "no plan is in force that leaves anything out: the view shows the whole history; there is nothing to undo"
+        )
     before = following_plan(transcript.book, index.live, before=_plan_id(index))
     if before is not None:
         return before

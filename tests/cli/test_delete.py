@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.errors import DeleteError
+from amplifier_module_context_persistent.log import open_mark
 from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
@@ -235,3 +237,32 @@ def test_a_session_in_a_database_is_deleted(storage: str) -> None:
     run("show", location_of(storage, log_name("s1", ".")), code=2)
     assert len(told("prune", "--older", "90d", "--yes", "--storage", storage)["deleted"]) == 1
     assert left() == {"s1", "s2"}
+
+
+def test_what_stays_under_another_name_is_not_called_deleted_for_good(tmp_path: Path) -> None:
+    """The other name of a log (a hard link) still has all of its text."""
+    path = session("linked", 1)
+    os.link(path, tmp_path / "other.jsonl")
+    asked = run("delete", "linked", answer="n\n", code=None)
+    assert "has another name (hard link), under which its content stays" in asked.output
+    assert "for good" not in asked.output
+    done = run("delete", "linked", "--yes")
+    assert "stays under other names (hard links)" in done.output
+    assert "for good" not in done.output
+    assert (tmp_path / "other.jsonl").exists()
+    assert told("delete", session("alone", 1), "--dry-run")["deleted"][0].get("linked") is None
+
+
+def test_where_it_is_not_known_whether_a_session_is_open_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a system without locks; the answer decides."""
+
+    def refuse(*_: Any, **__: Any) -> bool:
+        raise OSError(errno.ENOLCK, "no locks here")
+
+    session("old", 1).with_name("context-messages.jsonl.open").touch()
+    monkeypatch.setattr(open_mark, "try_lock", refuse)
+    asked = run("delete", "old", answer="n\n", code=None)
+    assert "whether it is open is not known here" in asked.output
+    assert left() == {"old"}
+    run("delete", "old", "--yes")
+    assert left() == set()

@@ -262,16 +262,20 @@ def test_a_failed_read_at_opening_never_cuts_what_was_not_read(
     ("flags", "told"),
     [(0, "may only read it; change its mode or owner"), (os.ST_RDONLY, "it lies on a read-only file system")],
 )
+@pytest.mark.parametrize("refused", ["the write", "the lock"])
 def test_a_log_that_may_only_be_read_refuses_appends_and_serves_reads(
-    path: str, log: FileLog, monkeypatch: pytest.MonkeyPatch, flags: int, told: str, files: FakeFiles
+    path: str, log: FileLog, monkeypatch: pytest.MonkeyPatch, flags: int, told: str, refused: str, files: FakeFiles
 ) -> None:
     """A refused write that left nothing behind does not make the log fail; the words say what to do."""
     append(FileLog(path), 0)
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=flags))
     files.fail("open", code=errno.EACCES)
+    if refused == "the lock":  # as a network file system does
+        files.fail("lock", code=errno.EBADF, forever=True)
     for _ in range(2):
-        with pytest.raises(AppendError, match=told):
+        with pytest.raises(AppendError, match=told) as raised:
             append(log, 1)
+        assert raised.value.errno == (errno.EROFS if flags else errno.EACCES)
         assert numbers(log) == [0]
 
 
