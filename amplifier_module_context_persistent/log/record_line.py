@@ -43,6 +43,8 @@ MARK = b',"_json":1'
 ID_KEY = b'"message_id":"'
 TRUE_BEFORE_ID = b"true,"  # stands right before `ID_KEY` where a message is pinned or critical
 
+_MOST_MEMBER_BYTES = 65_536
+"""A membership is the last key of a line; a search of all of a large message would cost more than its parsing."""
 _MEMBER_KEY = b',"_reset":['
 _MEMBER = re.compile(rb',"_reset":\[("(?:[^"\\]|\\.)*"),([0-9]{1,9})\]')
 
@@ -169,7 +171,7 @@ def member_of(line: bytes) -> Member | None:
     if not has_crc(line):
         return None
     end = line[:-CRC_TAIL_BYTES].removesuffix(MARK)
-    at = end.rfind(_MEMBER_KEY)
+    at = end.rfind(_MEMBER_KEY, max(0, len(end) - _MOST_MEMBER_BYTES))
     found = _MEMBER.fullmatch(end, at) if at != -1 else None
     if found is None:
         return None

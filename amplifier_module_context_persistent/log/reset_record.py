@@ -20,6 +20,8 @@ from .record_line import CRC_TAIL_BYTES, MARK, Member, Message, encode_object, h
 
 BEGIN, COMMIT = "reset_begin", "reset_commit"
 _OWN_KEY = b',"own_crc":"'
+_OWN_BYTES = len(_OWN_KEY) + 9
+"""Bytes of the own checksum at the end of a body: the key, eight digits, a quote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +132,10 @@ def ids_in(read: Callable[[Sequence[int]], Iterable[Message]]) -> Callable[[Sequ
 def is_intact(line: bytes) -> bool:
     """Whether the own checksum of a begin or a commit (its line without LF) holds."""
     body = line[:-CRC_TAIL_BYTES].removesuffix(MARK) if has_crc(line) else line
-    head, key, digits = body.rpartition(_OWN_KEY)
-    return bool(key) and digits == b'%08x"' % crc32(b"}", crc32(head))
+    if body[-_OWN_BYTES:].startswith(_OWN_KEY):
+        head = body[:-_OWN_BYTES]
+        return body.endswith(b'%08x"' % crc32(b"}", crc32(head)))
+    return False
 
 
 def parse(value: Mapping[str, Any]) -> Reset | None:

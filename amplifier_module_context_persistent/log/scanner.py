@@ -11,6 +11,7 @@ of whole lines, in order, and keeps the checksum chain from one block to the nex
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 from zlib import crc32
@@ -66,7 +67,11 @@ class Scanner:
         return self._chain.stored
 
     def feed(self, block: bytes) -> None:
-        """Scan the whole lines of a block that begins at `offset`; what stands after its last LF is left.
+        """Scan the whole lines of a block that begins at `offset`; what stands after its last LF is left."""
+        self.feed_lines(block.split(b"\n")[:-1])
+
+    def feed_lines(self, lines: Iterable[bytes]) -> None:
+        """Scan whole lines, without their LF, of which the first begins at `offset`.
 
         Sound messages and receipts, which is nearly every line, are taken without being parsed.
         """
@@ -78,7 +83,7 @@ class Scanner:
             int.from_bytes,
         )
         seed, offset, doubtful, rows, sound = self._chain.stored, self.offset, builder.doubtful, list[Row](), 0
-        for line in block.split(b"\n")[:-1]:
+        for line in lines:
             length = len(line) + 1
             computed = crc(b"}", crc(line[:-CRC_TAIL_BYTES], seed))
             if line[-CRC_TAIL_BYTES:] == b',"_crc":"%08x"}' % computed and length <= limit:

@@ -161,7 +161,10 @@ class Rewrite:
         scanner = self._scanner
         index, first = scanner.index, len(scanner.index)
         generation, findings, doubtful = index.generation, len(index.damage), dict(scanner.builder.doubtful)
-        scanner.take(line.content, line.number, line.offset)
+        if (line.number, line.offset) == (scanner.line + 1, scanner.offset):
+            scanner.feed_lines([line.content])  # a sound message is not parsed for it
+        else:
+            scanner.take(line.content, line.number, line.offset)
         damaged = any(found.kind in _DAMAGED and found.line == line.number for found in index.damage[findings:])
         offsets = {index.offsets[ordinal]: ordinal for ordinal in range(first, len(index))}
         for offset, content, value in pieces_of(line.offset, line.content):

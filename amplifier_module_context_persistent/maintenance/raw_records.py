@@ -9,6 +9,7 @@ from ..log.base import ReadableLog
 from ..log.not_a_log import check_is_log
 from ..log.open_log import not_there
 from ..log.reader import LogReader
+from ..log.record_kinds import kind_of
 from ..log.record_line import CRC_TAIL_BYTES, Message, decode, encode_object, has_crc
 from ..log.salvage import has_role, whole_records
 from ..log.scanner import Scanner
@@ -35,8 +36,13 @@ def follow_log(reader: ReadableLog) -> None:
 
 def was_live(reader: StoredLog) -> bytearray:
     """For each message of a log whether it ever was live."""
+    found = bytearray(len(reader.index))
+    if not any(kind_of(name).frames for name in reader.index.control_counts):  # then nothing was ever hidden
+        for ordinal in reader.index.live:
+            found[ordinal] = 1
+        return found
     scanner = Scanner(reader.max_record_bytes)
-    index, found = scanner.index, bytearray(len(reader.index))
+    index = scanner.index
     live = index.live
     for line in reader.whole_lines():
         scanner.take(line.content, line.number, line.offset)
