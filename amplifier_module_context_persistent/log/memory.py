@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from .base import LogDescription, Outcome, Prepare
 from .batch import prepare_part
 from .index import Index
-from .read_back import checked, parsed
+from .read_back import checked
 from .record_line import MAX_RECORD_BYTES, Message, seal
 from .scanner import Scanner
+from .verified_pages import VerifiedPages
 
 
 class MemoryLog:
@@ -22,6 +24,7 @@ class MemoryLog:
     def __init__(self, *, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
         self._scanner = Scanner(max_record_bytes)
         self._records: list[bytes] = []
+        self._pages = VerifiedPages("")
         self._lines: list[bytes] = []
         """Those of the message records, by ordinal."""
 
@@ -58,11 +61,14 @@ class MemoryLog:
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
         """Parse records afresh, in the given order."""
-        return parsed(self.index, self.lines(ordinals), "")
+        return chain.from_iterable(self._pages.read(self.index, ordinals, self._neighbours, self._lines_of))
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Give records' lines as they would have been written, in the given order."""
         return checked(self.index, self._lines_of(ordinals), "")
+
+    def _neighbours(self, ordinals: range) -> bytes:
+        return b"\n".join([*self._lines[ordinals.start : ordinals.stop], b""])
 
     def _lines_of(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         return ((ordinal, self._lines[ordinal]) for ordinal in ordinals)

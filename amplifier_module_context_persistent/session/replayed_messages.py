@@ -5,7 +5,7 @@ A message that brings an id is known by it; one without (`TimestampReplays`), by
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from hashlib import blake2b
 
 from ..log.base import Log
@@ -52,28 +52,38 @@ class TimestampReplays:
 
     def __init__(self, opened_with: int) -> None:
         self._opened_with = opened_with
-        self._ids: dict[str, list[str]] | None = None
-        """The ids of the records of each time; None until a message asks."""
+        self._free: dict[bytes, deque[str]] | None = None
+        """The ids of the records that have answered for no message yet, by time and content; None until one asks."""
         self._answers: dict[str, str] = {}
-        """By the id of a record, the own id of the message that replays it."""
+        """By the own id of a message that replays a record, the id of that record."""
 
     def answer(self, log: Log, message: Message, own_id: str) -> bool:
         """Whether a message replays a record, which may be hidden by now; asked again, it may get the same one."""
-        if not self._opened_with or not (timestamp := timestamp_of(message)):
+        if not self._opened_with or not timestamp_of(message):
             return False
-        if self._ids is None:
-            self._ids = self._collected(log)
-        for message_id in self._ids.get(timestamp, ()):
-            is_free = self._answers.get(message_id, own_id) == own_id
-            stored = stored_under(log, message_id) if is_free else None
+        if own_id in self._answers and stored_under(log, self._answers[own_id]) is not None:
+            return True
+        if self._free is None:
+            self._free = self._collected(log)
+        free = self._free.get(_time_and_content(message), deque())
+        for _ in range(len(free)):
+            message_id = free.popleft()
+            stored = stored_under(log, message_id)
             if stored is not None and same_content(stored[1], message):
-                self._answers[message_id] = own_id
+                self._answers[own_id] = message_id
                 return True
+            free.append(message_id)  # it says more than the message does, as hosts drop parts of some
         return False
 
-    def _collected(self, log: Log) -> dict[str, list[str]]:
-        ids = defaultdict[str, list[str]](list)
+    def _collected(self, log: Log) -> dict[bytes, deque[str]]:
+        ids = defaultdict[bytes, deque[str]](deque)
         for stored in log.read([ordinal for ordinal in log.index.live if ordinal < self._opened_with]):
-            if (timestamp := timestamp_of(stored)) and (message_id := given_id(stored)):
-                ids[timestamp].append(message_id)
+            if timestamp_of(stored) and (message_id := given_id(stored)):
+                ids[_time_and_content(stored)].append(message_id)
         return ids
+
+
+def _time_and_content(message: Message) -> bytes:
+    """A digest that a message and its replay share."""
+    text = f"{timestamp_of(message)}\0{content_key(message)}"
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,5 +1,6 @@
 """Messages without an id, recognised by their timestamps: what answers, and what is not confused."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -46,3 +47,30 @@ def test_a_record_that_was_hidden_meanwhile_still_answers() -> None:
     assert not replays.answer(log, said(3, stamp(1)), "own")
     assert not replays.answer(log, said(1, stamp(2)), "own")
     assert replays.answer(log, said(1, stamp(1)), "own")
+
+
+def test_many_messages_of_one_time_are_recognised_one_after_the_other() -> None:
+    """A log that took a whole list at once has one time for all; each message is compared with its own record alone."""
+    count = 2_000
+    log = log_of(*(said(number, stamp(1)) for number in range(count)))
+    replays = TimestampReplays(count)
+    reads = 0
+    read = log.read
+
+    def counted(ordinals: Sequence[int]) -> Iterator[Message]:
+        nonlocal reads
+        reads += 1
+        return read(ordinals)
+
+    log.read = counted  # type: ignore[method-assign]
+    for number in reversed(range(count)):
+        assert replays.answer(log, said(number, stamp(1)), f"own{number}")
+    assert reads == count + 1
+
+
+def test_a_record_that_was_purged_meanwhile_answers_no_more() -> None:
+    """A message that is prepared again is stored, if the record that answered for it is gone."""
+    log = log_of(said(1, stamp(1)))
+    replays = TimestampReplays(1)
+    assert replays.answer(log, said(1, stamp(1)), "own")
+    assert not replays.answer(log_of(), said(1, stamp(1)), "own")
