@@ -116,6 +116,9 @@ class MessagePrinter:
                 self._folded(arguments, _RESULT_LINES, indent=_INDENT)
         elif part.kind == "thinking":
             self._folded(part.text, _RESULT_LINES, indent=_INDENT, style="dim italic")
+        elif part.kind == "block" and part.text.startswith("{") and not self._full:
+            kind = escaped(one_line(part.name.replace("_", " ")))
+            self._print(Text(f"[{kind}: {len(part.text):,} characters; --full shows them]", "dim"))
         elif result_id_of(message) is not None:
             self._folded(part.text, _RESULT_LINES, indent=_INDENT)
         elif part.text.strip():

@@ -74,8 +74,15 @@ def text_places(content: Any) -> list[tuple[int, str]]:
         for position, block in enumerate(content)
         if isinstance(block, dict)
         and block.get("type") in ("text", "tool_result")
+        and not _is_line(block)
         and isinstance(text := block.get("text" if block["type"] == "text" else "output"), str)
     ]
+
+
+def _is_line(block: Mapping[str, Any]) -> bool:
+    """Whether a text block is the one line that tells of another block."""
+    text = block.get("text")
+    return ORIGINAL in block and isinstance(text, str) and text.startswith("[") and text.endswith("]")
 
 
 def blocks_of(message: Mapping[str, Any], kinds: frozenset[str]) -> list[Message]:

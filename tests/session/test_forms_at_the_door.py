@@ -254,3 +254,32 @@ async def test_strands_messages_are_a_request_again() -> None:
     assert json.loads(json.dumps(to_bedrock(view)["messages"][:4], default=lambda data: "")) == json.loads(
         json.dumps([_with_bytes(message) for message in BEDROCK], default=lambda data: "")
     )
+
+
+async def test_a_cut_leaves_out_what_a_line_tells_of_and_keeps_the_line() -> None:
+    """A long result with a PDF, in a view that is too large: no line is elided, and the PDF is not sent."""
+    pdf = ANTHROPIC[0]["content"][2]
+    async with InMemoryContextManager(max_tokens=9_000) as manager:
+        for turn in range(12):
+            call = {"type": "tool_use", "id": f"t{turn}", "name": "ls", "input": {}}
+            given = [{"type": "text", "text": "r " * 500}, pdf]
+            await manager.add_message(user(f"turn {turn}"))
+            await manager.add_message({"role": "assistant", "content": [call]})
+            await manager.add_message(user([{"type": "tool_result", "tool_use_id": f"t{turn}", "content": given}]))
+            view = await manager.get_messages_for_request()
+            assert anthropic_violations(to_anthropic(view)) == []
+    blocks = [block for message in view if message["role"] == "tool" for block in message["content"]]
+    lines = [block for block in blocks if block["text"].startswith("[PDF")]
+    cut = [block for block in blocks if "elided" in block["text"]]
+    assert lines
+    assert cut
+    assert all("PDF" not in block["text"] for block in cut)
+    assert any("original" not in block for block in lines)
+
+
+def test_reasoning_at_the_end_of_an_answer_is_not_sent() -> None:
+    """OpenAI needs the item that follows it."""
+    given = [user("go"), OPENAI_RESPONSES[7], OPENAI_RESPONSES[1], {"role": "user", "content": "next"}]
+    kinds = [item.get("type") for item in to_openai_responses(given)["input"]]
+    assert "reasoning" not in kinds
+    assert kinds[1] == "message"
