@@ -51,6 +51,8 @@ def is_foreign(message: Any, *, guesses: bool = True) -> bool:
     """Whether a message is in another form than Amplifier's, or is a client's object."""
     if not isinstance(message, Mapping):
         return True
+    if _is_own_text(message):
+        return False
     return not form_of(message) and shape_of(message, guesses=guesses) is not None
 
 

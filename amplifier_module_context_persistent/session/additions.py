@@ -80,6 +80,7 @@ class Additions:
                 raise RecordError(reason)
         if not given:
             return
+        is_list = is_list or len(given) > 1
         known = self._store.session
         session = known or await self._store.open()
         passing = [message for message in given if self._passes(message)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from amplifier_module_context_persistent import (
     to_openai_responses,
 )
 from amplifier_module_context_persistent.errors import RecordError
+from amplifier_module_context_persistent.log.filesystem import FileSystem
 from tests.support.checker import anthropic_violations, openai_violations
 from tests.support.foreign_messages import ANTHROPIC, BEDROCK, BY_FORM, OPENAI_CHAT, OPENAI_RESPONSES, PNG, Message
 
@@ -283,3 +285,32 @@ def test_reasoning_at_the_end_of_an_answer_is_not_sent() -> None:
     kinds = [item.get("type") for item in to_openai_responses(given)["input"]]
     assert "reasoning" not in kinds
     assert kinds[1] == "message"
+
+
+async def test_a_message_that_became_several_is_added_again(tmp_path: Path) -> None:
+    """By a process that does not know whether the one before it stored them."""
+    path = tmp_path / "log.jsonl"
+    async with PersistentContextManager(path) as manager:
+        await manager.add_messages(ANTHROPIC[:3])
+        stored = await manager.get_messages()
+    async with PersistentContextManager(path) as manager:
+        await manager.add_message(ANTHROPIC[2])
+        assert await manager.get_messages() == stored
+        await manager.add_message({"role": "assistant", "content": "Done."})
+        await manager.add_message(ANTHROPIC[2])
+        assert len(await manager.get_messages()) == len(stored) + 4
+
+
+async def test_a_list_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And so is a message that becomes several."""
+    written: list[int] = []
+
+    def write(fd: int, data: bytes) -> int:
+        written.append(bytes(data).count(b'{"role"'))
+        return os.write(fd, data)
+
+    monkeypatch.setattr(FileSystem, "write", staticmethod(write))
+    async with PersistentContextManager(tmp_path / "log.jsonl") as manager:
+        await manager.add_messages(ANTHROPIC[:2])
+        await manager.add_message(ANTHROPIC[2])
+    assert [count for count in written if count] == [2, 3]
