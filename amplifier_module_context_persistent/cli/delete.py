@@ -18,11 +18,10 @@ import click
 from ..clock import utc_now
 from ..errors import ContextPersistentError
 from ..log.database_location import stored_name
-from ..maintenance.open_files import held_for_writing
 from ..paths import LOG_NAME, project_slug
 from ..tokens.counter import open_counter
 from ..transcript.find_session import SessionFile, session_files
-from ..transcript.overview import Overview, look_at
+from ..transcript.overview import Overview, held_logs, look_at
 from ..transfer.delete import Deletion, delete_session, plan_deletion, with_sub_agents
 from ..transfer.erasures import SESSION, erasure_of, names_in_log, note_erasure
 from ..transfer.purge_session import places_left, remove_left
@@ -147,7 +146,7 @@ def _has_header(seen: Overview) -> bool:
 
 def _looked_at(sessions: Iterable[SessionFile]) -> list[Overview]:
     sessions = list(sessions)
-    held = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
+    held = held_logs(sessions)
     counter, seen = open_counter("estimate"), []
     with stages() as tell:
         for number, session in enumerate(sessions):

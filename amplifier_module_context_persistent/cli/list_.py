@@ -24,10 +24,9 @@ from rich.text import Text
 from ..catalogue.session_list_cache import Glances
 from ..errors import LogError, RecallError
 from ..log.open_log import file_reader
-from ..maintenance.open_files import held_for_writing
 from ..tokens.counter import open_counter
 from ..transcript.find_session import SessionFile, files_in, sessions_above, where_else
-from ..transcript.overview import Overview, look_at
+from ..transcript.overview import Overview, held_logs, look_at
 from ..transcript.transcript import Transcript
 from .parameters import TimeType
 from .progress import progress
@@ -119,7 +118,7 @@ class _SessionPicker:
         matches: _MessageFilter | None,
     ) -> None:
         self._sessions, self._since, self._matches = sessions, since, matches
-        self._held = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
+        self._held = held_logs(sessions)
         self._counter, self._glances = open_counter("estimate"), Glances()
 
     def newest_first(self) -> Iterator[Overview]:

@@ -51,7 +51,11 @@ def open_log(
         from .postgres.log import PostgresLog  # its driver is an extra
 
         return PostgresLog(
-            location, durability=durability, lock_timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes
+            location,
+            durability=durability,
+            lock_timeout_s=lock_timeout_s,
+            max_record_bytes=max_record_bytes,
+            marks_open=marks_open,
         )
     return FileLog(
         location,

@@ -17,7 +17,7 @@ Identity = tuple[int, int]
 """Device and inode."""
 
 
-def is_open(log: str | os.PathLike[str], held: Collection[Identity] | None = None) -> bool | None:
+def is_open(log: str | os.PathLike[str], held: Collection[Identity | str] | None = None) -> bool | None:
     """Tell whether a session has a log open.
 
     Args:
@@ -33,7 +33,7 @@ def is_open(log: str | os.PathLike[str], held: Collection[Identity] | None = Non
     return is_held(log, held) or marked
 
 
-def is_held(log: str | os.PathLike[str], held: Collection[Identity] | None = None) -> bool:
+def is_held(log: str | os.PathLike[str], held: Collection[Identity | str] | None = None) -> bool:
     """Whether a process of this user is seen to hold a log's file open for writing; arguments as `is_open`."""
     others = held_for_writing({os.path.basename(log)}) if held is None else held
     with contextlib.suppress(OSError):

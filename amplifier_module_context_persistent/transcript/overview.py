@@ -6,7 +6,8 @@ what it holds in memory is the index.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -14,8 +15,9 @@ from typing import Any
 
 from ..catalogue.session_list_cache import Glance, Glances
 from ..errors import LogError
+from ..log.database_location import parse_location, split_location
 from ..log.filesystem import FileSystem
-from ..maintenance.open_files import Identity, is_open
+from ..maintenance.open_files import Identity, held_for_writing, is_open
 from ..messages.metadata import instant_of
 from ..tokens.counter import TokenCounter
 from .calls import duration_s
@@ -95,7 +97,7 @@ class Overview(Glance):
 def look_at(
     session: SessionFile,
     counter: TokenCounter,
-    held: Collection[Identity] | None,
+    held: Collection[Identity | str] | None,
     *,
     glances: Glances | None = None,
     files: FileSystem | None = None,
@@ -105,7 +107,7 @@ def look_at(
     Args:
         session: which one.
         counter: counts tokens.
-        held: files that are held open for writing; None if the system does not tell.
+        held: what `held_logs` found; None to ask nobody but the marks.
         glances: what the catalogues keep, by the estimate; what is new is put into it. By default nothing is kept.
         files: the system calls, to be told how far reading is.
     """
@@ -125,6 +127,27 @@ def look_at(
         return Overview(session=session, error=str(said or error), named=named)
 
 
-def _is_open(path: Path | str, held: Collection[Identity] | None) -> bool | None:
-    """Whether a session has a log open; nobody knows that of one in a database."""
-    return None if isinstance(path, str) else is_open(path, held or frozenset())
+def _is_open(path: Path | str, held: Collection[Identity | str] | None) -> bool | None:
+    """Whether a session has a log open; None if nobody knows."""
+    if isinstance(path, str):
+        return path in held if held is not None and split_location(path)[0] in held else None
+    return is_open(path, held or frozenset())
+
+
+def held_logs(sessions: Sequence[SessionFile]) -> frozenset[Identity | str]:
+    """The logs of sessions that are seen to be open: files by their identities, logs in databases by their locations.
+
+    The storages of which it is known are among them, too.
+    """
+    files = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
+    held: set[Identity | str] = {*(files or ())}
+    stored = [session.path for session in sessions if isinstance(session.path, str)]
+    for storage in {split_location(path)[0] for path in stored}:
+        from ..log.postgres.names import open_marks_in  # its driver is an extra
+        from ..log.postgres.open_marks import mark_key
+
+        with suppress(LogError, ValueError):
+            if (keys := open_marks_in(storage)) is not None:
+                held.add(storage)
+                held |= {path for path in stored if mark_key(parse_location(path)) in keys}
+    return frozenset(held)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -31,9 +32,10 @@ from ..record_line import MAX_RECORD_BYTES, seal
 from ..scanner import Scanner
 from . import rows
 from .columns import row_of
+from .open_marks import mark_key
 from .reader import PostgresReader
 from .rows import Head, Row
-from .server import FIRST_SHARE, PAUSE_S, ServerError, is_refusal
+from .server import FIRST_SHARE, PAUSE_S, Server, ServerError, is_refusal
 
 if TYPE_CHECKING:
     import psycopg
@@ -63,6 +65,7 @@ class PostgresLog(PostgresReader):
         lock_timeout_s: the deadline of every operation.
         max_record_bytes: larger records are refused at append, and reported and skipped when read.
         trusting: build the index from the columns of sound records; else read and verify every line.
+        marks_open: mark the log as open for as long as it is (`open_marks`), as a session does.
 
     Raises:
         ValueError: the location is none.
@@ -76,6 +79,7 @@ class PostgresLog(PostgresReader):
         lock_timeout_s: float = 10.0,
         max_record_bytes: int = MAX_RECORD_BYTES,
         trusting: bool = True,
+        marks_open: bool = False,
     ) -> None:
         super().__init__(
             parse_location(location), timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes, trusting=trusting
@@ -85,6 +89,10 @@ class PostgresLog(PostgresReader):
         """What the append at hand has sent and may be stored."""
         self._unresolved: _SentRows | None = None
         """What an earlier append sent that ended without a verdict."""
+        self._marks_open = marks_open and self.location.prepares
+        self._marked_in: Server | None = None
+        """The server in which the log is marked as open."""
+        self._is_mark_doubtful = False
 
     @property
     def waits_for_storage(self) -> bool:
@@ -105,7 +113,37 @@ class PostgresLog(PostgresReader):
         """
         if not wait:
             raise BlockingIOError(errno.EWOULDBLOCK, "a server is to be waited for", self.shown)
-        return append_in_parts(batch, self._append_part, wait=wait)
+        outcomes = append_in_parts(batch, self._append_part, wait=wait)
+        self._mark()
+        return outcomes
+
+    def follow(self) -> None:
+        """Take in what others appended since, and mark the log as open; errors as in `PostgresReader`."""
+        super().follow()
+        self._mark()
+
+    def close(self) -> None:
+        """Let the connection and the mark go and forget what was read; a later call opens the log again."""
+        marked, self._marked_in = self._marked_in, None
+        if marked is not None and marked.pid == os.getpid():
+            marked.marks.give_back(mark_key(self.location))
+        super().close()
+
+    def _mark(self) -> None:
+        """Mark the log as open, if it is there; a session goes on without its mark if the server gives none."""
+        if not self._marks_open or not self.describe().exists:
+            return
+        server = self._server
+        try:
+            if self._marked_in is not server:
+                if server.marks.take(mark_key(self.location)):
+                    self._marked_in = server
+            elif self._is_mark_doubtful:
+                server.marks.check()
+        except Exception as error:  # noqa: BLE001 - the driver's and ours: none of them may fail what was acknowledged
+            logger.info("%s: the session could not be marked as open: %s", self.shown, error)
+            self._marks_open = False  # else every append would wait for what is refused
+        self._is_mark_doubtful = False
 
     def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
         """Append what the first callers prepare: try until there is a verdict, or until the deadline."""
@@ -215,6 +253,7 @@ class PostgresLog(PostgresReader):
             LogFailedError: the deadline passed, and nobody knows whether it is stored.
         """
         shown = self.shown
+        self._is_mark_doubtful = True  # its connection may be lost too
         refused = error.is_refusal and error.sqlstate not in _RETRIED
         if not refused and time.monotonic() < end:
             time.sleep(PAUSE_S)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import AppendError, DeleteError, LogUnreadableError
 from ..database_location import Location, parse_location
 from . import rows
+from .open_marks import is_direct, mark_key
 from .server import ServerError, using
 
 if TYPE_CHECKING:
@@ -133,6 +134,30 @@ def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None
         connection.execute(statement.encode(), [list(column) for column in zip(*new, strict=True)])
 
 
+def open_marks_in(storage: str) -> frozenset[int] | None:
+    """The keys (`open_marks.mark_key`) of the logs that sessions have open; None if that is not known.
+
+    Raises:
+        ValueError: the location is none.
+        LogUnreadableError: the server cannot be asked.
+    """
+    with _asking(storage, TIMEOUT_S) as (connection, location):
+        if not (location.prepares and is_direct(connection)):
+            return None
+        statement = b"""
+            select (classid::bigint << 32) | objid::bigint from pg_locks
+             where locktype = 'advisory' and objsubid = 1 and mode = 'ShareLock' and granted
+               and database = (select oid from pg_database where datname = current_database())
+        """
+        return frozenset(key for (key,) in connection.execute(statement).fetchall())
+
+
+def _may_go(connection: psycopg.Connection[Any], location: Location) -> bool:
+    """Whether no session has a log open; none marks it as open then before the transaction ends."""
+    found = connection.execute(b"select pg_try_advisory_xact_lock(%s)", [mark_key(location)]).fetchone()
+    return bool(found and found[0])
+
+
 def delete_stored_log(
     location: str, size_bytes: int, *, begin: Callable[[], None] = lambda: None, timeout_s: float = TIMEOUT_S
 ) -> None:
@@ -151,6 +176,8 @@ def delete_stored_log(
             raise LogUnreadableError(errno.ENOENT, "there is no such log; look again", parsed.shown)
         if head.size != size_bytes:
             raise DeleteError("the log was written to since it was looked at; nothing was deleted; look again")
+        if parsed.prepares and is_direct(connection) and not _may_go(connection, parsed):
+            raise DeleteError("the session is open; close it first; nothing was deleted")
         begin()
         rows.delete(connection, parsed.schema, head.log_id)
         connection.execute(b"commit")

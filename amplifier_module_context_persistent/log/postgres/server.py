@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import LogUnreadableError
 from ..database_location import Location
+from .open_marks import OpenMarks
 from .schema import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -132,6 +133,19 @@ class Server:
     _slots: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(MOST_CONNECTIONS))
     _free: list[Any] = field(default_factory=list)
     _held: threading.local = field(default_factory=threading.local)
+    _marks: OpenMarks | None = None
+
+    @property
+    def marks(self) -> OpenMarks:
+        """The marks of this process's sessions, which have a connection of their own."""
+        with self._guard:
+            self._marks = self._marks or OpenMarks(self._connect)
+            return self._marks
+
+    def forget_marks(self) -> None:
+        """Let go of the marks that a forked child inherited."""
+        if self._marks is not None:
+            self._marks.forget()
 
     @contextmanager
     def connected(self, deadline: float) -> Iterator[psycopg.Connection[Any]]:
@@ -334,6 +348,15 @@ def _connection_class(psycopg: Any) -> Any:
 
 _SERVERS: dict[tuple[int, str, str], Server] = {}
 _SERVERS_GUARD = threading.Lock()
+
+
+def _forget_inherited() -> None:
+    for server in _SERVERS.values():
+        server.forget_marks()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_inherited)
 
 
 def take_server(location: Location) -> Server:
