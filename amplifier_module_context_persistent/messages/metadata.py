@@ -183,6 +183,14 @@ def given_id(message: Mapping[str, Any]) -> str | None:
     return message_id if isinstance(message_id, str) and message_id else None
 
 
+def comes_from_a_log(message: Any) -> bool:
+    """Whether a message comes from a log: it brings an id.
+
+    A number that is not finite, as older versions stored it, may stay in such a message.
+    """
+    return isinstance(message, Mapping) and given_id(message) is not None
+
+
 REMINDER_PREFIX = "<system-reminder"
 _OPENS, _CLOSES = "<system-reminder>", "</system-reminder>"
 

@@ -21,7 +21,7 @@ from ..log.base import Log
 from ..messages.host_form import content_key
 from ..messages.incoming import check_message, json_copy, why_refused
 from ..messages.message import Message, text_of
-from ..messages.metadata import given_id, is_ephemeral, is_kept_from_models, metadata_of
+from ..messages.metadata import comes_from_a_log, given_id, is_ephemeral, is_kept_from_models, metadata_of
 from ..tokens.calibration import Meter
 from .host import Host
 from .redact_on_write import RedactionOnWrite
@@ -70,12 +70,12 @@ class Additions:
 
     async def add(self, messages: Sequence[Any], *, form: str | None, is_list: bool) -> None:
         """Add messages of any form; arguments and errors as `PersistentContextManager.add_messages`."""
-        copied = [json_copy(message) for message in messages]
+        copied = [json_copy(message, is_stored=comes_from_a_log(message)) for message in messages]
         if self._form is None and not all(map(is_plain, copied)):
             self._form = await self._last_form()
         given = read_given(copied, form, before=self._form or "", guesses=self.guesses)
         for message in given:
-            check_message(message)
+            check_message(message, is_stored=comes_from_a_log(message))
             if given_id(message) is None and (reason := why_refused(message)):
                 raise RecordError(reason)
         if not given:

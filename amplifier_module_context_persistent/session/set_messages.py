@@ -16,7 +16,7 @@ from ..forms.door import is_foreign, read_given
 from ..log.base import Log
 from ..messages.incoming import json_copy, to_plain, why_refused
 from ..messages.message import Message
-from ..messages.metadata import given_id, is_ephemeral
+from ..messages.metadata import comes_from_a_log, given_id, is_ephemeral
 from .host import Host
 from .memory_files import is_memory_file
 from .reconcile import (
@@ -62,7 +62,7 @@ async def set_messages(
     session = await store.open()
     log_decides = session.history.authoritative or (resumes and await session.read(_has_messages))
     if redaction.is_on:
-        messages = await redaction.of([json_copy(message, is_stored=_has_id(message)) for message in messages])
+        messages = await redaction.of([json_copy(message, is_stored=comes_from_a_log(message)) for message in messages])
     read = read_list(messages, guesses=not host.is_there)
     known, is_known = await session.read(lambda log: _known(log, messages))
     if read is not messages and not is_known:  # an older version stored messages of other forms as they came
@@ -74,7 +74,7 @@ async def set_messages(
         return
     plain = known
     for number, message in enumerate(messages[len(known) :], len(known)):
-        plain.append(to_plain(message, is_stored=_has_id(message)))
+        plain.append(to_plain(message, is_stored=comes_from_a_log(message)))
         if given_id(plain[-1]) is None and (reason := why_refused(plain[-1])):
             logger.warning("set_messages: no view will show message %d: %s", number, reason)
     plain = [await session.offloaded(message) for message in plain]
@@ -97,7 +97,7 @@ def read_list(messages: Sequence[Mapping[str, Any]], *, guesses: bool) -> Sequen
     """
     if not any(is_foreign(message, guesses=guesses) for message in messages):
         return messages
-    copied = [json_copy(message, is_stored=_has_id(message)) for message in messages]
+    copied = [json_copy(message, is_stored=comes_from_a_log(message)) for message in messages]
     try:
         return read_given(copied, guesses=guesses)
     except RecordError as refused:
@@ -105,11 +105,6 @@ def read_list(messages: Sequence[Mapping[str, Any]], *, guesses: bool) -> Sequen
             raise
         logger.warning("set_messages: the list is taken as it is: %s", refused)
         return copied
-
-
-def _has_id(message: Any) -> bool:
-    """Whether a message comes from a log: it brings an id."""
-    return isinstance(message, Mapping) and given_id(message) is not None
 
 
 def _has_messages(log: Log) -> bool:

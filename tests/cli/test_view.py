@@ -86,7 +86,7 @@ async def test_it_says_why_a_message_is_shown(compacted: Recorded) -> None:
     first = json.loads(run("view", compacted.path, "--json").output)["messages"][0]
     asked = first["metadata"]["message_id"]
     said = run("view", compacted.path, "--why", asked).output
-    assert "Shown: people's words. A person's message is shortened before it goes" in said
+    assert "Shown: first message. The first person's message stays whole up to a quarter of the room" in said
     assert json.loads(run("view", compacted.path, "--why", asked, "--json").output)["why"] == said.splitlines()
     unknown = run("view", compacted.path, "--why", "nobody", code=2)
     assert "no message of the history has the id nobody" in unknown.stderr

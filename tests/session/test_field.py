@@ -84,7 +84,7 @@ async def test_nothing_that_a_session_does_removes_a_byte(tmp_path: Path, start_
         now = content_of(path)
         assert now.startswith(seen), step
         seen = now
-    assert set(os.listdir(tmp_path)) <= {"log.jsonl", "log.jsonl.catalogue"}
+    assert set(os.listdir(tmp_path)) <= {"log.jsonl", "log.jsonl.catalogue", "log.jsonl.open"}
     assert all(f"message {number} ".encode() in seen for number in range(60))
 
 

@@ -142,7 +142,8 @@ async def test_compaction_is_told_before_and_after_in_counts_alone(
     assert before["message_count"] == 60
     assert after["message_count"] == len(view)
     assert before["tokens"] == before["token_count"] > 2000 >= after["tokens"] == after["token_count"]
-    assert (told["budget"], told["target"]) == (2000, 1000)
+    assert told["budget"] == 2000
+    assert 1000 <= told["target"] <= 1100  # half of the budget that is left above what cannot go
     assert (told["before_messages"], told["after_messages"]) == (60, len(view))
     assert (told["before_tokens"], told["after_tokens"]) == (before["tokens"], after["tokens"])
     assert told["step"] in range(1, 7)

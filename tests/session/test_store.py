@@ -3,6 +3,7 @@
 import json
 import logging
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -142,7 +143,7 @@ async def test_require_persistence_raises_instead(
     (tmp_path / "file").unlink()
     await context.add_message(user("hello"))
     assert texts(await context.get_messages()) == ["hello"]
-    assert files_below(tmp_path) == ["file", "file/below", "file/below/log.jsonl"]
+    assert files_below(tmp_path) == ["file", "file/below", "file/below/log.jsonl", "file/below/log.jsonl.open"]
 
 
 @pytest.mark.parametrize("closed", [False, True])
@@ -157,7 +158,7 @@ async def test_what_was_acknowledged_on_disk_is_never_gone_on_with_in_memory(
     if closed:
         await context.close()
     path.unlink()
-    path.parent.rmdir()
+    shutil.rmtree(path.parent)
     path.parent.write_text("in the way", encoding="utf-8")
     with pytest.raises(LogError):
         await context.add_message(user("two"))

@@ -56,14 +56,23 @@ def _scanned(line: bytes, scanner: Scanner) -> tuple[int, int, int, int, int]:
 
 
 def lines_to_read(columns: Sequence[Columns]) -> list[int]:
-    """The places of the rows whose lines an index needs: of receipts the last, and of each hash the first."""
-    places, seen = list[int](), set[int]()
-    last = max((place for place, row in enumerate(columns) if row.kind == RECEIPT), default=-1)
+    """The places of the rows whose lines an index needs.
+
+    Of receipts these are the last one, the first one of each hash, and all behind the last message: one of them may
+    have shown the line that the next answer follows.
+    """
+    places = list[int]()
+    seen = set[int]()
+    last_receipt = max((place for place, row in enumerate(columns) if row.kind == RECEIPT), default=-1)
+    last_message = max((place for place, row in enumerate(columns) if row.kind in (INDEXED, MESSAGE)), default=-1)
     for place, row in enumerate(columns):
-        if row.kind == INDEXED or (row.kind == RECEIPT and row.id_hash in seen and place != last):
+        if row.kind == INDEXED:
             continue
         if row.kind == RECEIPT:
+            is_known = row.id_hash in seen and place != last_receipt and place < last_message
             seen.add(row.id_hash)
+            if is_known:
+                continue
         places.append(place)
     return places
 
