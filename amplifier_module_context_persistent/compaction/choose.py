@@ -79,7 +79,11 @@ def use_room(draft: Draft) -> bool:
             if draft.total_tokens > target:
                 draft.drop(position)
     for position in newest_groups(draft):
-        results = [entry for entry in draft.view.members[position][1:] if entry.id in draft.cuts]
+        results = [
+            entry
+            for entry in draft.view.members[position][1:]
+            if entry.id in draft.cuts and entry.offload is None  # what is offloaded is never shown longer
+        ]
         for number, entry in enumerate(results):
             cut, chars = draft.cuts[entry.id], max(entry.terms.text_chars, default=0)
             room = (target - draft.total_tokens) // (len(results) - number)
