@@ -51,9 +51,14 @@ class OpenMark:
         except OSError:
             self._is_refused = True
             return
-        if fd is not None:
-            self._fd = fd
-            _HELD.add(self)
+        if fd is None:
+            return
+        if fd >= _most_descriptors():
+            self._is_refused = True
+            _close(fd, self._path)
+            return
+        self._fd = fd
+        _HELD.add(self)
 
     def give_back(self) -> None:
         """Take the mark away; its file too if nobody else has the log open."""
@@ -87,6 +92,16 @@ def _forget_all() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_all)
+
+
+def _most_descriptors() -> int:
+    """The first descriptor that is left to logs: a process with very many sessions marks only some of them."""
+    if sys.platform == "win32":
+        return sys.maxsize
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return sys.maxsize if limit == resource.RLIM_INFINITY else limit // 2
 
 
 def mark_path(log: str) -> str:

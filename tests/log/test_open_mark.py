@@ -195,3 +195,22 @@ def test_a_log_that_no_session_opens_gets_no_mark(path: Path) -> None:
     append_bodies(FileLog(path), body(0))
     assert os.listdir(path.parent) == [path.name]
     assert OpenMark(FileLog(path).file).give_back() is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+def test_marks_leave_descriptors_to_logs(tmp_path: Path) -> None:
+    """Half of what a process may have; logs beyond that open without a mark."""
+    code = f"""
+import resource
+from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.record_line import encode_message
+resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
+body = encode_message({SAID!r}, message_id="x", timestamp=None)
+logs = [FileLog(f{str(tmp_path)!r} + f"/log-{{number}}", marks_open=True) for number in range(80)]
+for log in logs:
+    assert log.append([lambda _: [body]]) == [range(1)]
+for log in logs:
+    log.close()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert not list(tmp_path.glob("*.open"))
