@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import accumulate, islice
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import orjson
@@ -149,7 +150,7 @@ class Glances:
             content = next(iter(log.lines([ordinal])))[1]
             place = (log.index.offsets[ordinal], len(content), crc32(content))
         with contextlib.suppress(TypeError):  # a lone surrogate in a model's name
-            told = orjson.dumps({"glance": asdict(replace(glance, first_line="")), "line": place}).decode()
+            told = told_of(asdict(replace(glance, first_line="")), place)
             if location:
                 storage, name = split_location(location)
                 row = (name, glance.size_bytes, told, place[0] if line else -1)
@@ -191,6 +192,16 @@ def keep_in_database(log: Log) -> None:
         logger.debug("%s: what list says of it is not kept: %s", location, error)
 
 
+def told_of(glance: dict[str, Any], line: tuple[int, int, int]) -> str:
+    """What is kept of a log, with a checksum: a bit that flips in a file would give other figures.
+
+    Raises:
+        TypeError: a text has half of a surrogate pair.
+    """
+    said = {"glance": glance, "line": line}
+    return orjson.dumps({**said, "crc32": crc32(orjson.dumps(said))}).decode()
+
+
 def _glance_told(told: str, read: Callable[[int, int], bytes]) -> Glance | None:
     """What is told of a log, with the line that it names; None where that is another one, or somebody else wrote it."""
     try:
@@ -204,12 +215,14 @@ def _glance_told(told: str, read: Callable[[int, int], bytes]) -> Glance | None:
 
 
 def _read_told(told: str) -> tuple[Glance, tuple[int, int, int]]:
-    """What is told, and where its line stands, how long it is, and its checksum; all zero where there is none.
+    """The glance that is told, and the offset, the length and the checksum of its line; all zero if there is none.
 
     Raises:
-        ValueError, KeyError, TypeError: somebody else wrote it.
+        ValueError, KeyError, TypeError: it was altered, or somebody else or an earlier version wrote it.
     """
     given = orjson.loads(told)
+    if given["crc32"] != crc32(orjson.dumps({"glance": given["glance"], "line": given["line"]})):
+        raise ValueError("its checksum is another one")
     known, (offset, length, check) = Glance(**given["glance"]), given["line"]
     for field in fields(Glance):
         value = getattr(known, field.name)
