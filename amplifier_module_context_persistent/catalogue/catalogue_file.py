@@ -371,7 +371,7 @@ def distrust(status: os.stat_result) -> str:
     return ""
 
 
-_BUSY, _CORRUPT, _NOT_A_DATABASE = 5, 11, 26
+_ERROR, _BUSY, _READ_ONLY, _CORRUPT, _NOT_A_DATABASE = 1, 5, 8, 11, 26
 """Primary result codes (https://sqlite.org/rescode.html)."""
 
 
@@ -381,10 +381,15 @@ def _is(error: BaseException | None, *codes: int) -> bool:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Whether an error says that the file is damaged: it may have a text that is no UTF-8, which Python says."""
+    """Whether an error says that the file is damaged.
+
+    A text in it that is no UTF-8 is an error of Python. One byte of its header makes it read-only; if the system does,
+    it cannot be removed either.
+    """
     is_python_error = isinstance(error, sqlite3.OperationalError) and not hasattr(error, "sqlite_errorcode")
     is_no_text = isinstance(error, UnicodeDecodeError) or is_python_error
-    return is_no_text or isinstance(error, DamagedError) or _is(error, _CORRUPT, _NOT_A_DATABASE)
+    is_of_file = _is(error, _READ_ONLY, _CORRUPT, _NOT_A_DATABASE)
+    return is_no_text or is_of_file or isinstance(error, DamagedError)
 
 
 class _OtherSchemaError(Exception):
@@ -405,8 +410,13 @@ def _check_schema(connection: sqlite3.Connection) -> None:
         _OtherSchemaError: it has not.
         sqlite3.Error: it cannot be read.
     """
-    is_ours = _schema(connection) == _ours()
-    ((journal_mode,),) = connection.execute("PRAGMA journal_mode")
+    try:
+        is_ours = _schema(connection) == _ours()
+        ((journal_mode,),) = connection.execute("PRAGMA journal_mode")
+    except sqlite3.OperationalError as error:
+        if not _is(error, _ERROR):
+            raise
+        raise _OtherSchemaError(f"{error}") from error  # such as another file format or another encoding of texts
     if not is_ours or journal_mode == "wal":
         raise _OtherSchemaError("another version of this package made it, or another program")
 

@@ -115,6 +115,20 @@ def test_another_schema_is_not_read_and_is_replaced_by_a_writer(catalogue: Catal
     assert paths(catalogue) == ["two"]
 
 
+@pytest.mark.parametrize(
+    ("offset", "content"), [(47, 5), (59, 2), (18, 3)], ids=["format", "encoding", "write version"]
+)
+def test_another_file_format_is_replaced_by_a_writer(catalogue: Catalogue, offset: int, content: int) -> None:
+    """A bit of the header that flips amounts to one (https://sqlite.org/fileformat2.html)."""
+    changed = bytearray(catalogue.path.read_bytes())
+    changed[offset] = content
+    catalogue.path.write_bytes(changed)
+    with pytest.raises(CatalogueError), catalogue.writing():  # it may be found out in the transaction
+        raise CatalogueError("written")
+    add(catalogue, "two")
+    assert "two" in paths(catalogue)
+
+
 def test_a_file_that_is_no_database_is_replaced_by_a_writer(catalogue: Catalogue) -> None:
     for content in (b"x" * 10_000, catalogue.path.read_bytes()[:6_000], b""):
         catalogue.path.write_bytes(content)
