@@ -80,7 +80,7 @@ class Index:
     """1 for a user's message whose line names no source, nothing ephemeral and no reminder; of a 0 nothing is known."""
     live: array[int] = field(default_factory=lambda: array("I"))
     line_shown: tuple[int, str] = (0, "")
-    """The line that the last view ended with, as its receipt says, and how many messages there were then."""
+    """The line that the last view ended with, as its receipt says, or "", and how many messages there were then."""
     viewed_at: str = ""
     """When the last view was handed out, as its receipt says."""
     headers: list[dict[str, Any]] = field(default_factory=list)

@@ -237,6 +237,7 @@ class IndexBuilder:
             provider, _, model = names.partition(_MODEL)
             self._names, self._names_code = names, self._code_of(_text(provider), _text(model))
         self.index.control_counts["view"] += 1
+        self.index.line_shown = (0, "")
         if (begin := line.find(_TIME)) != -1:
             begin += len(_TIME)
             self.index.viewed_at = _text(line[begin : line.find(b'"', begin)])
@@ -311,8 +312,8 @@ class IndexBuilder:
 
     def _view(self, value: Control) -> None:
         rendered = value.get("render")
-        if isinstance(rendered, dict) and isinstance(line := rendered.get("line"), str):
-            self.index.line_shown = len(self.index), line
+        line = rendered.get("line") if isinstance(rendered, dict) else None
+        self.index.line_shown = (len(self.index), line) if isinstance(line, str) else (0, "")
         if self._standing.chained:
             self.index.viewed_at = name_of(value.get("time", "")) or self.index.viewed_at
             self.pending_model = self._code_of(name_of(value.get("provider", "")), name_of(value.get("model", "")))

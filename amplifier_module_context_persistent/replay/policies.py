@@ -97,6 +97,10 @@ Open = Callable[[int, TokenCounter, Mapping[str, Any]], Policy]
 """Opens a policy: the budget in tokens, what counts, and keys of the package's configuration."""
 
 
+_READER = "replay"
+"""A provider that nobody knows: its views keep every rule for order and for reasoning."""
+
+
 class ManagerPolicy:
     """A context manager of the package, over a log that ends with it."""
 
@@ -107,7 +111,8 @@ class ManagerPolicy:
         options: Mapping[str, Any],
         provider: Excerpts | None = None,
     ) -> None:
-        settings = {"max_tokens": budget_tokens, "tokenizer": counter.name, "receipts": False, **options}
+        whom = {"recipient": _READER}  # a view for nobody shows reasoning that no provider would take
+        settings = {"max_tokens": budget_tokens, "tokenizer": counter.name, "receipts": False, **whom, **options}
         self._log = TemporaryLog()
         self._manager = PersistentContextManager(log=self._log, **settings)
         self._recalls = self._manager.config.recall

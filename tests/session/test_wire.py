@@ -386,19 +386,30 @@ async def test_an_old_session_keeps_its_lines_for_who_is_named(tmp_path: Path, f
 
 
 async def test_a_line_that_one_provider_was_sent_is_for_that_one(tmp_path: Path) -> None:
-    """Each provider's views go on from what it was sent, restarted or not."""
-    for restarts in (False, True):
-        async with Recorded(tmp_path / f"{restarts}.jsonl", max_tokens=100_000) as session:
-            await session.add(user("go"), says("One."))
-            sent = {family: await session.view(None, provider(family)) for family in ("anthropic", "gemini")}
-            assert [sent[family][-1]["content"] for family in sent] == [LINE, "One."]
-            if restarts:
-                await session.restart()
-            await session.add(says("Two."))
-            for family, before in sent.items():
-                view = await session.view(None, provider(family))
-                assert view[: len(before)] == before
-                assert (LINE in words(view)[:-1]) == (family == "anthropic")
+    """Each provider's views go on from what it was sent."""
+    async with Recorded(tmp_path / "log.jsonl", max_tokens=100_000) as session:
+        await session.add(user("go"), says("One."))
+        sent = {family: await session.view(None, provider(family)) for family in ("anthropic", "gemini")}
+        assert [sent[family][-1]["content"] for family in sent] == [LINE, "One."]
+        await session.add(says("Two."))
+        for family, before in sent.items():
+            view = await session.view(None, provider(family))
+            assert view[: len(before)] == before
+            assert (LINE in words(view)[:-1]) == (family == "anthropic")
+
+
+@pytest.mark.parametrize("last", ["anthropic", "gemini"])
+async def test_in_the_next_process_the_last_receipt_says_whether_an_answer_had_a_line(
+    tmp_path: Path, last: str
+) -> None:
+    """As when another process stores the answer."""
+    async with Recorded(tmp_path / "log.jsonl", max_tokens=100_000) as session:
+        await session.add(user("go"), says("One."))
+        for family in ("anthropic", "gemini", last):
+            await session.view(None, provider(family))
+        await session.restart()
+        await session.add(says("Two."))
+        assert (LINE in words(await session.view(None, REFUSING))[:-1]) == (last == "anthropic")
 
 
 # -- PDFs --------------------------------------------------------------------------------------------------------------
