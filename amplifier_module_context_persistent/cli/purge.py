@@ -132,7 +132,7 @@ def _plan_all(what: Purge) -> list[SessionPurge]:
     where = storage() or "all projects"
     found = sum(not one.is_nothing for one in planned)
     say(f"{counted(len(sessions), 'session')} of {where}; something to purge in {found:,}")
-    return planned if storage() else planned + plan_places_left()
+    return planned if storage() else planned + plan_places_left(what)
 
 
 def _purge(planned: list[SessionPurge], what: Purge, rule: Rule, *, dry_run: bool, yes: bool) -> int:

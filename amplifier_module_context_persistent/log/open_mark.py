@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Iterator
 from weakref import WeakSet
 
@@ -27,6 +28,7 @@ OPEN_SUFFIX = ".open"
 _FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _TRIES = 5
 """So often a mark is looked for whose file is removed at the same moment."""
+_PAUSE_S = 0.01
 
 
 class OpenMark:
@@ -135,6 +137,11 @@ def keep_closed(log: str) -> Iterator[bool | None]:
     path = mark_path(log)
     try:
         fd = _locked(path, exclusive=True, create=True)
+        for _ in range(_TRIES):
+            if fd is not None:
+                break
+            time.sleep(_PAUSE_S)  # somebody may only be asking whether it is open
+            fd = _locked(path, exclusive=True, create=True)
     except OSError:
         yield None
         return

@@ -39,8 +39,13 @@ def files_left(log: str, others: tuple[str, ...] = ()) -> list[str]:
     return [path for path in (*parts, *unfinished_purges(log)) if _is_left(path)]
 
 
-def place_left(log: str, others: tuple[str, ...] = ()) -> list[str]:
+def place_left(log: str, others: tuple[str, ...] = (), *, tails: bool = True) -> list[str]:
     """The same for a place without a log, with what else of ours makes no sense there without one.
+
+    Args:
+        log: the log's file, which is missing.
+        others: as in `files_left`.
+        tails: saved torn tails too.
 
     Raises:
         OSError: the directory cannot be read.
@@ -48,7 +53,7 @@ def place_left(log: str, others: tuple[str, ...] = ()) -> list[str]:
     if os.path.lexists(log) or is_marked(log):
         return []
     bare = [log + suffix for suffix in (NOTE_SUFFIX, OPEN_SUFFIX) if os.path.lexists(log + suffix)]
-    return [*files_left(log, others), *saved_tails(log), *bare]
+    return [*files_left(log, others), *(saved_tails(log) if tails else []), *bare]
 
 
 def _is_left(path: str) -> bool:

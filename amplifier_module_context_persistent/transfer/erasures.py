@@ -13,10 +13,12 @@ A deletion adds a line for its session, a purge one for what it took. Rules:
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -222,8 +224,11 @@ def erasures() -> list[Erasure]:
     Raises:
         OSError: the file is there and cannot be read.
     """
+    path = erasures_path()
     try:
-        content = erasures_path().read_bytes()
+        if stat.S_ISFIFO(path.stat().st_mode):
+            raise OSError(errno.EINVAL, "this is no regular file, so nobody knows what was erased", os.fspath(path))
+        content = path.read_bytes()
     except FileNotFoundError:
         return []
     found: dict[str, Erasure] = {}
@@ -276,7 +281,7 @@ def _append(line: bytes) -> None:
         is_torn = bool(size) and files.read(fd, 1, size - 1) != b"\n"
         content = b"\n" + line if is_torn else line
         if files.write(fd, content) != len(content):
-            raise OSError(28, "there is no room for the note of what is erased", path)
+            raise OSError(errno.ENOSPC, "there is no room for the note of what is erased", path)
         files.sync(fd)
         files.sync_directory(os.path.dirname(path))
     finally:

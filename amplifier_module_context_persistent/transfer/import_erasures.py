@@ -62,6 +62,9 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
             honoured.told.append(f"{draft.session_id or draft.path}: {why}, and is left out; {ADVICE}")
             continue
         for erasure in about:
+            if erasure.what == MESSAGES:  # a title says what they were about
+                facts = {key: value for key, value in draft.start.facts.items() if key != "title"}
+                draft.start = replace(draft.start, facts=facts)
             if erasure.what == TEXT and (changed := _replace_in(draft, erasure.rule.replace)):
                 records = "1 record" if changed == 1 else f"{changed:,} records"
                 honoured.told.append(f"a text was purged here on {erasure.day}; it is replaced in {records}; {ADVICE}")

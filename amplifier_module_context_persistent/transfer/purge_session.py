@@ -116,19 +116,28 @@ def _falls_behind(own: list[Path], what: Purge, planned: SessionPurge) -> bool:
     return what.redact is not None and any(told_matches(file, what.redact) for file in own)
 
 
-def plan_places_left() -> list[SessionPurge]:
-    """Find the places in all projects that hold no log, and files that killed operations left; they are to go."""
-    return [SessionPurge(log, removed=left) for log, left in places_left()]
+def plan_places_left(what: Purge) -> list[SessionPurge]:
+    """Find the places in all projects that hold no log, and files that killed operations left; they are to go.
+
+    A torn tail that was saved there stays, and is named if it holds what is to go.
+    """
+    planned = [SessionPurge(log, removed=left) for log, left in places_left(tails=False)]
+    for log, left in places_left():
+        tails = [name for name in left if ".torn-" in name]
+        told = ((name, told_matches(name, what.redact)) for name in tails if what.redact is not None)
+        if copies := [f"{name}: {matches}" for name, matches in told if matches]:
+            planned.append(SessionPurge(log, copies=copies, is_left=True))
+    return planned
 
 
-def places_left(name: str | None = None) -> list[tuple[str, list[str]]]:
+def places_left(name: str | None = None, *, tails: bool = True) -> list[tuple[str, list[str]]]:
     """The places of logs, of all projects or of one session's name, that hold only what killed operations left."""
     found = []
     for root in projects_dirs():
         for directory in sorted(root.glob(f"*/sessions/{'*' if name is None else glob.escape(name)}")):
             log = os.fspath(directory / LOG_NAME)
             with contextlib.suppress(OSError):  # it is no directory, or may not be looked into
-                if left := place_left(log, HOSTS_NAMES):
+                if left := place_left(log, HOSTS_NAMES, tails=tails):
                     found.append((log, left))
     return found
 

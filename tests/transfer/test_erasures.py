@@ -258,3 +258,34 @@ def test_a_damaged_note_says_what_it_can() -> None:
     erasures_path().mkdir()
     with pytest.raises(OSError, match="directory"):
         erasures()
+
+
+def test_a_fifo_in_the_place_of_the_note_is_not_waited_for() -> None:
+    """It is an error, since nobody knows what was erased."""
+    erasures_path().parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(erasures_path())
+    with pytest.raises(OSError, match="no regular file"):
+        erasures()
+
+
+def test_a_title_does_not_come_back_with_an_import(tmp_path: Path) -> None:
+    """It says what the messages were about that a purge removed."""
+    given = claude_session(tmp_path / "a.jsonl", "c1", "hello", "hi")
+    with given.open("a") as file:
+        file.write(json.dumps({"type": "summary", "summary": f"About {KEY}", "leafUuid": "c1-1"}) + "\n")
+    run("import", given)
+    run("purge", "c1", "--everything", "--yes")
+    run("import", given)
+    assert KEY not in log_of("c1").read_text()
+
+
+def test_a_torn_tail_without_its_log_is_named_by_a_purge_and_goes_with_a_deletion() -> None:
+    """A purge of all sessions removes no tail unless it is told to."""
+    tail = log_of("gone").with_name("context-messages.jsonl.torn-1-0123abcd")
+    tail.parent.mkdir(parents=True)
+    tail.write_text(KEY)
+    done = run("purge", "--redact", KEY, "--all-sessions", "--yes", code=1)
+    assert str(tail) in done.stdout
+    assert tail.exists()
+    assert "this finishes it" in run("delete", "gone", "--yes").stdout
+    assert not tail.parent.exists()
