@@ -270,12 +270,17 @@ def test_a_fifo_in_the_place_of_the_note_is_not_waited_for() -> None:
 
 def test_a_title_does_not_come_back_with_an_import(tmp_path: Path) -> None:
     """It says what the messages were about that a purge removed."""
-    given = claude_session(tmp_path / "a.jsonl", "c1", "hello", "hi")
-    with given.open("a") as file:
-        file.write(json.dumps({"type": "summary", "summary": f"About {KEY}", "leafUuid": "c1-1"}) + "\n")
-    run("import", given)
+    title = json.dumps({"type": "summary", "summary": f"About {KEY}", "leafUuid": "c1-1"}) + "\n"
+
+    def write(*texts: str) -> Path:
+        path = claude_session(tmp_path / "a.jsonl", "c1", *texts)
+        path.write_text(title + path.read_text())
+        return path
+
+    run("import", write("hello", "hi"))
+    assert KEY in log_of("c1").read_text()
     run("purge", "c1", "--everything", "--yes")
-    run("import", given)
+    assert "2 of them were added" in run("import", write("hello", "hi", "next", "yes")).stdout
     assert KEY not in log_of("c1").read_text()
 
 
