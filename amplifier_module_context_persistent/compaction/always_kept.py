@@ -77,7 +77,7 @@ class Promise(NamedTuple):
 # Shares of the room, which is the part of the target that plans can take from.
 FIRST_SHARE = 0.25  # for the first message of the conversation, whole
 WORDS_SHARE = 0.4  # for other words of people
-ANSWERS_SHARE = 0.3  # for the last words of turns; with people's words they leave a third for the work itself
+ANSWERS_SHARE = 0.5  # for the last words of turns: at 20,000 tokens fifty turns keep what was concluded
 INTERRUPTED_SHARE = 0.25  # for the words of turns that were interrupted
 CALLS_SHARE = 0.25  # for the messages that called for the newest results, which no cut makes shorter
 
@@ -116,18 +116,20 @@ def first_message(draft: Draft) -> Iterator[Hold]:
 
 
 def peoples_words(draft: Draft) -> Iterator[Hold]:
-    """Hold other words of people up to a share of the room, the newest first; beyond it long ones are shortened."""
-    left = int(WORDS_SHARE * draft.room_tokens)
+    """Hold other words of people up to a share of the room, the newest first; long ones beyond it are shortened."""
+    left, short = int(WORDS_SHARE * draft.room_tokens), LEAST_SHOWN_CHARS // CHARS_A_TOKEN
     for position in reversed(draft.view.people):
         if position in (draft.view.first_person, draft.view.turn):
             continue
         tokens = draft.prose_tokens(position)
-        left -= tokens
-        if left >= 0:
+        if tokens <= left:
+            left -= tokens
             yield Hold(position, Stage.PEOPLE, Stage.TEXTS)
-        elif tokens >= LEAST_SAVED + LEAST_SHOWN_CHARS // CHARS_A_TOKEN:
+        elif tokens >= LEAST_SAVED + short:
+            left = max(0, left - short)
+            leave = Stage.PEOPLE if left > 0 else Stage.FREE
             cut = words_cut(draft.message_of(draft.view.groups[position].head), LEAST_SHOWN_CHARS)
-            yield Hold(position, Stage.FREE, Stage.FREE, cut)
+            yield Hold(position, leave, Stage.FREE, cut)
         else:
             yield Hold(position, Stage.FREE, Stage.LAST)
 

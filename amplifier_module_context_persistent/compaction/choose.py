@@ -92,6 +92,8 @@ def use_room(draft: Draft) -> bool:
             is_worth_it = room >= MARKER_TOKENS and longer.shown_chars >= min(chars, LEAST_SHOWN_CHARS)
             if is_worth_it and cut.shortens and not cut.instead:
                 draft.cut(position, entry, longer)
+                if entry.tokens - draft.tokens_of(entry) < MARKER_TOKENS and entry.offload is None:
+                    draft.show_whole(position, entry)
     return True
 
 

@@ -154,6 +154,10 @@ class Draft:
         after = self.request.count(shorten(entry, message, cut, self.config.truncate_boundary))
         self._set_cut(position, entry, cut, after)
 
+    def show_whole(self, position: int, entry: Entry) -> None:
+        """Show a message of a group that was cut as it was stored."""
+        self._set_cut(position, entry, None, entry.tokens)
+
     def cut_about(self, position: int, entry: Entry, cut: Cut, saved: int) -> None:
         """Shorten a message of a group by about so many tokens; `settle` counts it exactly."""
         tokens = self.cut_tokens.get(entry.id, entry.tokens)

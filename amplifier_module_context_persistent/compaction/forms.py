@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut, prose_cut
 from ..view.entry import Entry
-from .always_kept import LEAST_SAVED, Promise, Stage
+from .always_kept import FIRST_SHARE, LEAST_SAVED, Promise, Stage
 from .draft import LEAST_BODY_TOKENS, MARKER_TOKENS, Draft
 from .persons_words import bodies_cut, words_cut
 
@@ -30,11 +30,14 @@ class Form(NamedTuple):
     cut: Cut
     saved: int
     """About how many tokens that frees."""
-    words: int
+    words: float
     """What its words that are no terms are worth to a loss: the more, the less of them stays."""
 
 
 GONE, GONE_WORDS = Cut(0, 0), 3
+ENDS_WORDS = (
+    2.2  # of a result of which both ends stay: less than without the group, as its first line often tells it all
+)
 SHORTENING = (Stage.SHORTEN, Stage.ANSWERS, Stage.TEXTS, Stage.LAST)
 """The stages that leave nothing out."""
 
@@ -69,9 +72,12 @@ class Forms:
         return [p for p in self._draft.left() if min(self.leave[p], self.cut[p]) <= stage or self._has_body(p)]
 
     def _has_body(self, position: int) -> bool:
-        """Whether a person's message may have a pasted body that can be cut."""
-        head = self._draft.view.groups[position].head
-        return head.human and head.tokens >= LEAST_BODY_TOKENS and position not in self._draft.fixed
+        """Whether a person's message may have a pasted body that can be cut; the task itself is whole if it fits."""
+        draft = self._draft
+        head = draft.view.groups[position].head
+        if not head.human or head.tokens < LEAST_BODY_TOKENS or position in draft.fixed:
+            return False
+        return position != draft.view.first_person or head.tokens > FIRST_SHARE * draft.room_tokens
 
     def of(self, position: int, stage: Stage) -> list[Form]:
         """The forms of a group at a stage, the one without the group first."""
@@ -114,7 +120,7 @@ class Forms:
                         yield Form(entry, cut, saved, words)
 
     def take(self, position: int, form: Form) -> None:
-        """Show a group in a form; a person's message takes its answer with it."""
+        """Show a group in a form; a person's message takes its answer with it, unless that is held longer."""
         draft, entry = self._draft, form.entry
         if entry is not None:
             self._tried[entry.id].add(form.cut)
@@ -122,7 +128,7 @@ class Forms:
         else:
             answer = draft.view.answers.get(position)
             draft.drop(position)
-            if answer is not None and answer not in draft.fixed and draft.kept[answer]:
+            if answer is not None and self.leave[answer] <= self.leave[position] and draft.kept[answer]:
                 draft.drop(answer)
 
     def _bodies(self, position: int) -> list[tuple[Entry, list[Form]]]:
@@ -188,8 +194,9 @@ def _cuts_of(entry: Entry, lengths: Iterable[Cut]) -> Iterator[Form]:
     whole, longest = max(1, sum(texts)), max(texts, default=0)
     if tokens < 2 * MARKER_TOKENS or whole <= LEAST_SHOWN_CHARS:
         return
-    for words, cut in enumerate(lengths, start=1):
+    for number, cut in enumerate(lengths):
         chars = cut.shown_chars
+        words = min(1 + number, ENDS_WORDS) if chars else 1 + number
         shown = min(whole, chars if cut.lines else chars * len(texts))
         saved = tokens - tokens * shown // whole - MARKER_TOKENS * len(texts)
         if chars < longest and saved >= MARKER_TOKENS:

@@ -217,11 +217,11 @@ def cost_of(text: str) -> int:
 
 
 def _with_texts(gaps: Sequence[Gap], most: int, unmarkable: AbstractSet[str], *, recall: bool) -> tuple[Gap, ...]:
-    """Give the gaps their texts while there is room: first the unchanged ones those that they had, then the newest."""
+    """Give the gaps their texts while there is room: first the unchanged ones those that they had, then the largest."""
     texts = ["" if gap.before in unmarkable else _count_only(gap, recall=recall) for gap in gaps]
     left = most - sum([cost_of(text) for text in texts if text])
-    new = [at for at, gap in enumerate(gaps) if not gap.text]
-    for at in [*(at for at, gap in enumerate(gaps) if gap.text), *reversed(new)]:
+    new = sorted((at for at, gap in enumerate(gaps) if not gap.text), key=lambda at: (-gaps[at].messages, -at))
+    for at in [*(at for at, gap in enumerate(gaps) if gap.text), *new]:
         longer = gaps[at].text or _text(gaps[at], recall=recall)
         more = cost_of(longer) - cost_of(texts[at])
         if texts[at] and more <= left:

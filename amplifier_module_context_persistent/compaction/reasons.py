@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from ..config import Config
 from ..messages.message import Message
-from ..messages.terms import terms_of
+from ..messages.terms import is_figure, terms_of
 from ..view.entry import Entry, classify
 from .draft import Draft
 from .markers import MOST_NAMES
@@ -29,8 +29,12 @@ def why(view: Sequence[Message], asked: Sequence[Message], config: Config, budge
     """
     shown = [classify(number, message, _count) for number, message in enumerate(view)]
     wanted = [classify(number, message, _count) for number, message in enumerate(asked)]
-    names = {name for entry in wanted for name in entry.terms.names}
-    draft = Draft(PlanRequest(shown, config, budget_tokens, 0, _count, fetch=lambda _: [], plan_id=""))
+    names = _named(wanted)
+
+    def fetch(entries: Sequence[Entry]) -> list[Message]:
+        return [view[entry.ordinal] for entry in entries]
+
+    draft = Draft(PlanRequest(shown, config, budget_tokens, 0, _count, fetch=fetch, plan_id=""))
     ids = {entry.id for entry in wanted} - {""}
     position = next((at for at, some in enumerate(draft.view.members) if any(e.id in ids for e in some)), None)
     if position is None:
@@ -39,7 +43,7 @@ def why(view: Sequence[Message], asked: Sequence[Message], config: Config, budge
     holding = [one for one in promises if any(hold.position == position for hold in one.holds(draft))]
     said = [f"Shown: {promise.name}. {promise.says}" for promise in holding]
     others = {name for at in draft.left() if at != position for name in draft.shown_terms(at)}
-    only = sorted(set(draft.shown_terms(position)) - others)
+    only = sorted(name for name in set(draft.shown_terms(position)) - others if not is_figure(name))
     if only:
         said.append(f"Nothing else in the view shows {_listed(only)}.")
     elif not said:
@@ -50,7 +54,12 @@ def why(view: Sequence[Message], asked: Sequence[Message], config: Config, budge
 def lacking(view: Iterable[Message], gone: Iterable[Message]) -> int:
     """How many of some messages that a view leaves out have a path, a name or an id which it does not show."""
     shown = {name for message in view for name in terms_of(message).names}
-    return sum(not shown.issuperset(terms_of(message).names) for message in gone)
+    return sum(any(n not in shown and not is_figure(n) for n in terms_of(message).names) for message in gone)
+
+
+def _named(entries: Iterable[Entry]) -> set[str]:
+    """The names in some messages; figures are none."""
+    return {name for entry in entries for name in entry.terms.names if not is_figure(name)}
 
 
 def _why_gone(names: set[str], shown: Sequence[Entry]) -> str:

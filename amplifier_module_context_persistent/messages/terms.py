@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from zlib import crc32
 
 from .elide import Cut
@@ -27,6 +28,11 @@ _COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]")
 _HEX = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,40}\Z")
 _ID = re.compile(r"(?=[0-9]*[A-Z])(?=[A-Z]*[0-9])[A-Z0-9]{6,40}\Z|[0-9]{8,20}\Z")
 _JOINED = re.compile(r"[\w@+-][\w.@+-]*\.[A-Za-z]\w*\Z|[a-z][a-z0-9]*(?:-[a-z0-9]+)+\Z", re.ASCII)
+
+_FIGURE = re.compile(r"(?<![\w.→|#-])(?:0[.,]|[1-9])[\d.,:]*\d(?![\w→|\t:])")
+"""A number of two digits or more that is no part of a name, nor the number that a tool put before a line."""
+FIGURES_CHARS = 240  # of the beginning and of the end of a text: the least that a cut shows of it is there
+MOST_FIGURES = 4  # of each end; a table of numbers says no more by each of them
 
 Spans = dict[str, tuple[int, int]]
 Place = tuple[int, int, int]
@@ -61,6 +67,21 @@ def spans(text: str) -> Spans:
                 known = found.get(term)
                 found[term] = (end if known is None else known[0], start)
     return found
+
+
+def figures(text: str) -> Spans:
+    """Figures at both ends of a text, with their places as `spans` has them: a sentence with them is often a result."""
+    found: Spans = {}
+    tail = max(0, len(text) - FIGURES_CHARS)
+    for start, stop in ((0, min(FIGURES_CHARS, len(text))), (tail, len(text))):
+        for match in islice(_FIGURE.finditer(text, start, stop), MOST_FIGURES):
+            found[match[0]] = (match.end(), match.start())
+    return found
+
+
+def is_figure(term: str) -> bool:
+    """Whether a term is a figure, and no name."""
+    return _FIGURE.fullmatch(term) is not None and _ID.match(term) is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +135,7 @@ def terms_of(message: Message) -> Terms:
     places: dict[str, Place] = {}
     for number, text in enumerate(texts):
         length = len(text)
-        for term, (end, start) in spans(text).items():
+        for term, (end, start) in (spans(text) | figures(text)).items():
             head, tail = 2 * end - 1, 2 * (length - start)
             need = head if head < tail else tail  # `min` would take half of the time of this loop
             if need > length:

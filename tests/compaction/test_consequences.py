@@ -129,9 +129,20 @@ def reasons(texts: list[str], *messages: int, budget: int = 1_000) -> list[str]:
 def test_what_is_left_out_says_where_its_names_are_shown() -> None:
     """So that a person sees that nothing was lost, or what was."""
     texts = ["start", PLAIN, NAMES + PLAIN, NAMES * 9, "short"]
-    assert reasons(texts, 3, 4, budget=500) == ["Left out: it has no path, name or id that could be needed again."]
-    (said,) = reasons(texts, 5, 6, budget=500)
+    assert reasons(texts, 3, 4, budget=340) == ["Left out: it has no path, name or id that could be needed again."]
+    (said,) = reasons(texts, 5, 6, budget=340)
     assert said == "Left out: everything it names is shown in m8."
+
+
+def test_a_long_message_of_a_person_has_its_reason_too() -> None:
+    """Of which a promise looks at the text."""
+    log = "\n".join(f"{n}\tdef handler_{n}(self) -> None:" for n in range(90))
+    history = [
+        *named(["start", PLAIN]),
+        {"role": "user", "content": f"And why?\n{log}", "metadata": {"message_id": "p"}},
+    ]
+    history.append({"role": "user", "content": "Well?", "metadata": {"message_id": "q"}})
+    assert why(history, [history[-2]], Config.load(), 4_000)[0].startswith("Shown: people's words.")
 
 
 def test_what_is_lost_is_named() -> None:

@@ -62,7 +62,7 @@ def test_a_read_that_is_taken_in_again_is_out_of_date_too() -> None:
         {"role": "assistant", "content": "done", "metadata": {"message_id": "a4"}},
         {"role": "user", "content": "more", "metadata": {"message_id": "u5"}},
     ]
-    made = compact(request_of(messages, 300, protected_tool_results=0, compaction_notice_enabled=False)).plan
+    made = compact(request_of(messages, 160, protected_tool_results=0, compaction_notice_enabled=False)).plan
     assert {"m0b", "m1b"} & set(made.keep)
     assert "m2b" not in made.keep
     for read in {"m0b", "m1b"} & set(made.keep):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.messages.elide import Cut, cut_for, elide_text
-from amplifier_module_context_persistent.messages.terms import argument_terms, spans, terms_of
+from amplifier_module_context_persistent.messages.terms import argument_terms, is_figure, spans, terms_of
 from tests.support.growth import assert_grows_with_the_text
 
 
@@ -125,3 +125,14 @@ def test_shown_terms_stand_in_the_elided_text(words, keep):
 def test_a_long_row_of_signs_is_looked_through_once(text: str) -> None:
     """Not again from each of them."""
     assert_grows_with_the_text(lambda of: terms_of({"role": "user", "content": of}), text)
+
+
+def test_figures_at_the_ends_of_a_text_are_terms() -> None:
+    """A sentence with them is often all that a result says; numbers of lines and parts of names are none."""
+    text = (
+        "the queue held 4,711 jobs for 17 minutes\n"
+        + "nothing of note\n" * 90
+        + "load 0.93\n     1→\t20: 007 part_12 v3.41"
+    )
+    terms = terms_of({"role": "tool", "content": text})
+    assert {name for name in terms.names if is_figure(name)} == {"4,711", "17", "0.93"}
