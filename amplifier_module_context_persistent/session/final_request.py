@@ -24,7 +24,7 @@ from ..messages.message import Message
 from ..view.receipts import canonical, text_hash
 
 _DIGEST_BYTES = 16
-_BESIDE_CONTENT = ("metadata",)
+_BESIDE_CONTENT = {"metadata"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,16 @@ class FinalRequests:
         self._records: dict[int, bytes] = {}
         self._written: set[str] = set()
         """The hashes of additions whose messages the log has."""
+        self._of: object = None
         self._number = 0
 
-    def record(self, request: Any, count: Callable[[Message], int]) -> tuple[Ticket, bool]:
+    def record(self, request: Any, count: Callable[[Message], int], of: object = None) -> tuple[Ticket, bool]:
         """Compare a request with the last view.
 
         Args:
             request: amplifier-core's `ChatRequest`, or a mapping with `messages`.
             count: counts the tokens of a message.
+            of: the history; after it was replaced, as by a purge, additions are written again.
 
         Returns:
             Its ticket, and whether something was added or changed.
@@ -78,6 +80,8 @@ class FinalRequests:
             RecordError: the request holds what is no message.
         """
         self._number += 1
+        if of is not self._of:
+            self._written, self._of = set(), of
         ticket, handed = Ticket(self._number), self.handed_out
         if handed is None or not handed.receipt_id:
             return ticket, False
@@ -121,9 +125,12 @@ def _messages_of(request: Any) -> list[Any]:
 
 def _plain(message: Any) -> Message:
     """A message as plain JSON without metadata and empty keys: hosts rebuild messages as objects of their own."""
-    plain = json_copy(message, is_stored=True)
+    if hasattr(message, "model_dump"):
+        message = message.model_dump(exclude_none=True, exclude=_BESIDE_CONTENT)
+    elif not isinstance(message, Mapping):
+        message = json_copy(message)
     return {
-        key: _without_none(value) for key, value in plain.items() if key not in _BESIDE_CONTENT and value is not None
+        key: _without_none(value) for key, value in message.items() if key not in _BESIDE_CONTENT and value is not None
     }
 
 
@@ -135,11 +142,16 @@ def _without_none(value: Any) -> Any:
 
 def additions(view: Sequence[Message], sent: Sequence[Message]) -> Iterator[Addition]:
     """What a request has beside its view, in order."""
+    same = next((at for at, pair in enumerate(zip(view, sent, strict=False)) if pair[0] != pair[1]), None)
+    begin = min(len(view), len(sent)) if same is None else same
+    view = view[begin:]
     shown = [canonical(message) for message in view]
-    encoded = [canonical(message) for message in sent]
+    encoded = [b""] * begin + [canonical(message) for message in sent[begin:]]
     left = set(encoded)
     at = 0
     for position, message in enumerate(sent):
+        if position < begin:
+            continue
         if at < len(view) and encoded[position] == shown[at]:
             at += 1
             continue

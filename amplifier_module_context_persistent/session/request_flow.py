@@ -133,9 +133,10 @@ class RequestFlow:
     def record_final_request(self, request: Any) -> Ticket:
         """Note the request that was sent for the last view; what was added to it unbinds its answer's reasoning."""
         session = self._store.session
-        count = session.count if session is not None else len
+        if session is None:
+            return Ticket(0)
         try:
-            ticket, differs = self.final.record(request, count)
+            ticket, differs = self.final.record(request, session.count, session.log.index)
         except RecordError as error:
             logger.warning("the request that was sent cannot be compared with its view: %s", error)
             return Ticket(0)

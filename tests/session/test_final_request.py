@@ -180,3 +180,16 @@ A, B, C = ({"role": "user", "content": text} for text in "abc")
 def test_additions(view: list[Message], sent: list[Message], found: list[Any]) -> None:
     """Whole messages, text at the end of one, and messages that are others."""
     assert [(one.at, one.how, one.message["content"]) for one in additions(view, sent)] == found
+
+
+async def test_after_a_purge_an_addition_is_written_again(loop: Loop) -> None:
+    """The records before it went with the receipts."""
+    await loop.turn(thinks(0), lambda messages: messages.append(REMINDER))
+    await loop.context.add_message(user("the key"))
+    run("purge", loop.path, "--redact", "key", "--yes")
+    await loop.turn(thinks(1), lambda messages: messages.append(REMINDER))
+    await loop.context.add_message(user("three"))
+    await loop.turn(thinks(2), lambda messages: messages.append(REMINDER))
+    await loop.close()
+    assert REMINDER["content"] in loop.path.read_text()
+    assert "It is late." in run("view", loop.path).output
