@@ -183,12 +183,13 @@ def _read_result(block: Mapping[str, Any], where: str) -> Message:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
+def write(messages: Iterable[Message], *, exact: bool = False, goes_on: bool = False) -> list[Message]:
     """Write canonical messages as Anthropic's.
 
     Args:
         messages: in order; without system messages at the beginning.
         exact: as they were added, for a reader of the history. Else as a request takes them.
+        goes_on: whether the last one is an answer that paused: its server's call without a result stays.
     """
     written: list[Message] = []
     before: Message | None = None
@@ -201,7 +202,7 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
         else:
             written.append(one)
         before = message
-    return written if exact else _with_whole_pairs(written)
+    return written if exact else _with_whole_pairs(written, goes_on=goes_on)
 
 
 def system_text(message: Message) -> str:
@@ -383,7 +384,12 @@ def _write_result(message: Message, *, exact: bool) -> Message:
 # -- server tools ------------------------------------------------------------------------------------------------------
 
 
-def _with_whole_pairs(messages: list[Message]) -> list[Message]:
+def has_paused(message: Mapping[str, Any]) -> bool:
+    """Whether a message is an answer that Anthropic goes on with if it is sent back as it is (`pause_turn`)."""
+    return message.get("role") == "assistant" and metadata_of(message).get("stop_reason") == "pause_turn"
+
+
+def _with_whole_pairs(messages: list[Message], *, goes_on: bool) -> list[Message]:
     """The messages with calls and results of server tools in pairs; a pair over two answers makes one of them."""
     asked: dict[str, int] = {}
     merged: list[Message] = []
@@ -397,7 +403,9 @@ def _with_whole_pairs(messages: list[Message]) -> list[Message]:
             asked = {}
             merged.append(message)
         asked.update({str(block.get("id")): 0 for block in blocks if is_block(block, SERVER_CALLS)})
-    return [shown for message in merged if (shown := _paired(message)) is not None]
+    last = merged.pop() if goes_on and merged else None
+    paired = [shown for message in merged if (shown := _paired(message)) is not None]
+    return [*paired, last] if last is not None else paired
 
 
 def _paired(message: Message) -> Message | None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..messages.incoming import json_copy
 from ..messages.message import THINKING_BLOCKS, Message, calls_of, is_block, result_id_of
-from ..messages.metadata import is_ephemeral, line_before
+from ..messages.metadata import COMPACTION_SOURCE, is_ephemeral, line_before, metadata_of
 from ..messages.normalize import normalise
 from ..view.arrangement import Presentation, arrange
 from ..view.entry import INSTRUCTING, Entry
@@ -54,15 +54,16 @@ def to_anthropic(
     Returns:
         `system`, if the view begins with system text; `messages`, each with `role` and `content`; `tools` and
         `max_tokens` as given. Thinking without a signature and metadata have no place in it; system text after the
-        first other message is a user's; an answer at the end is followed by a user's `[continued]`.
+        first other message is a user's; an answer at the end is followed by a user's `[continued]`, unless it paused
+        (`pause_turn`): the server goes on with it.
 
     Raises:
         ValueError: an item is no message, or none of them can be sent.
     """
     ordered = in_order(view, ANTHROPIC)
     system = _system_text(ordered)
-    talk = list(dropwhile(_instructs, ordered))
-    messages = _checked(anthropic.write(talk))
+    talk = _without_lines_in_pauses(list(dropwhile(_instructs, ordered)))
+    messages = _checked(anthropic.write(talk, goes_on=bool(talk) and anthropic.has_paused(talk[-1])))
     body: dict[str, Any] = {
         **({"system": system} if system else {}),
         "messages": messages,
@@ -233,6 +234,16 @@ def _checked(messages: list[Message]) -> list[Message]:
 
 def _instructs(message: Message) -> bool:
     return message.get("role") in INSTRUCTING
+
+
+def _without_lines_in_pauses(messages: Sequence[Message]) -> list[Message]:
+    """The messages without the lines that views put after an answer that paused: it is gone on with as it is."""
+    kept: list[Message] = []
+    for message in messages:
+        is_line = message["role"] == "user" and metadata_of(message).get("source") == COMPACTION_SOURCE
+        if not (is_line and kept and anthropic.has_paused(kept[-1])):
+            kept.append(message)
+    return kept
 
 
 def _system_text(ordered: Iterable[Message]) -> str:

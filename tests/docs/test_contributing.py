@@ -21,12 +21,13 @@ BENCHMARKS = sorted(set(re.findall(r"^\| `python -m (benchmarks\.\w+)` \|", PAGE
 
 
 def test_each_extension_has_a_recipe() -> None:
-    """What people add: a strategy, a record kind, a command, an import format, a log."""
+    """What people add: a strategy, a record kind, a command, an import format, a form, a log."""
     assert [title.removeprefix("Add ") for title in RECIPES] == [
         "a compaction strategy",
         "a record kind",
         "a command",
         "an import format",
+        "a form of messages",
         "a log implementation",
     ]
 

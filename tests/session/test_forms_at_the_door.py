@@ -314,3 +314,19 @@ async def test_a_list_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         await manager.add_messages(ANTHROPIC[:2])
         await manager.add_message(ANTHROPIC[2])
     assert [count for count in written if count] == [2, 3]
+
+
+async def test_an_answer_that_paused_is_gone_on_with() -> None:
+    """It is sent back as it is; its search and the result in the next answer are one answer from then on."""
+    asked = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "q"}}
+    paused = {"role": "assistant", "stop_reason": "pause_turn", "usage": {}, "content": [asked]}
+    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    said = {"type": "text", "text": "Found."}
+    async with InMemoryContextManager() as manager:
+        await manager.add_messages([user("go"), paused])
+        body = to_anthropic(await manager.get_messages_for_request(), cache=False)
+        assert body["messages"][1:] == [{"role": "assistant", "content": [asked]}]
+        await manager.add_messages([{"role": "assistant", "content": [found, said]}, user("next")])
+        body = to_anthropic(await manager.get_messages_for_request(), cache=False)
+        assert body["messages"][1] == {"role": "assistant", "content": [asked, found, said]}
+        assert anthropic_violations(body) == []
