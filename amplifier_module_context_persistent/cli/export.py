@@ -64,6 +64,7 @@ def export(
     Secrets are replaced by [REDACTED]: values under sensitive keys, tokens of published formats, passwords in URLs,
     commands, headers and settings. Their number, kinds and places are reported on the standard error, never their
     values. A secret in no known form and without a name is not recognised: read an export before you give it away.
+    The search for secrets takes about a second for each 3 MB of text.
     """
     if as_json and output in (None, "-"):
         raise click.UsageError("--json is about a file; name one with -o")

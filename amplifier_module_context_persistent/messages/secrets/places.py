@@ -7,15 +7,15 @@ import re
 PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     (
         "webhook",
-        ("hook/", "hooks/", "hook.", "hooks.slack", "webhookb2", "/with/key/"),
+        ("hook/", "hooks/", "//hook.", "hooks.slack", "webhookb2", "/with/key/"),
         re.compile(
             r"""
-              (?<=hooks\.slack\.com/services/)(?P<secret>[A-Za-z0-9/_-]{20,200})
-            | (?<=hooks\.slack\.com/workflows/)(?P<workflow>[A-Za-z0-9/_-]{20,200})
-            | (?<=hooks\.slack\.com/triggers/)(?P<trigger>[A-Za-z0-9/_-]{20,200})
-            | (?<=/api/webhooks/)(?P<discord>[0-9]{17,20}/[A-Za-z0-9_-]{60,100})
-            | (?<=webhook\.office\.com/)(?P<teams>webhookb2/[A-Za-z0-9@/_-]{40,400})
-            | (?<=/with/key/)(?P<ifttt>[A-Za-z0-9_-]{20,100})
+              hooks\.slack\.com/services/(?P<secret>[A-Za-z0-9/_-]{20,200})
+            | hooks\.slack\.com/workflows/(?P<workflow>[A-Za-z0-9/_-]{20,200})
+            | hooks\.slack\.com/triggers/(?P<trigger>[A-Za-z0-9/_-]{20,200})
+            | /api/webhooks/(?P<discord>[0-9]{17,20}/[A-Za-z0-9_-]{60,100})
+            | webhook\.office\.com/(?P<teams>webhookb2/[A-Za-z0-9@/_-]{40,400})
+            | /with/key/(?P<ifttt>[A-Za-z0-9_-]{20,100})
             | //hook\.[a-z0-9.]{0,20}make\.com/(?P<make>[A-Za-z0-9]{20,80})
             | //(?!(?:[a-z]{1,10}\.)?discord)[^\s/"'<>]{3,100}/(?:[\w.-]{1,40}/){0,4}(?:incoming-?)?(?:web)?hooks?/(?:[\w-]{1,40}/){0,3}
                 (?P<path>(?=[A-Za-z_-]{0,60}[0-9])(?=[0-9_-]{0,60}[A-Za-z])[A-Za-z0-9_-]{20,200})
@@ -85,9 +85,9 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (
         "password of a call",
-        ("auth", "Auth", "login("),
+        ("auth=", "auth =", "BasicAuth(", "login("),
         re.compile(
-            r"\b(?:auth\s*=\s*\(|\w*BasicAuth\(|\blogin\()\s*\\?[\"'][^\"'\\\n]+\\?[\"']\s*,\s*\\?[\"'](?P<secret>[^\"'\\\n]+)(?=\\?[\"'])"
+            r"(?:\bauth\s*=\s*\(|BasicAuth\(|\blogin\()\s*\\?[\"'][^\"'\\\n]+\\?[\"']\s*,\s*\\?[\"'](?P<secret>[^\"'\\\n]+)(?=\\?[\"'])"
         ),
     ),
     (
