@@ -53,7 +53,7 @@ def normalise(message: Message, *, keeps_originals: bool = False) -> Message | N
     calls = _listed_calls(message)
     if calls is not message.get("tool_calls"):
         changes["tool_calls"] = calls
-    content = _content(message, bool(calls), _Blocks.of(message, keeps_originals=keeps_originals))
+    content = _content(message, has_calls=bool(calls), keeps_originals=keeps_originals)
     if content is None:
         return None
     content, calls = _agree(content, calls)
@@ -111,7 +111,7 @@ def _is_object(text: str) -> bool:
         return False
 
 
-def _content(message: Message, has_calls: bool, shown: _Blocks) -> Any:  # noqa: FBT001 - private, one caller
+def _content(message: Message, *, has_calls: bool, keeps_originals: bool) -> Any:
     """The content in an accepted form; None if the message says nothing."""
     content, role = message.get("content"), message["role"]
     answers = role in ("tool", "function")
@@ -120,6 +120,7 @@ def _content(message: Message, has_calls: bool, shown: _Blocks) -> Any:  # noqa:
     if not isinstance(content, str | list):
         content = "" if content is None else as_json(content)
     if isinstance(content, list):
+        shown = _Blocks.of(message, keeps_originals=keeps_originals)
         blocks = [kept for block in content if (kept := shown.block(block)) is not None]
         has_calls = has_calls or any(block["type"] == "tool_call" for block in blocks)
         if blocks and (has_calls or not all(block["type"] in THINKING_BLOCKS for block in blocks)):
