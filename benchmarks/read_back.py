@@ -4,7 +4,7 @@ python -m benchmarks.read_back
 
 Times are of the processor, each ratio within one run: `get_messages` against parsing the same lines with orjson,
 `set_messages` of the list against `get_messages`, and a resume of 80,000 messages against one of 20,000. Lines are
-verified whenever they are read; a first read of a process takes some three times as long.
+verified whenever they are read; the first two reads of a process take some three and five times as long.
 """
 
 import argparse

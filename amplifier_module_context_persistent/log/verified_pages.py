@@ -1,8 +1,8 @@
 """Read a whole history again and again: pages of lines that were verified once are only compared after that.
 
 A host reads the whole history after each tool call. To verify each line takes longer than to parse it. So a page, the
-records from one multiple of 512 to the next, is verified line by line when it is first read, and the checksum of all
-its lines is kept: as long as that is the same, so are they, and the page is parsed as one array. Rules:
+records from one multiple of 512 to the next, is verified line by line when it is read, and when it is read again the
+checksum of all its lines is kept: as long as that is the same, so are they, and the page is parsed as one array. Rules:
 
 - A page whose lines have another checksum, or that has grown, is verified line by line again; a changed line is the
   error that it always is.
@@ -53,6 +53,8 @@ class VerifiedPages:
         self._index: Index | None = None
         self._known: dict[int, _Known] = {}
         """By the ordinal of the first record."""
+        self._read_once: dict[int, int] = {}
+        """Where pages that were read once end, by their first ordinals: keeping a page costs as much as reading it."""
 
     def read(
         self,
@@ -73,7 +75,7 @@ class VerifiedPages:
             LogUnreadableError: a line is not what it was when the index was made.
         """
         if index is not self._index:
-            self._index, self._known = index, {}
+            self._index, self._known, self._read_once = index, {}, {}
         for part in _parts(ordinals):
             if not isinstance(part, range):
                 for message in parsed(index, checked(index, fetch_any(part), self._location), self._location):
@@ -83,12 +85,19 @@ class VerifiedPages:
             checksum, known = crc32(lines), self._known.get(part.start)
             if known is not None and (known.stop, known.checksum) == (part.stop, checksum):
                 yield _parse(lines, has_members=known.has_members)
-            else:
+            elif self._read_once.get(part.start) == part.stop:
                 yield from self._verify(index, part, lines, checksum)
+            else:
+                if part.start % PAGE == 0:
+                    self._read_once[part.start] = part.stop
+                for message in parsed(
+                    index, checked(index, _split(index, part, lines), self._location), self._location
+                ):
+                    yield [message]
 
     def _verify(self, index: Index, ordinals: range, lines: bytes, checksum: int) -> Iterator[list[Message]]:
         """Verify and parse a page line by line, and keep its checksum if all its lines are ordinary."""
-        is_ordinary, has_members = ordinals.start % PAGE == 0, False
+        is_ordinary, has_members = True, False
         for line in checked(index, _split(index, ordinals, lines), self._location):
             messages = list(parsed(index, [line], self._location))
             has_members = has_members or b'"_reset"' in line[1]

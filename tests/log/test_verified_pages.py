@@ -78,7 +78,8 @@ def test_every_read_gives_the_same_fresh_messages(reader: LogReader) -> None:
 def test_any_ordinals_are_read_in_the_order_asked_for(reader: LogReader) -> None:
     """Ranges, ranges that begin within a page, single ones, backwards, and repeated; also after a whole read."""
     last = len(reader.index)
-    list(reader.read(range(last)))
+    for _ in range(2):
+        list(reader.read(range(last)))
     dice = random.Random(1)
     asked = [
         range(last),
@@ -102,7 +103,7 @@ def test_a_page_grows(tmp_path: Path) -> None:
         for count in (100, 130, 131, 200):
             path.write_bytes(b"".join(whole[:count]))
             reader.follow()
-            for _ in range(2):
+            for _ in range(3):
                 assert list(reader.read(reader.index.live)) == one_by_one(reader, range(count))
 
 
@@ -115,7 +116,8 @@ def test_a_line_that_changed_since_it_was_verified_is_an_error(tmp_path: Path, p
     path.write_bytes(content)
     with closing(LogReader(path)) as reader:
         reader.follow()
-        expected = list(reader.read(reader.index.live))
+        for _ in range(3):  # the third one has nothing left to verify
+            expected = list(reader.read(reader.index.live))
         ordinal = page * PAGE + 77
         start, length = reader.index.offsets[ordinal], reader.index.lengths[ordinal]
         at = start + {"text": 30, "checksum": length - 5, "key": 3, "line end": 40}[place]
@@ -136,7 +138,8 @@ def test_a_control_record_between_is_no_part_of_a_page(tmp_path: Path) -> None:
     path.write_bytes(content)
     with closing(LogReader(path)) as reader:
         reader.follow()
-        expected = list(reader.read(reader.index.live))
+        for _ in range(3):
+            expected = list(reader.read(reader.index.live))
         altered = bytearray(content)
         altered[content.index(b'"input_tokens":0') + 15] = ord("7")
         with path.open("r+b") as file:
