@@ -128,6 +128,8 @@ def test_each_character_of_a_reading_is_from_a_piece_of_the_text(parts: list[str
         "QUJD",
         "%25",
         "\x1b[32m",
+        "\x1b",
+        "\0",
         "\\",
         "&amp;",
         "&",

@@ -28,6 +28,8 @@ AROUND_CHARS = 200
 OVERLAP_CHARS = 9_000
 """Longest word to whose end a piece is extended; adjacent pieces overlap by as much."""
 
+_NO_SEQUENCE = r"\x00-\x06\x08\x0e-\x1a\x7f\u00ad\u200b-\u200f\u2060-\u2064\ufeff"
+"""Characters that no terminal shows and no control sequence begins with; a run of them is one edit."""
 _UNSEEN = "\x00-\x06\x08\x0e-\x1b\x7f-\x9f\u00ad\u200b-\u200f\u2060-\u2064\ufeff"
 _EDIT = re.compile(
     rf"""
@@ -42,7 +44,7 @@ _EDIT = re.compile(
       | (?: (?<=\x1b)[\]PX^_] | (?<=\^)\[[\]PX^_] | (?<=[\x9d\x90\x98\x9e\x9f]) )
         (?P<string>[^\x07\x1b\x80-\x9f\n^]{{0,4000}}) (?: \x07 | \x1b\\ | \x9c | \^\[\\ | \^G )
       | (?P<escape> (?: (?<=\x1b) | (?<=\^)\[ ) (?: [\ -/]{{1,4}} [0-~] | [0-Z\\^-~] ) )
-      | (?P<unseen> (?<=[{_UNSEEN}]) )
+      | (?P<unseen> (?<=\x1b)\x1b*(?=\x1b) | (?<=[{_UNSEEN}])[{_NO_SEQUENCE}]* )
     )
     """,
     re.VERBOSE,
