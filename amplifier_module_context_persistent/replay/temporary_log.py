@@ -61,6 +61,9 @@ class TemporaryLog(MemoryLog):
             self._written = True
         return _FILES.read(self._file.fileno(), size, offset)
 
+    def _neighbours(self, ordinals: range) -> bytes:
+        return b"".join(line + b"\n" for _, line in self._lines_of(ordinals))
+
     def _lines_of(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         return fetch_lines(self.index, ordinals, self._read)
 
