@@ -34,7 +34,7 @@ from ..compaction.planner import compact
 from ..config import NATIVE, STRATEGIES, SUMMARIZE, Config
 from ..errors import ConfigError, ContextPersistentError, FloorError, RecallError
 from ..log.record_line import RESERVED_KEYS
-from ..messages.message import Message, text_of
+from ..messages.message import Message, call_arguments_of, call_name_of, given_calls, text_of
 from ..messages.metadata import without_bound
 from ..session.manager import PersistentContextManager
 from ..tokens.counter import TokenCounter, count_message
@@ -330,16 +330,25 @@ class Excerpts:
         messages = [message.model_dump(exclude_unset=True) for message in request.messages]
         lines: list[str] = []
         room = _CHARS_A_TOKEN * (request.max_output_tokens or 0)
-        for message in reversed(messages[:-1] or messages):
-            line = text_of(message).strip().partition("\n")[0][:_LINE_CHARS]
+        for message in messages[:-1] or messages:  # the oldest first: these are what a summary replaces
+            line = _first_line(message)
             if line and (message["role"] == "assistant" or len(messages) == 1):
                 room -= len(line) + 1
                 if room < 0:
                     break
                 lines.append(line)
-        answer = "\n".join(reversed(lines)) or "nothing was said"
+        answer = "\n".join(lines) or "nothing was said"
         self._asked.append(SummaryExchange(messages, answer))
         return answer
+
+
+def _first_line(message: Message) -> str:
+    """The first line of what a message says; of one that only calls, what it calls with which values."""
+    said = text_of(message).strip().partition("\n")[0]
+    if not said:
+        asked = [(call_name_of(one), *call_arguments_of(one).values()) for one in given_calls(message).values()]
+        said = "; ".join(" ".join(map(str, words)) for words in asked).partition("\n")[0]
+    return said[:_LINE_CHARS]
 
 
 class ExcerptItems(Excerpts):

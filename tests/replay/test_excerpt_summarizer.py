@@ -21,12 +21,12 @@ def asked(excerpts: Excerpts, *messages: dict[str, Any], most_tokens: int = 100)
 
 
 def test_it_says_what_the_assistant_said() -> None:
-    """The first line of each of its messages, the newest that fit, in their order; and it keeps what it was asked."""
+    """The first line of each of its messages, the oldest that fit, in their order; and it keeps what it was asked."""
     excerpts = Excerpts()
     said = [{"role": "assistant", "content": f"answer {number}\nmore"} for number in range(3)]
     asks = {"role": "user", "content": "Sum it up."}
     assert asked(excerpts, {"role": "user", "content": "question"}, *said, asks) == "answer 0\nanswer 1\nanswer 2"
-    assert asked(excerpts, *said, asks, most_tokens=5) == "answer 1\nanswer 2"
+    assert asked(excerpts, *said, asks, most_tokens=5) == "answer 0\nanswer 1"
     assert asked(excerpts, asks) == "Sum it up."
     assert asked(excerpts, said[0], asks, most_tokens=1) == "nothing was said"
     taken = excerpts.take()
@@ -36,17 +36,14 @@ def test_it_says_what_the_assistant_said() -> None:
 
 
 def test_what_it_is_asked_is_billed() -> None:
-    """Requests for summaries, what of them was cached, and the answers are in the bill beside the views.
-
-    An excerpt without a name of what it sums up is refused, as a model's would be; that plan is made without one.
-    """
+    """Requests for summaries, what of them was cached, and the answers are in the bill beside the views."""
     counter = CachedCounter(EstimateCounter())
-    session = PlayedSession.of("generated-1", generate_session(1, 200), lambda message: count_message(message, counter))
+    session = PlayedSession.of("generated-2", generate_session(2, 200), lambda message: count_message(message, counter))
     budget = session.tokens // 3
     measures = asyncio.run(
         Player(session, counter).play("summarize", POLICIES["summarize"], budget, {"summary_max_tokens": 200})
     )
-    assert 0 < measures.summaries <= measures.breaks
+    assert measures.summaries == measures.breaks > 0
     assert 0 < measures.summary_cached_tokens < measures.summary_tokens
     assert measures.answer_tokens > 0
     assert measures.over == 0
