@@ -6,6 +6,7 @@ else that a plan asks of a view never changes (`groups`).
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import compress
 
@@ -67,6 +68,7 @@ class Draft:
         self.threshold_tokens = self.unmovable_tokens + int(movable * request.config.compact_threshold)
         self.total_messages = sum(1 + len(group.results) for group in view.groups)
         self.total_tokens = self.fixed_tokens + sum(self.sizes) + self.gap_tokens * sum(self.gap_before)
+        self._shown: dict[str, tuple[Cut, Collection[str]]] = {}
         self._estimated: dict[str, tuple[int, Entry, Cut | None, int]] = {}
         """By id, messages whose tokens are estimated: position, message, and the cut and the tokens before that."""
 
@@ -181,8 +183,17 @@ class Draft:
 
     def shown_terms(self, position: int) -> list[str]:
         """The terms that a group shows; one may be there several times."""
-        members, cuts = self.view.members[position], self.cuts
-        return [name for entry in members for name in entry.terms.shown(cuts.get(entry.id))]
+        return [name for entry in self.view.members[position] for name in self._shown_terms(entry)]
+
+    def _shown_terms(self, entry: Entry) -> Collection[str]:
+        """The terms that a message shows, remembered for as long as it is cut in the same way."""
+        cut = self.cuts.get(entry.id)
+        if cut is None:
+            return entry.terms.shown(None)
+        known = self._shown.get(entry.id)
+        if known is None or known[0] is not cut:
+            known = self._shown[entry.id] = cut, entry.terms.shown(cut)
+        return known[1]
 
     def _set_cut(self, position: int, entry: Entry, cut: Cut | None, tokens: int) -> None:
         freed = self.cut_tokens.get(entry.id, entry.tokens) - tokens

@@ -176,7 +176,7 @@ class UniqueTermsLoss(Loss):
         entry, draft = form.entry, self.draft
         if entry is None:
             return shown
-        lost = shown.difference(entry.terms.shown(form.cut, shown))
+        lost = shown.difference(entry.terms.shown(form.cut, shown, is_exact=entry.result_of is not None))
         for other in draft.view.members[position] if lost else ():
             if other is not entry:
                 lost.difference_update(other.terms.shown(draft.cuts.get(other.id), lost))

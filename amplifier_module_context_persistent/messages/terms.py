@@ -104,15 +104,24 @@ class Terms:
     places: Mapping[str, Place] = field(default_factory=dict)
     """By term that a cut can take away, the line that has it first, or the piece of a long one."""
 
-    def shown(self, cut: Cut | None, among: set[str] | None = None) -> Collection[str]:
-        """The terms that a message shows when it is cut; of all, or of some."""
+    def shown(self, cut: Cut | None, among: set[str] | None = None, *, is_exact: bool = False) -> Collection[str]:
+        """The terms that a message shows when it is cut; of all, or of some.
+
+        Args:
+            cut: the cut; None for the whole message.
+            among: the terms that are asked for; None for all.
+            is_exact: whether its lines are places of terms, and not yet grown to rows: a plan asks that most.
+        """
         names = self.names if cut is None else self.names[: bisect_right(self.needs, _reach(cut))]
         found = names if among is None else among.intersection(names)
         if cut is None or not cut.lines:
             return found
         lines, places = cut.lines, self.places
         wanted = places.keys() if among is None else among & places.keys()
-        return {*found, *[name for name in wanted if _is_within(places[name], lines)]}
+        exact = set(lines)
+        if is_exact:
+            return {*found, *[name for name in wanted if places[name] in exact]}
+        return {*found, *[n for n in wanted if places[n] in exact or _is_within(places[n], lines)]}
 
 
 def _is_within(place: Place, lines: tuple[Place, ...]) -> bool:
