@@ -67,6 +67,8 @@ KINDS = SERVER_CALLS | SERVER_RESULTS | {"search_result", "container_upload", "t
 """Types of blocks that only this provider has."""
 _SERVER_ID = re.compile(r"(?:srvtoolu|mcptoolu)_[a-zA-Z0-9_]+")
 _SOURCES = frozenset({"text", "content", "url", "file"})
+_CACHE_POINT = frozenset({"type", "cachePoint"})
+"""Keys of the provider's item that a cache mark of Bedrock's is; it says nothing to another reader."""
 _ENVELOPE = ("id", "type", "model", "stop_reason", "stop_sequence", "stop_details", "usage", "container")
 _OURS_ON_A_CALL = frozenset({"id", "tool", "arguments", "name", "input", "type", "function", "visibility"})
 _OURS_ON_A_BLOCK = frozenset({"visibility", "original"})
@@ -348,8 +350,10 @@ def _medium(block: Mapping[str, Any]) -> Message | None:
 
 
 def told(block: Mapping[str, Any]) -> str:
-    """A block as text: what it says, or one line about it."""
+    """A block as text: what it says, or one line about it; "" for a cache mark of Bedrock's."""
     original = original_of(block)
+    if original.keys() == _CACHE_POINT:
+        return ""
     if original is not block:
         return text(block.get("text"))
     if (source := source_of(block)) is not None and source.text:

@@ -7,9 +7,16 @@
 | `reasoningContent` | `thinking` with its signature, or `redacted_thinking` |
 | `toolUse` | a call |
 | `toolResult` | a message of the role `tool`; `status: error` in its metadata; `json` is text |
-| `cachePoint`, `guardContent`, `citationsContent`, `searchResult`, unknown blocks | provider's items |
+| `guardContent`, `citationsContent` with text | `text`; the rest of them is beside it, under their names |
+| `cachePoint`, `searchResult`, unknown blocks | provider's items |
 | `system` of a request | a system message |
 | `stopReason`, `usage` of an answer | metadata |
+
+In a request the names of documents are such as the service takes: "alphanumeric characters, whitespace characters,
+hyphens, parentheses, and square brackets", no two spaces together, 200 characters (.../API_runtime_DocumentBlock.html;
+underscores are accepted too, github.com/strands-agents/harness-sdk/issues/3019), and each name once ("Messages can't
+contain duplicate document names", github.com/maximhq/bifrost/issues/7003, 2026-09). A message with a document has a
+text (.../API_runtime_Message.html), and a result has no audio (.../API_runtime_ToolResultContentBlock.html).
 
 Sources: docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html, .../API_runtime_Converse.html;
 strandsagents.com, Messages (read 2026-11).
@@ -19,6 +26,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -58,6 +66,11 @@ from .canonical import (
 
 NAME = "bedrock"
 _MEDIA = frozenset({"image", "document", "audio", "video"})
+_CITED, _GUARDED = "citationsContent", "guardContent"
+_OF_DOCUMENTS = frozenset({"context", "citations"})
+"""Keys of other providers' documents that Bedrock's have too."""
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_()\[\]-]+")
+_NAME_CHARS = 200
 BLOCKS = frozenset(
     {
         *("text", "toolUse", "toolResult", "reasoningContent", "cachePoint", "guardContent", "citationsContent"),
@@ -181,10 +194,38 @@ def _read_block(block: Mapping[str, Any]) -> list[Message]:
         return [text_block(as_text(block["json"]), json=True)]
     if isinstance(given := block.get("reasoningContent"), Mapping):
         return [_read_reasoning(given)]
+    if (said := _read_wrapped(block)) is not None:
+        return [said]
     kind = next((key for key in block if key in _MEDIA), "")
     if kind and isinstance(given := block[kind], Mapping) and isinstance(given.get("source"), Mapping):
         return [_read_medium(kind, given)]
     return [item_block(block)]
+
+
+def _read_wrapped(block: Mapping[str, Any]) -> Message | None:
+    """The text of an answer with citations, or of what a guardrail checks; None for another block."""
+    if block.keys() == {_CITED}:
+        given = mapping(block[_CITED])
+        pieces = [mapping(piece) for piece in items(given.get("content"))]
+        if pieces and all(piece.keys() == {"text"} and isinstance(piece["text"], str) for piece in pieces):
+            rest = without(given, "content") if len(pieces) == 1 else dict(given)
+            return text_block("".join(piece["text"] for piece in pieces), **{_CITED: rest})
+    if block.keys() == {_GUARDED}:
+        given = mapping(mapping(block[_GUARDED]).get("text"))
+        if block[_GUARDED].keys() == {"text"} and isinstance(given.get("text"), str):
+            return text_block(given["text"], **{_GUARDED: without(given, "text")})
+    return None
+
+
+def _write_wrapped(block: Mapping[str, Any], said: str) -> Message | None:
+    """The block that `_read_wrapped` took a text from; None for another text."""
+    if isinstance(rest := block.get(_CITED), Mapping):
+        pieces = items(rest.get("content"))
+        is_whole = "".join(text(mapping(piece).get("text")) for piece in pieces) == said
+        return {_CITED: {**rest, "content": pieces if is_whole else [{"text": said}]}}
+    if isinstance(rest := block.get(_GUARDED), Mapping):
+        return {_GUARDED: {"text": {"text": said, **rest}}}
+    return None
 
 
 def _read_medium(kind: str, given: Mapping[str, Any]) -> Message:
@@ -230,7 +271,7 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
             written[-1]["content"] += blocks
         else:
             written.append({"role": role, "content": blocks})
-    return written
+    return written if exact else _with_usable_documents(written)
 
 
 def _is_own(message: Message) -> bool:
@@ -240,7 +281,7 @@ def _is_own(message: Message) -> bool:
 def _blocks_of(message: Message, *, exact: bool) -> Iterator[Message]:
     own = _is_own(message)
     if message["role"] in ("tool", "function"):
-        yield _write_result(message)
+        yield _write_result(message, exact=exact)
         return
     calls = [{"type": "tool_call", "block": _write_call(i, one)} for i, one in given_calls(message).items()]
     ordered = in_places(blocks_without_calls(message), calls, mark_of(message).get("calls_at") if own else None)
@@ -259,12 +300,21 @@ def _write_call(call_id: str, asked: Message) -> Message:
     return {"toolUse": {**told_of, **mapping(asked.get("beside"))}}
 
 
-def _write_result(message: Message) -> Message:
-    blocks = [shown for block in result_blocks(message) if (shown := _block(block, message)) is not None]
+def _write_result(message: Message, *, exact: bool) -> Message:
+    given = list(result_blocks(message))
+    if not exact:
+        given = [_text_of_audio(block) for block in given]
+    blocks = [shown for block in given if (shown := _block(block, message)) is not None]
     failed = {"status": "error"} if metadata_of(message).get("is_error") is True else {}
     more = beside(message) if _is_own(message) else {}
     told_of = {"toolUseId": message.get("tool_call_id"), "content": blocks, **failed, **more}
     return {"toolResult": told_of}
+
+
+def _text_of_audio(block: Message) -> Message:
+    """One line about audio, which results cannot have; the same object for any other block."""
+    source = source_of(original_of(block))
+    return text_block(told(block)) if source is not None and source.kind == "audio" else block
 
 
 def _block(block: Mapping[str, Any], message: Message) -> Message | None:
@@ -272,7 +322,7 @@ def _block(block: Mapping[str, Any], message: Message) -> Message | None:
     original, own = original_of(block), _is_own(message)
     if is_block(original, THINKING_BLOCKS):
         return _write_reasoning(original, own=own)
-    if (written := _write_medium(original)) is not None:
+    if (written := _write_medium(original, own=own)) is not None:
         return written
     if own and is_item(original):
         return {key: value for key, value in original.items() if key != "type" or value != "part"}
@@ -282,6 +332,8 @@ def _block(block: Mapping[str, Any], message: Message) -> Message | None:
             return {"json": parsed(said)}
         except ValueError:  # a view has shortened it
             return {"text": said}
+    if own and said.strip() and (wrapped := _write_wrapped(original, said)) is not None:
+        return wrapped
     more = without(original, "type", "text", "original", "json", "visibility") if own and original is block else {}
     return {"text": said, **more} if said.strip() else None
 
@@ -296,7 +348,7 @@ def _write_reasoning(block: Mapping[str, Any], *, own: bool) -> Message | None:
     return {"reasoningContent": {"reasoningText": said}}
 
 
-def _write_medium(block: Mapping[str, Any]) -> Message | None:
+def _write_medium(block: Mapping[str, Any], *, own: bool) -> Message | None:
     source = source_of(block)
     if source is None:
         return None
@@ -315,7 +367,49 @@ def _write_medium(block: Mapping[str, Any]) -> Message | None:
         return None
     named = {"name": source.name or "document"} if source.kind == "document" else {}
     more = without(block, "type", "source", "title", "cache_control", "original", "visibility", "detail")
+    if not own:
+        more = {key: value for key, value in more.items() if source.kind == "document" and key in _OF_DOCUMENTS}
     return {source.kind: {"format": form, **named, "source": body, **more}}
+
+
+def _with_usable_documents(messages: list[Message]) -> list[Message]:
+    """Messages whose documents have names that the service takes, each name once, and a text beside them."""
+    seen: set[str] = set()
+    return [{**message, "content": _usable_blocks(message["content"], seen)} for message in messages]
+
+
+def _usable_blocks(blocks: list[Message], seen: set[str]) -> list[Message]:
+    named = [_with_usable_name(block, seen) for block in blocks]
+    document = next((block["document"] for block in named if "document" in block), None)
+    if document is None or any("text" in block for block in named):
+        return named
+    return [*named, {"text": f"[document: {document['name']}]"}]
+
+
+def _with_usable_name(block: Message, seen: set[str]) -> Message:
+    """A document with a name that no other has, a result with such documents; the same object for any other block.
+
+    Args:
+        block: a block of Bedrock's.
+        seen: the names so far, to which this one is added.
+    """
+    if isinstance(given := block.get("toolResult"), dict):
+        return {"toolResult": {**given, "content": [_with_usable_name(inner, seen) for inner in given["content"]]}}
+    if not isinstance(given := block.get("document"), dict):
+        return block
+    plain = _name_of_document(text(given.get("name")), text(given.get("format")))
+    name, number = plain, 1
+    while name.casefold() in seen:
+        number += 1
+        name = f"{plain[: _NAME_CHARS - 10]}-{number}"
+    seen.add(name.casefold())
+    return {**block, "document": {**given, "name": name}}
+
+
+def _name_of_document(name: str, form: str) -> str:
+    """A document's name as the service takes it, without the ending that its format says."""
+    plain = _NOT_IN_NAMES.sub(" ", name.removesuffix(f".{form}"))
+    return " ".join(plain.split())[:_NAME_CHARS].strip() or "document"
 
 
 def decoded_bytes(data: str) -> Any:

@@ -258,6 +258,7 @@ BEDROCK: list[Message] = [
             {"text": "Look."},
             {"image": {"format": "png", "source": {"bytes": PNG}}},
             {"document": {"format": "pdf", "name": "q3", "source": {"bytes": PDF}}},
+            {"guardContent": {"text": {"text": "Is it so?", "qualifiers": ["query"]}}},
             {"cachePoint": {"type": "default"}},
         ],
     },
