@@ -38,6 +38,7 @@ from .canonical import (
     call_id_in,
     form_of,
     in_places,
+    is_fetchable,
     is_item,
     mapping,
     mark_of,
@@ -69,6 +70,15 @@ _SERVER_ID = re.compile(r"(?:srvtoolu|mcptoolu)_[a-zA-Z0-9_]+")
 _SOURCES = frozenset({"text", "content", "url", "file"})
 _CACHE_POINT = frozenset({"type", "cachePoint"})
 """Keys of the provider's item that a cache mark of Bedrock's is; it says nothing to another reader."""
+_OF_DOCUMENTS = frozenset({"type", "title", "context", "citations", "cache_control", "content"})
+"""Keys of a document or a search result, besides the source of a document."""
+_OF_SOURCES: Mapping[str, tuple[str, ...]] = {
+    "base64": ("type", "media_type", "data"),
+    "text": ("type", "media_type", "data"),
+    "content": ("type", "content"),
+    "url": ("type", "url"),
+}
+"""Keys of a document's source, by its type."""
 _ENVELOPE = ("id", "type", "model", "stop_reason", "stop_sequence", "stop_details", "usage", "container")
 _OURS_ON_A_CALL = frozenset({"id", "tool", "arguments", "name", "input", "type", "function", "visibility"})
 _OURS_ON_A_BLOCK = frozenset({"visibility", "original"})
@@ -307,14 +317,14 @@ def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
         return {"type": kind, "data": str(original.get("data") or "")}
     if kind == "reasoning":
         return None
-    if kind in ("document", "search_result") and (source := original.get("source")) and _is_anthropic_source(source):
-        return {key: value for key, value in original.items() if key not in _OURS_ON_A_BLOCK}
+    if kind in ("document", "search_result") and _is_anthropic_source(original.get("source"), form_of(message)):
+        return _document(original, is_foreign=form_of(message) not in ("", NAME))
     if kind in KINDS and form_of(message) in ("", NAME):
         return dict(original)
     if own and is_item(original):
         return dict(original)
     marks = {"cache_control": original["cache_control"]} if "cache_control" in original else {}
-    if (medium := _medium(original)) is not None:
+    if (medium := _medium(original, form_of(message))) is not None:
         return {**medium, **marks}
     if kind == "text" and own and isinstance(original.get("text"), str):
         return {key: value for key, value in original.items() if key not in _OURS_ON_A_BLOCK}
@@ -322,27 +332,54 @@ def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
     return {"type": "text", "text": said, **marks} if said.strip() else None
 
 
-def _is_anthropic_source(source: Any) -> bool:
-    """Whether a document's or search result's source is one that Anthropic takes as it is."""
+def _is_anthropic_source(source: Any, form: str) -> bool:
+    """Whether a document's or search result's source is one that Anthropic takes.
+
+    Args:
+        source: the source.
+        form: the form of its message; an id of a file means nothing to another provider.
+    """
     if isinstance(source, str):
-        return True
-    kind = mapping(source).get("type")
+        return bool(source)
+    given = mapping(source)
+    kind, media_type = given.get("type"), given.get("media_type")
     if kind == "base64":
-        return bool(mapping(source).get("media_type") == "application/pdf")
-    return kind in _SOURCES
+        return bool(media_type == "application/pdf")
+    if form in ("", NAME):
+        return kind in _SOURCES
+    if kind == "url":
+        return is_fetchable(text(given.get("url"))) and media_type in (None, "", "application/pdf")
+    return kind in ("text", "content")
 
 
-def _medium(block: Mapping[str, Any]) -> Message | None:
-    """An image or a PDF, in whatever form it is; None if Anthropic does not take it."""
+def _document(block: Mapping[str, Any], *, is_foreign: bool) -> Message:
+    """A document or search result; of another provider's only the keys that Anthropic's have too."""
+    if not is_foreign:
+        return {key: value for key, value in block.items() if key not in _OURS_ON_A_BLOCK}
+    written: Message = {key: value for key, value in block.items() if key in _OF_DOCUMENTS}
+    if isinstance(source := block.get("source"), Mapping):
+        written["source"] = {key: source[key] for key in _OF_SOURCES[source["type"]] if key in source}
+        if source["type"] == "text":
+            written["source"]["media_type"] = "text/plain"
+    return written
+
+
+def _medium(block: Mapping[str, Any], form: str) -> Message | None:
+    """An image or a PDF, in whatever form it is; None if Anthropic does not take it.
+
+    Args:
+        block: the medium.
+        form: the form of its message; an id of a file means nothing to another provider.
+    """
     source = source_of(block)
     if source is None or source.kind not in ("image", "document"):
         return None
     kind = "image" if source.kind == "image" else "document"
     if source.data and source.media_type in (IMAGE_TYPES if kind == "image" else ("application/pdf",)):
         body = {"type": "base64", "media_type": source.media_type, "data": source.data}
-    elif source.url.startswith(("http://", "https://")):
+    elif is_fetchable(source.url) and (kind == "image" or source.media_type in ("", "application/pdf")):
         body = {"type": "url", "url": source.url}
-    elif isinstance(given := block.get("source"), dict) and given.get("type") == "file":
+    elif isinstance(given := block.get("source"), dict) and given.get("type") == "file" and form in ("", NAME):
         body = given
     else:
         return None

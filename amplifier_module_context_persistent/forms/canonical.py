@@ -48,6 +48,8 @@ PART = "part"
 """The type of a provider's item that has no type of its own."""
 _OWN_KINDS = CALL_BLOCKS | THINKING_BLOCKS | MEDIUM_KINDS.keys() | {"text", "tool_result"}
 PLAIN_TEXT = frozenset({"type", "text"})
+_GOOGLES_FILES = "https://generativelanguage.googleapis.com/"
+"""The addresses of uploaded files, which only their owner's client may read (ai.google.dev/api/files, read 2026-11)."""
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
@@ -146,6 +148,11 @@ def url_of(source: Mapping[str, Any]) -> str:
     if source.get("type") == "base64":
         return f"data:{text(source.get('media_type'))};base64,{text(source.get('data'))}"
     return text(source.get("url"))
+
+
+def is_fetchable(url: str) -> bool:
+    """Whether every provider can fetch an address: it is no object of a bucket and no file uploaded to Google."""
+    return url.startswith(("http://", "https://")) and not url.startswith(_GOOGLES_FILES)
 
 
 def kind_of_type(media_type: str) -> str:

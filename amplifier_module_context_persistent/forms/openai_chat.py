@@ -48,6 +48,7 @@ from .canonical import (
     base64_source,
     beside,
     form_of,
+    is_fetchable,
     is_item,
     item_block,
     items,
@@ -65,6 +66,7 @@ from .canonical import (
 )
 
 NAME = "openai_chat"
+_OF_OPENAI = (NAME, "openai_responses")
 PARTS = frozenset({"image_url", "input_audio", "file", "refusal", "video_url", "audio_url"})
 """Types of parts that only this form has, beside `text`."""
 _THOUGHTS = ("reasoning_content", "reasoning")
@@ -238,13 +240,18 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
     return [written for message in messages for written in _write_one(message, exact=exact)]
 
 
-def file_part(block: Mapping[str, Any]) -> Message | None:
-    """A document as OpenAI's `filename`, `file_data`, `file_id`; None if it takes none like it."""
+def file_part(block: Mapping[str, Any], form: str) -> Message | None:
+    """A document as OpenAI's `filename`, `file_data`, `file_id`; None if it takes none like it.
+
+    Args:
+        block: the document.
+        form: the form of its message; an id of a file means nothing to another provider.
+    """
     source = source_of(block)
     if source is None or source.kind != "document":
         return None
     given = mapping(block.get("source"))
-    if given.get("type") == "file" and text(given.get("file_id")):
+    if given.get("type") == "file" and text(given.get("file_id")) and form in ("", *_OF_OPENAI):
         return {"file_id": given["file_id"]}
     if source.data and source.media_type == "application/pdf":
         return {"filename": source.name or "document.pdf", "file_data": source.address}
@@ -395,14 +402,18 @@ def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message
     if own and original.get("refusal") is True:
         return {"type": "refusal", "refusal": text(original.get("text"))}
     source = source_of(original)
-    if source is not None and source.kind == "image" and source.address:
+    if (
+        source is not None
+        and source.kind == "image"
+        and (source.data or is_fetchable(source.url) or (own and source.url))
+    ):
         more = {"detail": original["detail"]} if isinstance(original.get("detail"), str) else {}
         return {"type": "image_url", "image_url": {"url": source.address, **more}}
     if source is not None and source.kind == "audio" and source.data and _audio_format(source.media_type):
         return {"type": "input_audio", "input_audio": {"data": source.data, "format": _audio_format(source.media_type)}}
     if own and source is not None and source.kind in ("audio", "video") and source.address:
         return {"type": f"{source.kind}_url", f"{source.kind}_url": {"url": source.address}}
-    if (given := file_part(original)) is not None:
+    if (given := file_part(original, form_of(message))) is not None:
         return {"type": "file", "file": given}
     if own and is_item(original) and not is_block(original, OF_ANTHROPIC):
         return dict(original)

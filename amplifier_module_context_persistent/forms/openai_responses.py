@@ -50,6 +50,7 @@ from .canonical import (
     call_id_in,
     form_of,
     in_places,
+    is_fetchable,
     is_item,
     item_block,
     items,
@@ -493,12 +494,12 @@ def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message
         detail = {"detail": original["detail"]} if isinstance(original.get("detail"), str) else {}
         if given.get("type") == "file" and own:
             return {"type": "input_image", "file_id": given.get("file_id"), "detail": "auto", **detail}
-        if source.address:
+        if source.data or is_fetchable(source.url) or (own and source.url):
             more = detail if exact else {"detail": "auto", **detail}
             return {"type": "input_image", "image_url": source.address, **more}
-    if (given_file := file_part(original)) is not None:
+    if (given_file := file_part(original, form_of(message))) is not None:
         return {"type": "input_file", **given_file}
-    if source is not None and source.kind == "document" and source.url.startswith(("http://", "https://")):
+    if source is not None and source.kind == "document" and is_fetchable(source.url):
         return {"type": "input_file", "file_url": source.url}
     if own and is_item(original) and not is_block(original, OF_ANTHROPIC):
         return dict(original)
