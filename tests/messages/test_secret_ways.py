@@ -148,3 +148,36 @@ def test_colours_and_encodings_around_pairs_are_read() -> None:
 def test_a_text_of_names_takes_time_as_it_is_long(piece: str) -> None:
     """No place of a name costs the square of a text."""
     assert_grows_with_the_text(redact_text, piece * (60_000 // len(piece)))
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        r"net use \\srv\share /user:corp\bob {a6}7{a5}",
+        "7z x -p{a6}7{a5} a.7z",
+        "wandb login {h40}",
+        "snyk auth {h8}-{h4}-4{h3}-a{h3}-{h12}",
+        "ngrok config add-authtoken 2{a26}_{a20}",
+        'gh secret set DEPLOY_KEY --body "{a32}"',
+    ],
+)
+def test_secrets_that_commands_are_given_are_replaced(template: str) -> None:
+    """Of commands that take them without a name."""
+    command = sample(template, 5)
+    secret = max(command.removesuffix(" a.7z").replace("-p", " ").replace('"', " ").split()[-1:], key=len)
+    clean = redact_text(command)
+    assert secret not in clean
+    assert clean.split()[0] == command.split()[0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "OPENAI_API_KEY=sk-xxxxxxxxxxxxxxxxxxxx",
+        '"hashed_secret": "7d3f1e2a4b5c6d7e8f90123456789abcdef01234",',
+        "!Sub '{{resolve:secretsmanager:MySecret:SecretString:password}}'",
+    ],
+)
+def test_stand_ins_for_secrets_stay(line: str) -> None:
+    """Filled with the letter x, hashed already, or read elsewhere."""
+    assert redact_text(line) == line

@@ -103,14 +103,14 @@ _WHICH = frozenset(
 )
 _NO_SECRETS = frozenset(
     "next page continuation pad eos bos unk sep cls mask start end stop special sync cancel cancellation first last public"
-    " csrf xsrf forgot reset no is has use show hide require required confirm enter your bypass".split()
+    " csrf xsrf forgot reset no is has use show hide require required confirm enter your bypass hashed".split()
 )
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 _PLACEHOLDER = re.compile(
     r"""
       [$%{<\[(&*!`@|\\=,;:~?#].* | .*(?:\$\{|\{\{|%\(|<[a-z_ ]+>|\[(?:REDACTED|█*)\]|\.\.\.|…).*
-    | (?:x+|X+|\*+|\.+|-+|_+|0+)
+    | (?:x+|X+|\*+|\.+|-+|_+|0+) | [a-z]{2,5}(?:[_-][a-z]{2,4})?[_-](?:x{4,}|X{4,}|\*{4,}) | SecretString(?::.*)?
     | (?: none|null|nil|true|false|yes|no|on|off|undefined|empty|optional|required|string|str|bytes|bool|int|integer|number
         | object|any|unset|default|basic|bearer|digest|oauth|oauth2|jwt|auto|enabled|disabled|password|passwd|secret|token
         | key|value|input|prompt|text|hidden|env|environ|self|this|super|await|async|new|return|not|lambda|func|function

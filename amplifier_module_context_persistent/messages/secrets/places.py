@@ -49,7 +49,7 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (
         "password of a command",
-        ("curl", "wget", " set ", "sudo -S", "PASSWORD", "IDENTIFIED", "http ", "https ", "sshpass", "mysql", "redis-cli", "docker login", "pass:", "ldap", "smbclient"),
+        ("curl", "wget", " set ", "sudo -S", "PASSWORD", "IDENTIFIED", "http ", "https ", "sshpass", "mysql", "redis-cli", "docker login", "pass:", "ldap", "smbclient", "net use", "7z", "wandb", "snyk", "ngrok", "gh secret"),
         re.compile(
             r"""
               \b(?:curl|wget|https?|xh)\b[^\n|;]{0,400}?\s(?:-u|-U|-a|--user|--proxy-user|--auth)[ =]?\\?["']?[^\s:"'\\$]+:
@@ -60,6 +60,10 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
             | \bconfig(?:ure)?[ ]set[ ]\S{0,100}(?:token|secret|password|key)\S{0,100}[ ]\\?["']?(?P<set>[^\s"'\\$<{-][^\s"'\\]{5,})
             | \becho[ ]\\?["']?(?P<echoed>[^\s"'|$]+)\\?["']?[ ]*\|[ ]*sudo[ ]-S
             | \b(?:PASSWORD|IDENTIFIED[ ]BY)[ ]+\\?'(?P<sql>[^'\\\n%$:]+)(?=\\?')
+            | \bnet[ ]use\b[^\n|;]{0,200}?[ ]/user:\S{1,100}[ ]+\\?["']?(?P<share>[^\s"'\\$<{/*][^\s"'\\]{3,})
+            | \b7z[ar]?\b[^\n|;]{0,400}?[ ]-p\\?["']?(?P<archive>[^\s"'\\$<{-][^\s"'\\]{2,})
+            | \b(?:wandb[ ]login|snyk[ ]auth|ngrok[ ](?:config[ ]add-)?authtoken)[ ]+\\?["']?(?P<login>[A-Za-z0-9_-]{30,100})
+            | \bgh[ ]secret[ ]set\b[^\n|;]{0,200}?[ ](?:-b|--body)[ =]?\\?["']?(?P<body>[^\s"'\\$<{-][^\s"'\\]{3,})
             | \bsmbclient\b[^\n|;]{0,400}?[ ]-U[ ]*\\?["']?[^\s%"'\\]+%(?P<third>[^\s"'\\]+)
             """,
             re.VERBOSE,

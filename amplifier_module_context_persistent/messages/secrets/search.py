@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import cache, partial
 
 from .base64_text import find_in_base64
+from .foreign_names import find_foreign
 from .formats import HINT_CHARS, LEAST_CHARS, TOKENS, Format
 from .found import Secret, hidden, merged
 from .named_values import find_named
@@ -49,7 +50,7 @@ def search(text: str, own: OwnForms | None = None) -> list[Secret]:
     words = [word.span() for word in _LONG_WORD.finditer(text)]
     in_words = partial(_by_form, words=words), partial(find_in_base64, words=words, search=search)
     found: list[Secret] = []
-    looks = (*in_words, _by_place, _in_cookies, find_seed_phrases, find_named)
+    looks = (*in_words, _by_place, _in_cookies, find_seed_phrases, find_named, find_foreign)
     for look in (own.find, *looks) if own else looks:
         if new := look(text):
             found += new

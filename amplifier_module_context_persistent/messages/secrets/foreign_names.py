@@ -1,0 +1,102 @@
+"""Secrets beside names in other languages than English: `mot de passe : …`, `пароль: …`, `密码是…`.
+
+Rules:
+- A name counts with a colon, an equals sign or a verb between it and its value, on one line. Other words may follow the
+  name before a colon, and before a verb if the value is quoted: `Passwort für die Datenbank: …`.
+- A value is ASCII, of at least six characters, with a letter and a digit: prose about passwords stays.
+- Words that name other things too, such as keys, need a value that looks made by a machine.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .found import Secret
+from .names import UUID, is_example, is_placeholder, is_template, looks_random
+
+_PASSWORDS = {
+    "Arabic": ("كلمة المرور", "كلمة السر"),
+    "Chinese": ("密码", "密碼", "口令"),
+    "Czech, Slovak": ("heslo",),
+    "Danish, Norwegian, Swedish": ("adgangskode", "kodeord", "passord", "lösenord"),
+    "Dutch": ("wachtwoord",),
+    "Finnish": ("salasana",),
+    "French": ("mot de passe", "mdp"),
+    "German": ("passwort", "kennwort"),
+    "Greek": ("κωδικός πρόσβασης", "συνθηματικό"),
+    "Hebrew": ("סיסמה", "סיסמא"),
+    "Hindi": ("पासवर्ड",),
+    "Hungarian": ("jelszó",),
+    "Indonesian": ("kata sandi",),
+    "Japanese": ("パスワード", "パスフレーズ"),
+    "Korean": ("비밀번호", "패스워드"),
+    "Polish": ("hasło", "haslo"),
+    "Portuguese": ("senha", "palavra-passe"),
+    "Romanian, Turkish": ("parola", "parolă", "şifre", "sifre"),
+    "Russian, Ukrainian": ("пароль",),
+    "Spanish": ("contraseña", "contrasen\u0303a", "contrasena"),
+    "Thai": ("รหัสผ่าน",),
+    "Vietnamese": ("mật khẩu",),
+}
+_KEYS = {
+    "Chinese": ("密钥", "密鑰", "令牌"),
+    "Dutch": ("sleutel",),
+    "French": ("clé", "jeton"),
+    "German": ("schlüssel", "geheimnis", "zugangstoken"),
+    "Italian": ("chiave", "segreto"),
+    "Japanese": ("キー", "シークレット", "トークン"),
+    "Korean": ("키", "토큰", "암호"),
+    "Polish": ("klucz",),
+    "Portuguese": ("chave", "segredo"),
+    "Russian": ("ключ", "токен"),
+    "Spanish": ("clave", "secreto"),
+}
+"""Words for a key, a token or a secret, which name other things too."""
+_WORDS = {word for names in (*_PASSWORDS.values(), *_KEYS.values()) for word in names}
+_ASCII_WORDS = sorted(filter(str.isascii, _WORDS))
+_OTHER_WORDS = sorted(_WORDS.difference(_ASCII_WORDS))
+_ALL_PASSWORDS = frozenset(word for names in _PASSWORDS.values() for word in names)
+_VERBS = r"lautet|ist|war|est|es|é|è|e|är|er|on|jest|to|je|adalah|là|это|هي|is"
+_NAMED = re.compile(
+    rf"""
+    (?P<name> (?<![A-Za-z]) (?: {"|".join(map(re.escape, _ASCII_WORDS))} ) (?![A-Za-z])
+            | (?: {"|".join(map(re.escape, _OTHER_WORDS))} ) )
+    (?: [^\n:=\uff1a\uff1d]{{0,40}}? [:=\uff1a\uff1d] | \s{{0,3}}(?:は|是|为|為|은|는) | [ ](?:{_VERBS})[ ]:?
+        | [^\n:=\uff1a\uff1d]{{0,40}}? [ ](?:{_VERBS})[ ](?=\\?["'`]) )
+    [*_ \t]{{0,8}}
+    (?: (?P<quote>\\?["'`]) (?P<quoted>[!-~]{{6,200}}?) (?P=quote)
+      | [「“«]? (?P<bare>[^\s"'`<>,;(){{}}\[\]|\\]{{6,200}}) )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_LEAST_CHARS = 6
+_SHOWN = re.compile(r"[!-~]+")
+_PATH_OR_ADDRESS = re.compile(r"[a-z]+://.*|(?:~|\.{1,2})?/.*|[\w.-]+(?:/[\w.-]+)+", re.IGNORECASE)
+
+
+def find_foreign(text: str) -> list[Secret]:
+    """Find secrets that are beside a name in another language than English."""
+    folded = text.lower()
+    words = _ASCII_WORDS if text.isascii() else (*_ASCII_WORDS, *_OTHER_WORDS)
+    if not any(map(folded.__contains__, words)):
+        return []
+    found = []
+    for match in _NAMED.finditer(text):
+        group = "quoted" if match["quoted"] else "bare"
+        shown = _SHOWN.match(match[group])
+        if shown is None:
+            continue
+        value = shown[0].rstrip(".:*_")
+        if _is_secret(value, match["name"].lower()):
+            start = match.start(group)
+            kind = "password" if match["name"].lower() in _ALL_PASSWORDS else "key"
+            found.append(Secret(start, start + len(value), f"{kind} by its name"))
+    return found
+
+
+def _is_secret(value: str, name: str) -> bool:
+    if is_placeholder(value) or is_template(value) or is_example(value) or _PATH_OR_ADDRESS.fullmatch(value):
+        return False
+    if name not in _ALL_PASSWORDS:
+        return looks_random(value) and not UUID.fullmatch(value)
+    return len(value) >= _LEAST_CHARS and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
