@@ -44,6 +44,17 @@ def test_every_view_is_made_again_as_its_receipt_says(name: str) -> None:
     assert len(seen) == 37
 
 
+def test_views_with_excerpts_are_made_again_as_their_receipts_say() -> None:
+    """Of plans whose cuts have marks at every gap, rows that are whole, and words that end at paragraphs."""
+    with open_transcript(GOLDEN / "with-excerpts.jsonl") as transcript:
+        seen = list(requests(transcript))
+    assert [one.number for one in seen if not one.proved] == []
+    cuts = [cut[2] for plan in plans("with-excerpts") for cut in plan["cuts"].values() if len(cut) == 3]
+    assert sum("excerpt" in cut for cut in cuts) > 50
+    assert any("lines" in cut for cut in cuts)
+    assert any("brief" in cut for cut in cuts)
+
+
 def test_views_that_older_rules_made_for_a_provider_say_so() -> None:
     """Receipts from before there was `bound` name the rules, which are gone; views of everybody are made again."""
     with open_transcript(GOLDEN / "before-bound.jsonl") as transcript:
