@@ -1,7 +1,6 @@
 """Bodies of Anthropic's Messages API, and lists or lines of such messages (Cline keeps them so).
 
-Shapes: https://docs.anthropic.com/en/api/messages. Results are taken out of user messages (`tool_result` blocks,
-several in one message; text beside them is a person's), calls out of content; everything else stays as it is.
+`forms.anthropic` reads the messages. Of a user message, results come first; the text beside them is a person's.
 """
 
 from __future__ import annotations
@@ -9,52 +8,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...forms import anthropic as form
+from ...forms.anthropic import usage
+from ...messages.metadata import metadata_of
 from .account import Account
 from .events import Event, MessageRead, SessionStart
 from .fields import (
     Message,
     assistant,
     blocks_of,
-    call,
     items,
     mapping,
     metadata,
     plain_content,
     result,
     text,
-    total,
-    usage_of,
 )
 from .openai import document_messages, facts_of, id_of, messages_of, sampled
+from .provider_messages import answer_parts, said_parts
 from .source import Sample, Source
-
-CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
-
-
-def usage(reported: Any) -> dict[str, Any]:
-    """Usage as Anthropic reports it: the three input counts exclude each other."""
-    given = mapping(reported)
-    read, written = given.get("cache_read_input_tokens"), given.get("cache_creation_input_tokens")
-    kinds = mapping(given.get("cache_creation"))
-    return usage_of(
-        input_tokens=total(given.get("input_tokens"), read),
-        output_tokens=given.get("output_tokens"),
-        cache_read_tokens=read,
-        cache_write_tokens=written,
-        cache_write_5m_tokens=kinds.get("ephemeral_5m_input_tokens") or None,
-        cache_write_1h_tokens=kinds.get("ephemeral_1h_input_tokens") or None,
-    )
 
 
 def assistant_parts(content: Any) -> tuple[list[Message], list[Message]]:
     """The content blocks of an assistant's message, and its calls."""
-    blocks, calls = [], []
-    for block in blocks_of(content):
-        if block.get("type") == "tool_use" and text(block.get("id")):
-            calls.append(call(block["id"], text(block.get("name")), block.get("input")))
-        else:
-            blocks.append(block)
-    return blocks, calls
+    return answer_parts(form, content)
 
 
 def user_messages(content: Any, message_id: str, time: Any, **more: Any) -> Iterator[Message]:
@@ -66,28 +43,19 @@ def user_messages(content: Any, message_id: str, time: Any, **more: Any) -> Iter
         time: the message's time.
         more: further metadata of what is said.
     """
-    said: list[Message] = []
-    given = 0
-    for block in blocks_of(content):
-        if block.get("type") == "tool_result":
-            given += 1
-            own = message_id if given == 1 else f"{message_id}-{given}"
-            told = metadata(own, time, failed=block.get("is_error") is True)
-            yield result(text(block.get("tool_use_id")), _output(block.get("content")), told)
-        else:
-            said.append(block)
+    results, said = said_parts(form, content)
+    for number, read_result in enumerate(results, 1):
+        own = message_id if number == 1 else f"{message_id}-{number}"
+        told = metadata(own, time, failed=metadata_of(read_result).get("is_error") is True)
+        answered = read_result["content"]
+        output = plain_content(answered) if isinstance(answered, list) else answered
+        yield result(read_result["tool_call_id"], output, told)
     if said:
-        own = message_id if not given else f"{message_id}-{given + 1}"
+        own = message_id if not results else f"{message_id}-{len(results) + 1}"
         yield {"role": "user", "content": plain_content(said), "metadata": metadata(own, time, **more)}
 
 
-def _output(content: Any) -> Any:
-    if isinstance(content, list):
-        return plain_content(blocks_of(content))
-    return "" if content is None else content
-
-
-_OWN_BLOCKS = CALLS | {"tool_result", "thinking", "redacted_thinking", "document"}
+_OWN_BLOCKS = form.SERVER_CALLS | {"tool_use", "tool_result", "thinking", "redacted_thinking", "document"}
 
 
 def score(sample: Sample) -> int:

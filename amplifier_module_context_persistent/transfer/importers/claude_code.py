@@ -19,8 +19,9 @@ from itertools import islice
 from sys import intern
 from typing import Any
 
+from ...forms.anthropic import answered_calls, usage
 from .account import Account
-from .anthropic import assistant_parts, usage, user_messages
+from .anthropic import assistant_parts, user_messages
 from .branches import Branch, branches, split_tree
 from .claude_code_files import agent_facts, agent_files, agent_in_name, with_whole_outputs
 from .events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
@@ -285,9 +286,8 @@ def _note_facts(file: ClaudeFile, entry: dict[str, Any]) -> None:
             file.facts["title"] = title
     answered = mapping(entry.get("toolUseResult"))
     if agent := text(answered.get("agentId")):
-        for block in items(mapping(entry.get("message")).get("content")):
-            if isinstance(block, dict) and block.get("type") == "tool_result":
-                file.agents.setdefault(agent, text(block.get("tool_use_id")))
+        for call_id in answered_calls(mapping(entry.get("message")).get("content")):
+            file.agents.setdefault(agent, call_id)
 
 
 def queued_prompt(entry: dict[str, Any]) -> Any:
@@ -310,9 +310,9 @@ def _is_person(entry: dict[str, Any], message: dict[str, Any]) -> bool:
     content = message.get("content")
     if isinstance(content, str):
         return bool(content.strip()) and not NOT_A_PERSON.match(content)
-    blocks = [block for block in items(content) if isinstance(block, dict)]
-    if any(block.get("type") == "tool_result" for block in blocks):
+    if answered_calls(content):
         return False
+    blocks = [block for block in items(content) if isinstance(block, dict)]
     said = next((text(block.get("text")) for block in blocks if block.get("type") == "text"), "")
     return bool(blocks) and not NOT_A_PERSON.match(said)
 
