@@ -40,6 +40,7 @@ from .canonical import (
     in_places,
     is_fetchable,
     is_item,
+    items,
     mapping,
     mark_of,
     marked,
@@ -109,6 +110,12 @@ def usage(reported: Any) -> dict[str, Any]:
         cache_write_5m_tokens=kinds.get("ephemeral_5m_input_tokens") or None,
         cache_write_1h_tokens=kinds.get("ephemeral_1h_input_tokens") or None,
     )
+
+
+def answered_calls(content: Any) -> list[str]:
+    """The ids of the calls that the results in a user's content answer, in order; "" for a result without one."""
+    blocks = [block for block in items(content) if isinstance(block, Mapping)]
+    return [text(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"]
 
 
 def _read_one(message: Mapping[str, Any]) -> list[Message]:

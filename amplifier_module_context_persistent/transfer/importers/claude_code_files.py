@@ -17,6 +17,7 @@ import stat
 from collections.abc import Iterator
 from typing import Any
 
+from ...forms.anthropic import answered_calls
 from .account import Account
 from .fields import blocks_of, items, mapping, text
 from .lines import parse_json
@@ -108,7 +109,7 @@ def _with_whole_output(block: Any, source_path: str, line: int, account: Account
 
 def _persisted_path(block: Any) -> str:
     """The path under which Claude Code saved the whole of a result; empty if the result is whole."""
-    if not isinstance(block, dict) or block.get("type") != "tool_result":
+    if not isinstance(block, dict) or not answered_calls([block]):
         return ""
     said = "".join(text(one.get("text")) for one in blocks_of(block.get("content"))[:1])
     found = _PERSISTED.match(said)
