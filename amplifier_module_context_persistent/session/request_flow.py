@@ -32,7 +32,7 @@ from ..log.control_records import control_records
 from ..log.index import SYSTEM
 from ..log.record_line import encode_control, name_of
 from ..messages.message import Message
-from ..messages.metadata import BOUND_KEY, is_answer, is_kept_from_models, metadata_of
+from ..messages.metadata import BOUND_KEY, is_answer, is_human, is_kept_from_models, metadata_of
 from ..messages.text import well_formed
 from ..tokens.calibration import Meter, of_session
 from ..view.recipients import Recipient, bond_of
@@ -121,10 +121,12 @@ class RequestFlow:
             count = (await self._store.open()).counter.count_text
             self.native.start(ask.provider, ask.facts, ask.tools_json, answer.offer, count)
         await self._report_left_out(ask, answer)
+        view = answer.view or []
+        if self._pending.is_look(ask.facts.name):
+            return view
         self._meter.hand_out(ask.facts.name, answer.counted_tokens, answer.line)
         self.refusals.asked = ask.facts.name, ask.facts.model
         self._pending.hand_out("" if answer.without_reasoning else answer.bound, ask.facts.name, ask.facts.model)
-        view = answer.view or []
         if self._host.hooks is not None:
             checks_prefix = Recipient.of(ask.facts.name, ask.facts.model).checks_prefix
             self.final.handed_out = HandedOut(tuple(view), answer.receipt_id, checks_prefix)
@@ -391,16 +393,31 @@ class PendingRequests:
         """By what they were sent, the provider and the model of the requests that wait."""
         self._answers = 0
         """So many messages the answer has so far."""
+        self._names_provider = False
+        """Whether the requests that wait name their provider."""
+        self._is_given_up = False
+        """Whether a person has spoken since: if another request follows, those that wait get no answer."""
         self._named: OrderedDict[str, str] = OrderedDict()
         """By the host's names of requests, what each was sent."""
 
     def hand_out(self, bound: str, provider: str = "", model: str = "") -> None:
-        """Note that a view is handed out, for whom; `bound` is "" if no reasoning of its answer is to be shown."""
-        if self._answers:
+        """Note that a view is handed out, for whom; `bound` is "" if no reasoning of its answer is to be shown.
+
+        A request that names its provider replaces views that were only looked at. It is itself replaced if a person
+        speaks before its answer and another request follows: the turn was interrupted.
+        """
+        was_looked_at = bool(provider) and not self._names_provider
+        if self._answers or self._is_given_up or was_looked_at:
             self._waiting, self._asked, self._answers = [], {}, 0
+        self._is_given_up, self._names_provider = False, bool(provider)
         self._waiting.append(bound)
         asked = provider, model
         self._asked[bound] = asked if self._asked.get(bound, asked) == asked else ("", "")
+
+    def is_look(self, provider: str) -> bool:
+        """Whether a view goes to no model: it names no provider while a request that names one waits."""
+        waits = bool(self._waiting) and not self._answers and not self._is_given_up
+        return not provider and self._names_provider and waits
 
     def bind_to_nothing(self) -> None:
         """Let the answer to the last view belong to no request: something was added to what it was sent."""
@@ -431,6 +448,8 @@ class PendingRequests:
         if not is_answer(message):
             if self._answers:
                 self._waiting = []
+            elif is_human(message):
+                self._is_given_up = bool(self._waiting)
             return message
         self._answers += 1
         if (

@@ -2,9 +2,13 @@
 
 from typing import Any
 
+import pytest
+
+from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.session.learned import Refusals
 from amplifier_module_context_persistent.session.request_flow import PendingRequests
-from tests.support.messages import Message, user
+from tests.support.answers import provider
+from tests.support.messages import Message, as_json, result, user
 
 THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
 
@@ -110,3 +114,49 @@ def test_an_answer_to_a_view_without_reasoning_belongs_to_no_request() -> None:
     pending = PendingRequests("s")
     pending.hand_out("")
     assert bound_of(pending, answer()) == ""
+
+
+def test_a_look_at_a_view_is_no_request() -> None:
+    """A view that names no provider, beside requests that do: it replaces none, and is replaced by the next one."""
+    pending = PendingRequests("s")
+    pending.hand_out("look")
+    pending.hand_out("one", "anthropic", "claude-opus-5-5")
+    assert pending.is_look("")
+    assert not pending.is_look("anthropic")
+    assert bound_of(pending, answer()) == "one"
+    assert not pending.is_look("")  # the next request may be one that names nobody
+
+
+def test_an_interrupted_request_gets_no_answer() -> None:
+    """A person spoke before it was answered, and another request followed; a hook's reminder ends nothing."""
+    pending = PendingRequests("s")
+    reminder: Message = {"role": "user", "content": "<system-reminder>Be brief.</system-reminder>"}
+    for said, bound in ((user("Stop. Do that."), "two"), (reminder, "")):
+        pending.hand_out("one", "anthropic", "claude-opus-5-5")
+        pending.note(said)
+        pending.hand_out("two", "anthropic", "claude-opus-5-5")
+        assert bound_of(pending, answer()) == bound
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-sonnet-4-5"])
+async def test_reasoning_is_kept_by_a_host_that_looks_at_views(model: str) -> None:
+    """After each turn and while an answer is awaited it looks at a view, and each second request is interrupted."""
+    claude = provider("anthropic", model)
+    async with InMemoryContextManager() as manager:
+        for turn in range(6):
+            await manager.add_message(user(f"Question {turn}"))
+            view = await manager.get_messages_for_request(provider=claude)
+            await manager.get_messages_for_request()
+            if turn % 2 == 0:
+                continue
+            call = {"id": f"c{turn}", "tool": "look", "arguments": {}}
+            made_by = {"provider": "anthropic", "model": model}
+            await manager.add_message(answer(tool_calls=[call], metadata=made_by))
+            await manager.add_message(result(f"c{turn}", "Seen."))
+            await manager.get_messages_for_request(provider=claude)
+            await manager.add_message({"role": "assistant", "content": "Done.", "metadata": made_by})
+            await manager.get_messages_for_request()
+        await manager.add_message(user("And now?"))
+        last = await manager.get_messages_for_request(provider=claude)
+    assert as_json(last).count("Hm.") == 3
+    assert last[: len(view)] == view
