@@ -13,12 +13,13 @@ A session does not unlearn: a new one begins without facts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..log.record_line import encode_control
 from ..tokens.calibration import of_session
-from ..view.recipients import NAME_CHARS, Recipient, plain_model
+from ..view.recipients import Recipient, kept_name, plain_model
 from .host import error_text
 
 PREFILL, REASONING, OTHERS = "prefill", "reasoning", "others"
@@ -28,10 +29,13 @@ _REASONING_TEXTS = ("bound to a different conversation", "in `thinking` block", 
 _PREFILL_TEXTS = (
     "does not support assistant message prefill",  # Claude; github.com/cortexkit/magic-context/issues/511
     "conversation must end with a user message",
+    "requires the last turn in the conversation to be a user message",  # Bedrock; i-am-bee/beeai-framework/issues/753
     "expected last role user or tool",  # Mistral; github.com/0xPlaygrounds/rig/issues/708
     "when the last message is from the assistant",  # vLLM; github.com/mistralai/mistral-vibe/issues/114
     "assistant response prefill is incompatible",  # llama.cpp; github.com/ggml-org/llama.cpp/issues/20861
 )
+_PREFILL_WORDS = re.compile(r"pre-?fill.{0,60}\bnot (?:be )?(?:supported|allowed)|not support.{0,60}pre-?fill")
+"""Other ways to say it: older Claude models with tools (github.com/inngest/agent-kit/issues/41), gateways."""
 _TRANSFORMATIONS = "input_transformations"
 _DROPPED = "thinking_dropped"
 _MAKER_REASONS = ("model", "account", "user", "organization", "workspace")
@@ -106,7 +110,7 @@ class Refusals:
         if what is None or not of_session(event, self._session_id):
             return None
         named = event.get("provider"), event.get("model")
-        provider, model = (name[:NAME_CHARS] if isinstance(name, str) else "" for name in named)
+        provider, model = (kept_name(name) if isinstance(name, str) else "" for name in named)
         if not provider or provider == self.asked[0]:
             provider, model = self.asked[0], model or self.asked[1]
         if knows(self.facts, what, provider, model):
@@ -119,7 +123,8 @@ def _taught_by(event: Mapping[str, Any]) -> str | None:
     said = error_text(event)
     if any(text in said for text in _REASONING_TEXTS):
         return REASONING
-    if any(text in said.lower() for text in _PREFILL_TEXTS):
+    lowered = said.lower()
+    if any(text in lowered for text in _PREFILL_TEXTS) or _PREFILL_WORDS.search(lowered):
         return PREFILL
     reasons = list(_drop_reasons(event))
     if not reasons:

@@ -21,7 +21,7 @@ from ..messages.elide import Cut
 from ..messages.message import Message
 from .entry import Entry
 from .ids_and_names import WIRE
-from .recipients import NAME_CHARS
+from .recipients import kept_name
 
 IMPORTED = "imported"
 """The strategy that plans of imported compactions name."""
@@ -96,13 +96,13 @@ class NativeItem:
 
     def is_for(self, provider: str, model: str) -> bool:
         """Whether a reader is the one who made it."""
-        return (self.provider, self.model) == (provider[:NAME_CHARS], model[:NAME_CHARS])
+        return (self.provider, self.model) == (kept_name(provider), kept_name(model))
 
     def to_record(self) -> dict[str, Any]:
         """The item as a plan's record has it."""
         return {
-            "provider": self.provider[:NAME_CHARS],
-            "model": self.model[:NAME_CHARS],
+            "provider": kept_name(self.provider),
+            "model": kept_name(self.model),
             "message": self.message,
             "tokens": self.tokens,
             "covers": self.covers,

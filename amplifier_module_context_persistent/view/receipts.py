@@ -22,7 +22,7 @@ from ..config import Config
 from ..log.record_line import encode_control
 from ..messages.message import Message
 from .arrangement import Item
-from .recipients import FIRST_RULES, NAME_CHARS, RULES
+from .recipients import FIRST_RULES, RULES, kept_name
 from .render import common_length
 
 DIGEST_BYTES = 16
@@ -151,8 +151,8 @@ class Receipt:
             "messages": self.messages,
             "tokens": self.tokens,
             "budget_tokens": self.budget_tokens,
-            "provider": self.provider[:NAME_CHARS],
-            "model": self.model[:NAME_CHARS],
+            "provider": kept_name(self.provider),
+            "model": kept_name(self.model),
             "head": self.head,
             "tools": self.tools,
             "extras": self.extras,

@@ -48,7 +48,7 @@ _PARTS = (
     (GEMINI, ("gemini", "google")),
 )
 NAME_CHARS = 64
-"""So much of the names of providers and models is kept in records."""
+"""The most characters of a provider's or a model's name that records keep."""
 _SNAPSHOT = re.compile(r"(?:[-@](?:latest|\d{4}-?\d{2}-?\d{2}|\d{3}))?(?:-v\d+)?(?::\w+)?$")
 _GATEWAY = re.compile(r"^.*?(?<![a-z0-9])(?=claude|gpt-|chatgpt-|codex|gemini|o\d)")
 """What gateways put before a model's name: a region, a vendor, their own name."""
@@ -201,7 +201,7 @@ class Recipient:
     @classmethod
     def of(cls, provider: str, model: str, *, rules: int = RULES) -> Recipient:
         """The reader that a request names, with its names as receipts keep them."""
-        return cls(provider[:NAME_CHARS], model[:NAME_CHARS], rules)
+        return cls(kept_name(provider), kept_name(model), rules)
 
     @classmethod
     def parse(cls, name: str) -> Recipient:
@@ -288,6 +288,17 @@ def family_of(provider: str, model: str = "") -> str:
 
 
 @lru_cache(maxsize=256)
+def kept_name(name: str) -> str:
+    """A provider's or a model's name as records keep it.
+
+    Only the part after the last slash is kept of a long name: the ARN of an inference profile is longer than
+    `NAME_CHARS`, and ends with the name of the model (Amazon Bedrock User Guide, Inference profiles).
+    """
+    if len(name) <= NAME_CHARS:
+        return name
+    return (name.rpartition("/")[2] or name)[:NAME_CHARS]
+
+
 def plain_model(model: str) -> str:
     """A model's name without what gateways put before it and the date after it; points become hyphens."""
     return _GATEWAY.sub("", _first_plain_model(model))

@@ -19,6 +19,10 @@ PREFILL_ERRORS = [
     "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant",
     "Cannot set `add_generation_prompt` to True when the last message is from the assistant.",
     "Assistant response prefill is incompatible with enable_thinking.",
+    "The model that you are using requires the last turn in the conversation to be a user message.",
+    "When using tools, pre-filling the `assistant` response is not supported.",
+    "Prefilling assistant messages is not supported for this model.",
+    "The gateway does not support requests with a prefill.",
 ]
 
 
@@ -177,3 +181,18 @@ async def test_each_change_before_reasoning_is_told_once(tmp_path: Path) -> None
         await manager.add_message(thinks(number))
     await manager.close()
     assert [data["changed"] for _, data in recorder.events] == [["system"]]
+
+
+async def test_a_model_is_known_by_the_end_of_a_long_name(tmp_path: Path) -> None:
+    """The ARN of an inference profile ends with its model, whose rules hold; another model's ARN is another reader."""
+    arn = "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.{}-v1:0"
+    opus, sonnet = (reader("bedrock", arn.format(name)) for name in ("claude-opus-5-5", "claude-sonnet-5-5"))
+    async with PersistentContextManager(tmp_path / "s.jsonl") as manager:
+        await fill(manager, [user("Hi."), says("Hello.")])
+        assert ends_with_line(await manager.get_messages_for_request(provider=opus))
+        await manager.add_message(user("Think."))
+        await manager.get_messages_for_request(provider=opus)
+        await manager.add_message(thinks(1, provider="bedrock", model=opus.default_model))
+        await manager.add_message(user("And?"))
+        assert thoughts_in(await manager.get_messages_for_request(provider=opus)) == 1
+        assert thoughts_in(await manager.get_messages_for_request(provider=sonnet)) == 0
