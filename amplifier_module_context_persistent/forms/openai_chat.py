@@ -130,7 +130,7 @@ def _read_one(message: Mapping[str, Any]) -> Message:
     role = message.get("role")
     content = message.get("content")
     if isinstance(content, list):
-        content = [_read_part(part) for part in objects_in(content, ".content")]
+        content = [read_part(part) for part in objects_in(content, ".content")]
     if role == "function":
         return _read_function_result(message, content)
     if role != "assistant":
@@ -196,7 +196,8 @@ def _read_function_result(message: Mapping[str, Any], content: Any) -> Message:
     return marked(read_result, NAME, beside={"role": "function"})
 
 
-def _read_part(part: Mapping[str, Any]) -> Message:
+def read_part(part: Mapping[str, Any]) -> Message:
+    """Read a part of a content as a block; one that is not of this form stays as it came."""
     kind = part.get("type")
     if kind == "refusal":
         return text_block(text(part.get("refusal")), **without(part, "type", "refusal"), refusal=True)

@@ -84,11 +84,15 @@ _ARGUMENTS = {
 """By the type of a call, the key of its arguments."""
 CALLS = frozenset(_ARGUMENTS)
 OUTPUTS = frozenset(f"{kind}_output" for kind in CALLS)
+ON_SERVER = frozenset(
+    {"web_search_call", "file_search_call", "mcp_call", "code_interpreter_call", "image_generation_call"}
+)
+"""Types of calls that the provider's server runs; they contain their results."""
 KINDS = (
     CALLS
     | OUTPUTS
-    | {"message", "reasoning", "compaction", "item_reference", "web_search_call", "file_search_call", "mcp_call"}
-    | {"code_interpreter_call", "image_generation_call", "mcp_list_tools", "mcp_approval_request"}
+    | ON_SERVER
+    | {"message", "reasoning", "compaction", "item_reference", "mcp_list_tools", "mcp_approval_request"}
     | {"mcp_approval_response", "tool_search_call", "tool_search_output", "program", "program_output"}
 )
 """Types of items."""
@@ -201,7 +205,7 @@ def _read_answer(
 def _texts_of(item: Mapping[str, Any]) -> list[Message]:
     content = item.get("content")
     parts = [{"type": "output_text", "text": content}] if isinstance(content, str) else content
-    read_parts = [_read_part(part) for part in objects_in(items(parts), ".content")] or [text_block("")]
+    read_parts = [read_part(part) for part in objects_in(items(parts), ".content")] or [text_block("")]
     first = without(item, "type", "role", "content", "metadata")
     if isinstance(content, str):
         first["content"] = "text"
@@ -234,7 +238,7 @@ def _read_item(item: Mapping[str, Any]) -> Message:
         return marked({"role": "user", "content": [item_block(item)]}, NAME)
     content = item.get("content")
     if isinstance(content, list):
-        content = [_read_part(part) for part in objects_in(content, ".content")]
+        content = [read_part(part) for part in objects_in(content, ".content")]
     more = without(item, "type", "role", "content", "metadata", "id", "status")
     read_message = {"role": item.get("role"), "content": content, **more, "metadata": {**mapping(item.get("metadata"))}}
     return marked(read_message, NAME, beside=without(item, "role", "content", "metadata", *more))
@@ -247,12 +251,12 @@ def _read_output(item: Mapping[str, Any], kind: str) -> Message:
     failed = mapping(output).get("success") is False or item.get("status") == "failed"
     content: Any = output
     if kind == "computer_call_output" and isinstance(output, Mapping):
-        content = [_read_part(output)]
+        content = [read_part(output)]
     elif kind == "shell_call_output" and isinstance(output, list):
         content = [block for number, chunk in enumerate(output) for block in _chunk(mapping(chunk), number)]
         failed = failed or any(mapping(mapping(chunk).get("outcome")).get("exit_code") for chunk in output)
     elif isinstance(output, list):
-        content = [_read_part(part) for part in objects_in(output, ".output")]
+        content = [read_part(part) for part in objects_in(output, ".output")]
     elif output is None:
         content = ""
     read_result = result(call_id, content, failed=failed)
@@ -268,7 +272,8 @@ def _chunk(chunk: Mapping[str, Any], number: int) -> list[Message]:
     return [out, text_block(chunk["stderr"], chunk=number)] if text(chunk.get("stderr")) else [out]
 
 
-def _read_part(part: Mapping[str, Any]) -> Message:
+def read_part(part: Mapping[str, Any]) -> Message:
+    """Read a part of a content as a block; one that is not of this form stays as it came."""
     kind = part.get("type")
     if kind in ("input_text", "output_text", "text"):
         return text_block(text(part.get("text")), **without(part, "type", "text"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...forms.canonical import medium, source_from_url
 from ...tokens.usage import CACHE_WRITES
 from .account import Account
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
@@ -29,7 +30,6 @@ from .fields import (
     thinking_block,
     usage_of,
 )
-from .openai import image_from
 from .source import ImportRefusedError, Source, entries_of
 
 _MOST_DEPTH = 8
@@ -210,7 +210,7 @@ def _is_run(run: Any) -> bool:
 
 
 def _image(path: str, media_type: str) -> Message:
-    block = image_from(path)
+    block = medium("image", source_from_url(path))
     if block["source"]["type"] == "url":
         block["source"]["media_type"] = media_type
     return block

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeGuard
 
+from ...forms.openai_responses import OUTPUTS, kind_of
 from .account import Account
 from .branches import Branch, branches
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
@@ -31,7 +32,7 @@ from .fields import (
     total,
     usage_of,
 )
-from .openai import OUTPUTS, blocks_of, is_answer, kind_of, output_of, parts_of, text_of_reasoning
+from .openai import blocks_of, is_answer, of_provider, output_of, parts_of
 from .source import Source, SourceObject, TwoSessionsError, objects_of
 
 CONTEXT = re.compile(r"\s*<[a-zA-Z][\w-]*>|\s*# AGENTS\.md instructions")
@@ -97,8 +98,9 @@ class Rollout:
         blocks, calls, time, number = list[Message](), dict[str, Message](), None, 0
         for line in answer.lines:
             payload = line.value["payload"]
-            more, called = parts_of(payload)
-            if line.value["type"] == "event_msg":
+            if line.value["type"] != "event_msg":
+                more, called = parts_of(payload)
+            else:
                 said = text(payload.get("text")).strip()
                 if said in answer.reasoning:
                     self.account.skip("event agent_reasoning")
@@ -113,7 +115,7 @@ class Rollout:
         provider = text(self.facts.get("provider")) or "openai"
         given = metadata(f"codex-{number}", time, provider=provider, model=answer.model)
         if (message := assistant(blocks, calls.values(), given)) is not None:
-            self.live.append(MessageRead(message, number))
+            self.live.append(MessageRead(of_provider(message), number))
 
 
 def take(rollout: Rollout, at: SourceObject) -> None:
@@ -168,7 +170,8 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any]) -> None:
         rollout.account.map(kind)
         answer = rollout.answering()
         answer.lines.append(at)
-        answer.reasoning += text_of_reasoning(item) if kind == "reasoning" else ""
+        if kind == "reasoning":
+            answer.reasoning += "".join(block["thinking"] for block in parts_of(item)[0])
     elif kind in OUTPUTS:
         rollout.account.map(kind)
         content, failed = output_of(item)

@@ -1,7 +1,7 @@
 """Bodies of OpenAI's Chat Completions and Responses APIs, and lists or lines of their messages and items.
 
-Items: https://platform.openai.com/docs/api-reference/responses. Reasoning, text and calls that follow each other are
-one assistant's message; outputs are results. Codex keeps its history as such items, some of them without a `type`.
+`forms.openai_chat` and `forms.openai_responses` read messages and items. Reasoning, text and calls that follow each
+other are one assistant's message; outputs are results. Codex keeps its history as such items, some without a `type`.
 
 A document is a list of messages, or an object with `messages` (Chat Completions, Anthropic) or `input` (Responses).
 """
@@ -12,6 +12,12 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
+from ...forms import openai_chat, openai_responses
+from ...forms.canonical import marked, parsed_calls
+from ...forms.openai_chat import usage as usage_of_openai
+from ...forms.openai_responses import CALLS, ON_SERVER, OUTPUTS, kind_of
+from ...messages.message import is_block
+from ...messages.metadata import metadata_of
 from . import fields
 from .account import Account
 from .events import Event, KeptEntry, MessageRead, SessionStart
@@ -19,8 +25,6 @@ from .fields import (
     Message,
     as_text,
     assistant,
-    call,
-    image_block,
     items,
     mapping,
     metadata,
@@ -30,8 +34,6 @@ from .fields import (
     text,
     text_block,
     thinking_block,
-    total,
-    usage_of,
 )
 from .source import ImportRefusedError, Sample, Source, SourceObject, entries_of, objects_of
 
@@ -98,53 +100,34 @@ def _is_message(entry: dict[str, Any]) -> bool:
     return text(entry.get("role")) in ROLES and "messages" not in entry and "input" not in entry
 
 
-CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
-OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "local_shell_call_output"})
-KINDS = CALLS | OUTPUTS | {"message", "reasoning"}
-
-
-def kind_of(item: dict[str, Any]) -> str:
-    """The type of an item, also of one that does not name it."""
-    if kind := text(item.get("type")):
-        return kind
-    if "role" in item:
-        return "message"
-    if "output" in item and "call_id" in item:
-        return "function_call_output"
-    return "function_call" if "name" in item and "call_id" in item else ""
+KINDS = CALLS | OUTPUTS | ON_SERVER | {"message", "reasoning"}
+"""Types of items that become messages, or parts of one."""
 
 
 def is_answer(item: dict[str, Any]) -> bool:
-    """Whether an item is a part of an assistant's message."""
+    """Whether an item is a part of an assistant's message; of other items the agent's notes are kept as metadata."""
     kind = kind_of(item)
-    return kind in CALLS or kind == "reasoning" or (kind == "message" and item.get("role") == "assistant")
+    if kind == "message":
+        return item.get("role") == "assistant"
+    return kind in CALLS or kind in ON_SERVER or kind == "reasoning"
 
 
 def blocks_of(content: Any) -> list[Message]:
-    """Content parts as blocks that hosts keep."""
+    """Content parts of either API as blocks that hosts keep."""
     return [_block(part) for part in fields.blocks_of(content)]
 
 
 def _block(part: Message) -> Message:
-    kind = part.get("type")
-    if kind in ("input_text", "output_text", "text", "summary_text", "reasoning_text"):
-        return text_block(text(part.get("text")))
-    if kind == "refusal":
-        return text_block(text(part.get("refusal")))
-    if kind in ("input_image", "image_url"):
-        given = part.get("image_url")
-        detail = part.get("detail") or mapping(given).get("detail")
-        return image_from(text(given) or text(mapping(given).get("url")), detail)
-    return part
+    if not isinstance(part.get("type"), str):
+        return part
+    return _bare(openai_responses.read_part(openai_chat.read_part(part)))
 
 
-def image_from(url: str, detail: Any = None) -> Message:
-    """An image from a URL; one that holds its data becomes base64 with its media type."""
-    more = {"detail": detail} if isinstance(detail, str) else {}
-    head, comma, data = url.partition(",")
-    if comma and head.startswith("data:") and head.endswith(";base64"):
-        return {**image_block(data, head.removeprefix("data:").removesuffix(";base64")), **more}
-    return {"type": "image", "source": {"type": "url", "url": url}, **more}
+def _bare(block: Message) -> Message:
+    """A block without what only its own form needs to write it again."""
+    if block["type"] == "text":
+        return text_block(text(block.get("text")))
+    return {key: value for key, value in block.items() if key != "part"} if "part" in block else block
 
 
 def parts_of(item: dict[str, Any]) -> tuple[list[Message], list[Message]]:
@@ -152,48 +135,56 @@ def parts_of(item: dict[str, Any]) -> tuple[list[Message], list[Message]]:
     kind = kind_of(item)
     if kind == "message":
         return blocks_of(item.get("content")), []
+    [message] = openai_responses.read([_completed(item, kind)])
+    blocks = message["content"]
     if kind == "reasoning":
-        return _reasoning(item), []
-    call_id = text(item.get("call_id")) or text(item.get("id"))
-    if kind == "custom_tool_call":
-        return [], [call(call_id, text(item.get("name")), {"input": item.get("input")})]
-    if kind == "local_shell_call":
-        return [], [call(call_id, "local_shell", item.get("action"))]
-    given = item.get("arguments")
-    if given is None and isinstance(summary := item.get("summary"), str):
-        given = {"summary": summary}
-    return [], [call(call_id, text(item.get("name")), given)]
+        blocks = _reasoning(text(blocks[0]["thinking"]), blocks[0]["content"])
+    return blocks, parsed_calls(message).get("tool_calls", [])
 
 
-def text_of_reasoning(item: dict[str, Any]) -> str:
-    """What a reasoning item says."""
-    return "\n\n".join(
-        text(block.get("text")) for key in ("summary", "content") for block in blocks_of(item.get(key)) if block
-    )
+def _completed(item: dict[str, Any], kind: str) -> dict[str, Any]:
+    """An item with the id of its call and its lists of objects, which a source may give in other ways."""
+    if kind == "reasoning":
+        return {**item, **{key: fields.blocks_of(item.get(key)) for key in ("summary", "content")}}
+    if kind not in CALLS:
+        return item
+    told = {"call_id": text(item.get("call_id")) or text(item.get("id"))}
+    if item.get("arguments") is None and isinstance(summary := item.get("summary"), str):
+        return {**item, **told, "arguments": {"summary": summary}}
+    return {**item, **told}
 
 
-def _reasoning(item: dict[str, Any]) -> list[Message]:
+def _reasoning(said: str, state: list[Any]) -> list[Message]:
     """Reasoning as hosts keep it: the summary as text, the encrypted state and the item's id beside it."""
-    said, state = text_of_reasoning(item), [item.get("encrypted_content"), item.get("id")]
     if not said and not any(state):
         return []
     return [{**thinking_block(said), "content": state} if any(state) else thinking_block(said)]
 
 
+def of_provider(message: Message) -> Message:
+    """An answer with the mark of its form if it has items that only its provider understands."""
+    content = message["content"]
+    has_items = isinstance(content, list) and any(is_block(block, ON_SERVER) for block in content)
+    return marked(message, openai_responses.NAME) if has_items else message
+
+
 def output_of(item: dict[str, Any]) -> tuple[Any, bool]:
     """The content of a result, and whether it tells of a failure."""
-    given = item.get("output")
-    failed = mapping(given).get("success") is False
-    if isinstance(given, dict):
-        given = given.get("content", given)
-    if isinstance(given, list):
-        return plain_content(blocks_of(given)), failed
-    return ("" if given is None else as_text(given)), failed
+    output = item.get("output")
+    failed = mapping(output).get("success") is False
+    if isinstance(output, dict):
+        output = output.get("content", output)
+    if isinstance(output, list):
+        output = fields.blocks_of(output)
+    [message] = openai_responses.read([{**item, "call_id": text(item.get("call_id")), "output": output}])
+    failed = failed or metadata_of(message).get("is_error") is True
+    content = message["content"]
+    if isinstance(content, list):
+        return plain_content([_bare(block) for block in content]), failed
+    return as_text(content), failed
 
 
-_OWN_PARTS = frozenset(
-    {"image_url", "input_text", "output_text", "input_image", "input_audio", "refusal", "input_file"}
-)
+_OWN_PARTS = openai_chat.PARTS | openai_responses.PARTS
 
 
 def score(sample: Sample) -> int:
@@ -210,7 +201,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the one session."""
     document = source.sample.document
     facts = facts_of(document)
-    model, usage = text(facts.get("model")), _usage(mapping(mapping(document).get("usage")))
+    model, usage = text(facts.get("model")), usage_of_openai(mapping(document).get("usage"))
     yield SessionStart("session", "", facts, text(facts.get("session_id")))
     if said := text(mapping(document).get("instructions")):
         yield MessageRead({"role": "system", "content": said, "metadata": metadata("openai-instructions")})
@@ -262,7 +253,7 @@ def _answer_of_items(
         calls += called
     given = metadata(f"openai-{first}", None, provider="openai", model=model, usage=usage)
     if (message := assistant(blocks, calls, given)) is not None:
-        yield MessageRead(message, first)
+        yield MessageRead(of_provider(message), first)
 
 
 def _event(at: SourceObject, account: Account, model: str, open_function: str) -> Iterator[Event]:
@@ -303,39 +294,32 @@ def _message(at: SourceObject, model: str, open_function: str) -> Message | None
 
 
 def _answer(message: Message, message_id: str, time: Any, given: dict[str, Any], model: str) -> Message | None:
-    blocks = blocks_of(message.get("content"))
-    if thought := text(message.get("reasoning_content")) or text(message.get("reasoning")):
-        blocks.insert(0, thinking_block(thought, text(given.get("signature")) or None))
-    if refused := text(message.get("refusal")):
-        blocks.append(text_block(refused))
-    calls = []
-    for number, one in enumerate(items(message.get("tool_calls")), 1):
-        asked = mapping(one)
-        function = mapping(asked.get("function")) or mapping(asked.get("custom")) or asked
-        call_id = text(asked.get("id")) or f"{message_id}-call{number}"
-        calls.append(call(call_id, text(function.get("name")), function.get("arguments", function.get("input"))))
-    legacy = mapping(message.get("function_call"))
-    if legacy and not calls:
-        calls.append(call(f"{message_id}-call", text(legacy.get("name")), legacy.get("arguments")))
+    calls = [mapping(one) for one in items(message.get("tool_calls"))]
+    content = fields.blocks_of(message.get("content"))
+    [read_answer] = openai_chat.read([{**message, "content": content, "tool_calls": calls}])
+    blocks = [_signed(block, given) for block in blocks_of(read_answer["content"])]
+    asked = parsed_calls(read_answer).get("tool_calls", [])
+    for number, one in enumerate(asked, 1):
+        one["id"] = text(one["id"]) or f"{message_id}-call{number}"
+    if asked and not calls:  # the older form has one call, without an id
+        asked[0]["id"] = f"{message_id}-call"
     told = metadata(
         message_id,
         time,
         provider=text(given.get("provider")) or "openai",
         model=text(message.get("model")) or text(given.get("model")) or model,
         stop_reason=text(message.get("finish_reason")) or text(given.get("stop_reason")),
-        usage=_usage(mapping(message.get("usage"))) or mapping(given.get("usage")),
+        usage=usage_of_openai(message.get("usage")) or mapping(given.get("usage")),
     )
-    return assistant(blocks, calls, told)
+    return assistant(blocks, asked, told)
+
+
+def _signed(block: Message, given: dict[str, Any]) -> Message:
+    """A block; of what was thought with its signature, which this package's own export has in the metadata."""
+    if block.get("type") != "thinking" or "signature" in block:
+        return block
+    return thinking_block(text(block.get("thinking")), text(given.get("signature")) or None)
 
 
 def _content(content: Any) -> Any:
     return content if isinstance(content, str) else plain_content(blocks_of(content))
-
-
-def _usage(given: dict[str, Any]) -> dict[str, Any]:
-    details = mapping(given.get("prompt_tokens_details")) or mapping(given.get("input_tokens_details"))
-    return usage_of(
-        input_tokens=total(given.get("prompt_tokens", given.get("input_tokens"))),
-        output_tokens=total(given.get("completion_tokens", given.get("output_tokens"))),
-        cache_read_tokens=details.get("cached_tokens"),
-    )

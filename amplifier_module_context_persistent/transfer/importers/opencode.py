@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...forms.canonical import medium, source_from_url
 from .account import Account
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import (
@@ -27,7 +28,6 @@ from .fields import (
     usage_of,
     user,
 )
-from .openai import image_from
 from .source import ImportRefusedError, Source, entries_of
 
 
@@ -76,7 +76,7 @@ def _user(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Ite
         if part.get("type") == "text":
             said[part.get("synthetic") is True].append(text_block(text(part.get("text"))))
         elif part.get("type") == "file" and text(part.get("mime")).startswith("image/"):
-            said[False].append(image_from(text(part.get("url"))))
+            said[False].append(medium("image", source_from_url(text(part.get("url")))))
         else:
             yield KeptEntry(part, number, text(part.get("type")))
     for synthetic, blocks in said.items():

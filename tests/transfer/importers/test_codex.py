@@ -229,3 +229,24 @@ def test_a_fork_names_the_session_that_it_goes_on_from(tmp_path: Path) -> None:
     entries = [META | {"payload": late}, META | {"payload": early}, item("user", "go")]
     report = imported(write_jsonl(tmp_path / "r.jsonl", entries))
     assert records(report.path, "header")[0]["source"]["session_id"] == "0199-a"
+
+
+async def test_a_search_by_the_server_is_a_part_of_its_answer(tmp_path: Path) -> None:
+    """It does not end the answer; what the agent notes for itself is kept as metadata."""
+    search = {"type": "web_search_call", "status": "completed", "action": {"type": "search", "query": "q"}}
+    source = write_jsonl(
+        tmp_path / "rollout.jsonl",
+        [
+            line("session_meta", id="s"),
+            line("response_item", type="message", role="user", content=[{"type": "input_text", "text": "look"}]),
+            line("response_item", type="ghost_snapshot", ghost_commit={"id": "g"}),
+            line("response_item", **search),
+            line("response_item", type="message", role="assistant", content=[{"type": "output_text", "text": "it"}]),
+        ],
+    )
+    report = imported(source)
+    assert report.account.metadata["ghost_snapshot"] == 1
+    history, _ = await history_and_view(report.path)
+    assert [message["role"] for message in history] == ["user", "assistant"]
+    assert history[1]["content"] == [search, {"type": "text", "text": "it"}]
+    assert history[1]["metadata"]["form"] == {"name": "openai_responses"}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.forms.requests import to_openai_responses
 from amplifier_module_context_persistent.transfer.import_ import import_session
 from tests.support.imports import history_and_view, imported, records, texts, write_jsonl
 
@@ -43,6 +44,20 @@ ITEMS = [
     {"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"},
     {"type": "function_call_output", "call_id": "c1", "output": "gone"},
     {"type": "web_search_call", "id": "w"},
+    {"type": "compaction", "encrypted_content": "E"},
+]
+SCREEN = {"type": "computer_screenshot", "image_url": "data:image/png;base64,AA"}
+FAILED_CHUNK = {"stdout": "a", "stderr": "b", "outcome": {"type": "exit", "exit_code": 1}}
+NATIVE = [
+    {"role": "user", "content": [{"type": "input_file", "file_data": "AA", "filename": "a.pdf"}]},
+    {"type": "mcp_call", "id": "m", "name": "lookup", "arguments": "{}", "output": "found"},
+    {"type": "computer_call", "id": "cu", "call_id": "c1", "action": {"type": "screenshot"}},
+    {"type": "computer_call_output", "call_id": "c1", "output": SCREEN},
+    {"type": "shell_call", "call_id": "c2", "action": {"commands": ["ls"]}},
+    {"type": "shell_call_output", "call_id": "c2", "output": [FAILED_CHUNK]},
+    {"type": "apply_patch_call", "call_id": "c3", "operation": {"type": "update_file", "path": "a"}},
+    {"type": "apply_patch_call_output", "call_id": "c3", "status": "failed", "output": "no such file"},
+    {"role": "user", "content": "go on"},
 ]
 
 
@@ -103,17 +118,37 @@ async def test_chat_completions(tmp_path: Path) -> None:
 
 
 async def test_responses(tmp_path: Path) -> None:
-    """Items of an answer are one message; other items are kept as metadata; `input` may be a text."""
+    """Items of an answer are one message, a server's calls too; other items are kept; `input` may be a text."""
     for source in (
         document(tmp_path / "body.json", {"model": "gpt-5", "instructions": "Be brief.", "input": ITEMS}),
         write_jsonl(tmp_path / "lines.jsonl", ITEMS),
     ):
         report = imported(source)
-        assert (report.format, report.account.metadata) == ("openai", {"web_search_call": 1})
+        assert (report.format, report.account.metadata) == ("openai", {"compaction": 1})
         history, _ = await history_and_view(report.path)
-        assert texts(history)[-3:] == ["user: go", "assistant: thinking read", "tool: gone"]
+        assert texts(history)[-4:-1] == ["user: go", "assistant: thinking read", "tool: gone"]
+        assert history[-1]["content"] == [ITEMS[4]]
     text = imported(document(tmp_path / "text.json", {"input": "just this"}))
     assert texts((await history_and_view(text.path))[0]) == ["user: just this"]
+
+
+async def test_native_tools_of_responses(tmp_path: Path) -> None:
+    """Calls that the client answers are calls with results; those of the server go back to OpenAI as they came."""
+    report = imported(document(tmp_path / "body.json", {"input": NATIVE}))
+    assert not report.account.metadata
+    history, view = await history_and_view(report.path)
+    document_block, (item,) = history[0]["content"][0], history[1]["content"]
+    assert (document_block["type"], document_block["title"]) == ("document", "a.pdf")
+    assert item == NATIVE[1]
+    assert NATIVE[1] in to_openai_responses(view)["input"]
+    calls = [call for message in history for call in message.get("tool_calls", ())]
+    assert [call["tool"] for call in calls] == ["computer", "shell", "apply_patch"]
+    assert calls[0]["arguments"] == {"type": "screenshot"}
+    results = {message["tool_call_id"]: message for message in history if message["role"] == "tool"}
+    assert [block.keys() for block in results["c1"]["content"]] == [{"type", "source"}]
+    assert [block["text"] for block in results["c2"]["content"]] == ["a", "b"]
+    failed = [call_id for call_id, message in results.items() if message["metadata"].get("is_error")]
+    assert failed == ["c2", "c3"]
 
 
 @pytest.mark.parametrize(
