@@ -226,14 +226,15 @@ def erasures() -> list[Erasure]:
     """
     path = erasures_path()
     try:
-        if stat.S_ISFIFO(path.stat().st_mode):
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a directory is an error that names it
             raise OSError(errno.EINVAL, "this is no regular file, so nobody knows what was erased", os.fspath(path))
         content = path.read_bytes()
     except FileNotFoundError:
         return []
     found: dict[str, Erasure] = {}
     for line in content.splitlines():
-        with contextlib.suppress(ValueError, TypeError, KeyError, IndexError, AttributeError):
+        with contextlib.suppress(ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
             value = json.loads(line)
             for salt in value.get("lifts", ()):
                 found.pop(str(salt), None)

@@ -3,7 +3,7 @@
 import pytest
 
 from amplifier_module_context_persistent.messages.secrets.found import REDACTED
-from amplifier_module_context_persistent.messages.secrets.redact import redact_text
+from amplifier_module_context_persistent.messages.secrets.redact import redact_text, redact_value
 from tests.support.growth import assert_grows_with_the_text
 from tests.support.secret_forms import sample
 
@@ -89,3 +89,15 @@ def test_sentences_about_passwords_stay(line: str) -> None:
 def test_the_time_of_the_search_grows_with_the_text() -> None:
     """Also of names without a value, one after the other."""
     assert_grows_with_the_text(redact_text, "mot de passe " * 40_000)
+
+
+@pytest.mark.parametrize("key", ["пароль", "mot_de_passe", "Contraseña", "密码", "db-passwort", "clave", "clé API"])
+def test_a_key_in_another_language_names_the_secret_that_it_holds(key: str) -> None:
+    """In the arguments of a call and other JSON values."""
+    assert redact_value({key: KEY}) == {key: REDACTED}
+
+
+def test_other_keys_in_another_language_keep_their_values() -> None:
+    """Sentences, and values that no machine made."""
+    kept = {"пароль": "не менее 8 символов", "clave": "order_2024", "parolaio": "a1b2c3d4", "mot_de_passe": "string"}
+    assert redact_value(kept) == kept

@@ -181,3 +181,26 @@ def test_secrets_that_commands_are_given_are_replaced(template: str) -> None:
 def test_stand_ins_for_secrets_stay(line: str) -> None:
     """Filled with the letter x, hashed already, or read elsewhere."""
     assert redact_text(line) == line
+
+
+@pytest.mark.parametrize(
+    "template", ["pw: {}", "DB_PW={}", "Password:\n  {}\n", "**API key:**\n{}", "- Secret key:\r\n{}"]
+)
+def test_a_short_name_and_a_value_on_the_next_line_are_seen(template: str) -> None:
+    """As people write them into a chat."""
+    secret = sample("{a4}7K{a3}!{a6}", 3)
+    assert redact_text(template.format(secret)) == template.format(REDACTED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password:\n  minLength: 8\n",
+        "secret:\n  secretName: tls-cert-1\n",
+        "Password:\nAt least 8 characters",
+        "Password:\n  pbkdf2-sha256 rounds",
+    ],
+)
+def test_settings_and_prose_below_a_name_stay(text: str) -> None:
+    """Only a value that is alone on its line is one."""
+    assert redact_text(text) == text

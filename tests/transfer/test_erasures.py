@@ -268,6 +268,22 @@ def test_a_fifo_in_the_place_of_the_note_is_not_waited_for() -> None:
         erasures()
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="needs a device")
+def test_a_link_to_a_device_in_the_place_of_the_note_is_not_read() -> None:
+    """`/dev/zero` has no end; an empty device would say that nothing was erased."""
+    erasures_path().parent.mkdir(parents=True, exist_ok=True)
+    erasures_path().symlink_to("/dev/null")
+    with pytest.raises(OSError, match="no regular file"):
+        erasures()
+
+
+def test_a_line_that_nests_too_deep_is_passed_over() -> None:
+    """As every line that cannot be read."""
+    erasures_path().parent.mkdir(parents=True, exist_ok=True)
+    erasures_path().write_text("[" * 100_000 + "\n")
+    assert erasures() == []
+
+
 def test_a_title_does_not_come_back_with_an_import(tmp_path: Path) -> None:
     """It says what the messages were about that a purge removed."""
     title = json.dumps({"type": "summary", "summary": f"About {KEY}", "leafUuid": "c1-1"}) + "\n"

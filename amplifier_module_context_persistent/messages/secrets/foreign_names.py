@@ -57,10 +57,14 @@ _ASCII_WORDS = sorted(filter(str.isascii, _WORDS))
 _OTHER_WORDS = sorted(_WORDS.difference(_ASCII_WORDS))
 _ALL_PASSWORDS = frozenset(word for names in _PASSWORDS.values() for word in names)
 _VERBS = r"lautet|ist|war|est|es|é|è|e|är|er|on|jest|to|je|adalah|là|это|هي|is"
+_NAME = rf"""
+    (?<![A-Za-z]) (?: {"|".join(map(re.escape, _ASCII_WORDS))} ) (?![A-Za-z])
+    | (?: {"|".join(map(re.escape, _OTHER_WORDS))} )
+"""
+_NAME_ALONE = re.compile(_NAME, re.VERBOSE | re.IGNORECASE)
 _NAMED = re.compile(
     rf"""
-    (?P<name> (?<![A-Za-z]) (?: {"|".join(map(re.escape, _ASCII_WORDS))} ) (?![A-Za-z])
-            | (?: {"|".join(map(re.escape, _OTHER_WORDS))} ) )
+    (?P<name> {_NAME} )
     (?: [^\n:=\uff1a\uff1d]{{0,40}}? [:=\uff1a\uff1d] | \s{{0,3}}(?:は|是|为|為|은|는) | [ ](?:{_VERBS})[ ]:?
         | [^\n:=\uff1a\uff1d]{{0,40}}? [ ](?:{_VERBS})[ ](?=\\?["'`]) )
     [*_ \t]{{0,8}}
@@ -70,8 +74,17 @@ _NAMED = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _LEAST_CHARS = 6
+_MOST_KEY_CHARS = 100
 _SHOWN = re.compile(r"[!-~]+")
 _PATH_OR_ADDRESS = re.compile(r"[a-z]+://.*|(?:~|\.{1,2})?/.*|[\w.-]+(?:/[\w.-]+)+", re.IGNORECASE)
+
+
+def is_named_in_another_language(key: str, item: str) -> bool:
+    """Whether a text under a key of a JSON value is a secret by a key in another language."""
+    if not _SHOWN.fullmatch(item) or len(key) > _MOST_KEY_CHARS:
+        return False
+    match = _NAME_ALONE.search(key.replace("_", " ").replace("-", " "))
+    return match is not None and _is_secret(item, match[0].lower())
 
 
 def find_foreign(text: str) -> list[Secret]:

@@ -64,6 +64,14 @@ _PLAIN_LABEL = re.compile(rf"[ \t]*[:=][ \t]*{_VALUE}(?![(.\[][A-Za-z])")
 _BLOCK = re.compile(
     r"[\"']?[ \t]*:[ \t]*[|>][+-]?[0-9]?[ \t]*(?:\#[^\n]*)?\r?\n[ \t]+(?P<secret>[^\s]{4,8192})(?=\s|\Z)"
 )
+_NEXT_LINE = re.compile(
+    rf"""
+    {_MARK}{{0,3}} [ \t]{{0,3}} : {_MARK}{{0,3}} [ \t]{{0,3}} \r?\n
+    [ \t]{{0,20}} `? (?P<secret>[^\s"'`\\,;<>{{}}()|]{{6,200}}) `? [ \t]{{0,20}} (?=[\r\n]|\Z)
+    """,
+    re.VERBOSE,
+)
+"""A label that ends its line, and a value alone on the next one."""
 _WORDS_BEFORE = re.compile(r"(?:(?P<first>[A-Za-z]{2,15})[ ])?(?P<second>[A-Za-z]{2,15})[ ]\Z")
 _OPENS_LIST = re.compile(r"[\[({][ \t]*\\*[\"']?\Z")
 _NEAR_CHARS = 40
@@ -115,6 +123,8 @@ def _places(text: str, first: int, end: int, *, is_prose: bool) -> Iterator[tupl
         yield listed, True
     if _IS_NAMED.search(text, near, first):
         yield from _pairs(text, first, end)
+    if below := _NEXT_LINE.match(text, end):
+        yield below, False
     for expression in (_LABEL, _PLAIN_LABEL) if is_prose else (_LABEL,):
         if label := expression.match(text, end):
             yield label, False

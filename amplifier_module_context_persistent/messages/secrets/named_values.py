@@ -25,7 +25,7 @@ from .tables import find_in_table
 _NAMED = re.compile(
     r"""
     (?: pass(?:w(?:or)?d|wort|phrase|code)? | pwd | secret | token | credential | auth | cookie | jwt | key
-      | (?<=[_-])pat | (?<=sonar[._-])login )
+      | (?<![a-z0-9])pw(?![a-z0-9-]) | (?<=[_-])pat | (?<=sonar[._-])login )
     [a-z0-9_-]{0,40}
     (?P<separator>
         \\*["'`]? \]? [ \t]* (?: => | :?= (?!=) | : (?![:=]) ) [ \t]* (?: \\?[>|]-? [ \t]* )?
@@ -37,7 +37,7 @@ _NAMED = re.compile(
     re.VERBOSE,
 )
 """Where a name may end and its value begin; matched in lower case, which is many times as fast as in any case."""
-_HINTS = ("pass", "pwd", "secret", "token", "credential", "auth", "cookie", "jwt", "key", "_pat", "-pat", "sonar")
+_HINTS = ("pass", "pw", "secret", "token", "credential", "auth", "cookie", "jwt", "key", "_pat", "-pat", "sonar")
 _NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _MOST_NAME_CHARS = 60
 _MOST_VALUE_CHARS = 8_192

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
 from typing import Any
 
+from .foreign_names import is_named_in_another_language
 from .found import REDACTED, Secret, merged
 from .json_text import in_json
 from .names import Likelihood, is_placeholder, likelihood_of
@@ -131,7 +132,9 @@ def _is_named(key: str, item: Any) -> bool:
     """Whether a text under a key is a secret by the key alone; types and templates are none."""
     if not isinstance(item, str) or not item.strip() or is_placeholder(item):
         return False
-    return likelihood_of(key) is Likelihood.STRONG and (" " not in item.strip() or len(item) < 16)
+    if likelihood_of(key) is Likelihood.STRONG:
+        return " " not in item.strip() or len(item) < 16
+    return is_named_in_another_language(key, item)
 
 
 @lru_cache(_KEYS_KNOWN)
