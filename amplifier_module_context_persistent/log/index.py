@@ -11,7 +11,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import compress, pairwise
+from itertools import pairwise
 from typing import Any
 
 from .id_table import IdTable
@@ -116,21 +116,19 @@ class Index:
             Their ordinals.
         """
         first = len(self.offsets)
-        if not rows:
-            return range(first, first)
-        offsets, lengths, roles, flags, id_hashes, seeds, checks, answered_by, plain_users = zip(*rows, strict=True)
-        self.offsets.extend(offsets)
-        self.lengths.extend(lengths)
-        self.roles.extend(roles)
-        self.flags.extend(flags)
-        self.id_hashes.extend(id_hashes)
-        self.seeds.extend(seeds)
-        self.checks.extend(checks)
-        self.answered_by.extend(answered_by)
-        self.plain_users.extend(plain_users)
-        ordinals = range(first, first + len(rows))
-        self.live.extend(compress(ordinals, (one & LIVE for one in flags)))
-        return ordinals
+        for offset, length, role, flags, id_hash, seed, check, model, is_plain_user in rows:
+            if flags & LIVE:
+                self.live.append(len(self.offsets))
+            self.offsets.append(offset)
+            self.lengths.append(length)
+            self.roles.append(role)
+            self.flags.append(flags)
+            self.id_hashes.append(id_hash)
+            self.seeds.append(seed)
+            self.checks.append(check)
+            self.answered_by.append(model)
+            self.plain_users.append(is_plain_user)
+        return range(first, len(self.offsets))
 
     def model_of(self, ordinal: int) -> tuple[str, str]:
         """The provider and the model that gave an answer; empty texts where nobody knows."""
