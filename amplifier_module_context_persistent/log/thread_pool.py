@@ -31,8 +31,15 @@ MOST_IDLE = 8
 
 Job = Callable[[], object]
 
-_current = threading.local()
-"""`pool`: the pool that the thread belongs to. `waits`: how many waits it is in."""
+
+class _Current(threading.local):
+    """The current thread: the pool that it belongs to, and how many waits it is in."""
+
+    pool: ThreadPool | None = None
+    waits = 0
+
+
+_current = _Current()
 
 
 class ThreadPool:
@@ -87,13 +94,15 @@ class ThreadPool:
         """Count a thread of the pool as waiting."""
         with self._lock:
             self._waiting += 1
-        self._place()
+        if self._jobs:
+            self._place()
 
     def end_wait(self) -> None:
         """Count a thread of the pool as running again."""
         with self._lock:
             self._waiting -= 1
-        self._place()
+        if self._jobs:
+            self._place()
 
     def _place(self) -> None:
         """Give jobs to threads; to be called after the lock was released."""
@@ -133,7 +142,7 @@ class ThreadPool:
         return True
 
     def _work(self, inbox: SimpleQueue[Job | None]) -> None:
-        _current.pool, _current.waits = self, 0
+        _current.pool = self
         while (job := inbox.get()) is not None:
             try:
                 job()
@@ -173,14 +182,14 @@ class _Waiting:
     """A wait of the current thread, for a `with` statement; anything but a thread of a pool may use it too."""
 
     def __enter__(self) -> None:
-        pool = getattr(_current, "pool", None)
+        pool = _current.pool
         if pool is not None:
             _current.waits += 1
             if _current.waits == 1:
                 pool.begin_wait()
 
     def __exit__(self, *_: object) -> None:
-        pool = getattr(_current, "pool", None)
+        pool = _current.pool
         if pool is not None:
             _current.waits -= 1
             if not _current.waits:
