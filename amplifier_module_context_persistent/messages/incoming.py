@@ -154,13 +154,12 @@ class _Copy:
     def _object(self, value: Mapping[Any, Any], depth: int) -> Message:
         plain: Message = {}
         for key, item in value.items():
-            if not isinstance(key, str):
-                raise _RefusedError(f"the key {repr(key)[:40]} is {type(key).__name__}, not a string")
+            name = key if type(key) is str else _plain_key(key)
             if type(item) in _PLAIN_TYPES:
-                plain[str.__str__(key)] = item
+                plain[name] = item
                 continue
             try:
-                plain[str.__str__(key)] = self.of(item, depth + 1, key)
+                plain[name] = self.of(item, depth + 1, key)
             except _RefusedError as refused:
                 refused.steps.append(f".{key}")
                 raise
@@ -169,12 +168,22 @@ class _Copy:
     def _list(self, value: list[Any] | tuple[Any, ...], depth: int) -> list[Any]:
         items: list[Any] = []
         for item in value:
+            if type(item) in _PLAIN_TYPES:
+                items.append(item)
+                continue
             try:
                 items.append(self.of(item, depth + 1))
             except _RefusedError as refused:
                 refused.steps.append(f"[{len(items)}]")
                 raise
         return items
+
+
+def _plain_key(key: Any) -> str:
+    """The text of a key that may be a member of an enum of strings."""
+    if not isinstance(key, str):
+        raise _RefusedError(f"the key {repr(key)[:40]} is {type(key).__name__}, not a string")
+    return str.__str__(key)
 
 
 _STORED, _NEW = _Copy(is_stored=True), _Copy(is_stored=False)

@@ -188,7 +188,7 @@ def comes_from_a_log(message: Any) -> bool:
 
     A number that is not finite, as older versions stored it, may stay in such a message.
     """
-    return isinstance(message, Mapping) and given_id(message) is not None
+    return (type(message) is dict or isinstance(message, Mapping)) and given_id(message) is not None
 
 
 REMINDER_PREFIX = "<system-reminder"

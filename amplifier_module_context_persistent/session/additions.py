@@ -21,7 +21,14 @@ from ..log.base import Log
 from ..messages.host_form import content_key
 from ..messages.incoming import check_message, json_copy, why_refused
 from ..messages.message import Message, text_of
-from ..messages.metadata import comes_from_a_log, given_id, is_ephemeral, is_kept_from_models, metadata_of
+from ..messages.metadata import (
+    FORM_KEY,
+    comes_from_a_log,
+    given_id,
+    is_ephemeral,
+    is_kept_from_models,
+    metadata_of,
+)
 from ..tokens.calibration import Meter
 from .host import Host
 from .redact_on_write import RedactionOnWrite
@@ -71,12 +78,13 @@ class Additions:
     async def add(self, messages: Sequence[Any], *, form: str | None, is_list: bool) -> None:
         """Add messages of any form; arguments and errors as `PersistentContextManager.add_messages`."""
         copied = [json_copy(message, is_stored=comes_from_a_log(message)) for message in messages]
-        if self._form is None and not all(map(is_plain, copied)):
-            self._form = await self._last_form()
-        given = read_given(copied, form, before=self._form or "", guesses=self.guesses)
+        given = copied
+        if form is not None or not all(map(is_plain, copied)):
+            given = await self._read(copied, form)
         for message in given:
-            check_message(message, is_stored=comes_from_a_log(message))
-            if given_id(message) is None and (reason := why_refused(message)):
+            is_stored = given_id(message) is not None
+            check_message(message, is_stored=is_stored)
+            if not is_stored and (reason := why_refused(message)):
                 raise RecordError(reason)
         if not given:
             return
@@ -85,17 +93,23 @@ class Additions:
         session = known or await self._store.open()
         passing = [message for message in given if self._passes(message)]
         lasting = [message for message in given if message not in passing] if passing else given
-        stored = await self._redaction.of(lasting)
+        stored = await self._redaction.of(lasting) if self._redaction.is_on else lasting
         if stored:
             # who waited for the opening may be one of many: all of them are written at once, on the log's thread
             session = await self._append(session, stored, is_list=is_list, queues=known is None)
         for message in passing:
             await _add_ephemeral(session, message)
         for message in given:
-            if message.get("metadata"):
+            if FORM_KEY in (message.get("metadata") or ()):
                 self._form = form_of(message) or self._form
         if self._host.hooks is not None:
             await self._tell(session, given)
+
+    async def _read(self, copied: Sequence[Message], form: str | None) -> list[Message]:
+        """Read messages of which one at least may be foreign."""
+        if self._form is None and not all(map(is_plain, copied)):
+            self._form = await self._last_form()
+        return read_given(copied, form, before=self._form or "", guesses=self.guesses)
 
     async def _last_form(self) -> str:
         """The form of the last foreign message near the end of the log; empty if there is none."""

@@ -14,7 +14,7 @@ A session does not unlearn: a new one begins without facts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..log.record_line import encode_control
@@ -41,6 +41,7 @@ _DROPPED = "thinking_dropped"
 _MAKER_REASONS = ("model", "account", "user", "organization", "workspace")
 """In the reason of a dropped block: it was dropped for who made it (Amazon Bedrock User Guide, Preserved thinking)."""
 _MOST_DEPTH = 2
+_PLAIN_TYPES = frozenset({str, int, float, bool, type(None)})
 
 SENTENCES = {
     PREFILL: "The provider {reader} refused a request that ended with an answer, so from now on the line `[continued]` "
@@ -126,7 +127,7 @@ def _taught_by(event: Mapping[str, Any]) -> str | None:
     lowered = said.lower()
     if any(text in lowered for text in _PREFILL_TEXTS) or _PREFILL_WORDS.search(lowered):
         return PREFILL
-    reasons = list(_drop_reasons(event))
+    reasons = _drop_reasons(event)
     if not reasons:
         return None
     return OTHERS if all(any(word in reason for word in _MAKER_REASONS) for reason in reasons) else REASONING
@@ -134,14 +135,19 @@ def _taught_by(event: Mapping[str, Any]) -> str | None:
 
 def tells_transformations(answer: Mapping[str, Any]) -> bool:
     """Whether an answer, or its metadata, says what its provider dropped of the request."""
-    return next(_drop_reasons(answer), None) is not None
+    return bool(_drop_reasons(answer))
 
 
-def _drop_reasons(value: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
+def _drop_reasons(value: Mapping[str, Any], depth: int = 0) -> list[str]:
     """The reasons for which a provider dropped reasoning (Claude API, `input_transformations` of an answer)."""
+    reasons: list[str] = []
     for key, inner in value.items():
-        if str(key).rpartition(":")[2] == _TRANSFORMATIONS and isinstance(inner, list):
-            entries = [entry for entry in inner if isinstance(entry, Mapping) and entry.get("type") == _DROPPED]
-            yield from (str(entry.get("reason") or "").lower() for entry in entries)
-        elif isinstance(inner, Mapping) and depth < _MOST_DEPTH:
-            yield from _drop_reasons(inner, depth + 1)
+        if type(inner) in _PLAIN_TYPES:  # most are; to ask each whether it is a mapping takes much longer
+            continue
+        if isinstance(inner, list):
+            if str(key).rpartition(":")[2] == _TRANSFORMATIONS:
+                entries = [entry for entry in inner if isinstance(entry, Mapping) and entry.get("type") == _DROPPED]
+                reasons += [str(entry.get("reason") or "").lower() for entry in entries]
+        elif depth < _MOST_DEPTH and (type(inner) is dict or isinstance(inner, Mapping)):
+            reasons += _drop_reasons(inner, depth + 1)
+    return reasons

@@ -458,8 +458,8 @@ class PersistentContextManager:
     async def _hear_answers(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """Learn from answers that name what their provider dropped of the request."""
         for message in messages:
-            is_answer = isinstance(message, Mapping) and message.get("role") == "assistant"
-            if is_answer and tells_transformations(message):
+            is_object = type(message) is dict or isinstance(message, Mapping)
+            if is_object and message.get("role") == "assistant" and tells_transformations(message):
                 await self._requests.hear(message)
 
     def claim_usage(self) -> Recorder:

@@ -185,8 +185,7 @@ class RecordBuilder:
         """
         count, noted = index.line_shown
         ordinal, line = self.shown_line or (count - 1, noted if count == len(index) else "")
-        is_next = bool(index.live) and index.live[-1] == ordinal
-        if not line or not is_next or not is_answer(message):
+        if not line or not index.live or index.live[-1] != ordinal or not is_answer(message):
             return message
         return {**message, "metadata": {**metadata_of(message), LINE_KEY: line}}
 

@@ -442,16 +442,16 @@ class PendingRequests:
 
         Where a response becomes several messages, the later ones say also how many stand before them.
         """
-        metadata = message.get("metadata")
-        if is_kept_from_models(message):
-            return message
         if not is_answer(message):
+            if is_kept_from_models(message):
+                return message
             if self._answers:
                 self._waiting = []
             elif is_human(message):
                 self._is_given_up = bool(self._waiting)
             return message
         self._answers += 1
+        metadata = message.get("metadata")
         if (
             len({*self._waiting}) != 1
             or not self._waiting[0]
