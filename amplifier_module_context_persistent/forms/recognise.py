@@ -38,7 +38,6 @@ NAMES = (OWN, *FORMS)
 
 _OWN_BLOCKS = CALL_BLOCKS | THINKING_BLOCKS | {"text", "image"}
 _PLAIN_KEYS = frozenset({"role", "content", "metadata", "name", "tool_call_id", "tool_calls", "timestamp"})
-_TEXT_KEYS = frozenset({"type", "text"})
 _PLAIN_ROLES = frozenset({"user", "assistant", "tool", "system", "developer"})
 _OF_ANTHROPIC = anthropic.KINDS | {"document", "tool_use"}
 
@@ -78,17 +77,19 @@ def shape_of(message: Mapping[str, Any], before: str = "", *, guesses: bool = Tr
 
 def is_plain(message: Mapping[str, Any]) -> bool:
     """Whether a message is a text in Amplifier's own form, as most are; nothing more needs to be looked at."""
-    content = message.get("content", "")
-    is_text = isinstance(content, str) or (type(content) is list and all(map(_is_text_block, content)))
-    if not is_text or not message.keys() <= _PLAIN_KEYS:
+    role, content, calls = message.get("role"), message.get("content", ""), message.get("tool_calls")
+    if not isinstance(role, str) or role not in _PLAIN_ROLES or not message.keys() <= _PLAIN_KEYS:
         return False
-    calls = message.get("tool_calls") or ()
-    return message.get("role") in _PLAIN_ROLES and not any(type(call) is dict and "custom" in call for call in calls)
+    if not isinstance(content, str) and not (type(content) is list and all(map(_is_text_block, content))):
+        return False
+    if not calls:
+        return True
+    return type(calls) is list and not any(type(call) is dict and "custom" in call for call in calls)
 
 
 def _is_text_block(block: Any) -> bool:
     """Whether a block is a text as all forms with typed blocks have it, and Amplifier's own."""
-    return type(block) is dict and block.keys() == _TEXT_KEYS and block["type"] == "text" and type(block["text"]) is str
+    return type(block) is dict and len(block) == 2 and block.get("type") == "text" and type(block.get("text")) is str
 
 
 def _of_answer(message: Mapping[str, Any]) -> Shape | None:

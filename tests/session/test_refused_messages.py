@@ -22,6 +22,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a result without an id": ({"role": "tool", "content": "x"}, "message.tool_call_id is missing"),
     "calls that are a text": ({"role": "assistant", "content": "x", "tool_calls": "no"}, "must be a list of calls"),
     "calls that are an object": ({"role": "assistant", "content": "x", "tool_calls": {}}, "must be a list of calls"),
+    "calls that are a number": ({"role": "assistant", "content": "x", "tool_calls": 5}, "list of calls, not int"),
     "a call that is a text": ({"role": "assistant", "content": "", "tool_calls": ["ls"]}, r"tool_calls\[0\] must be"),
     "a call without an id": (
         {"role": "assistant", "content": "", "tool_calls": [{"id": "a", "tool": "ls"}, {"tool": "ls"}]},
@@ -38,6 +39,14 @@ async def test_what_no_view_could_show_is_refused_and_not_stored(message: dict[s
             await manager.add_message(message)
         assert isinstance(refused.value, RecordError)
         assert await manager.get_messages() == []
+
+
+@pytest.mark.parametrize("role", [[], {}, ["user"], 1, None])
+async def test_a_role_that_is_no_text_is_refused_by_its_name(role: object) -> None:
+    """The error says what the role is, also for values that no table can be asked for."""
+    async with InMemoryContextManager() as manager:
+        with pytest.raises(RecordError, match=rf"message.role is {type(role).__name__}; it must be one of"):
+            await manager.add_message({"role": role, "content": "x"})
 
 
 TAKEN: dict[str, dict[str, Any]] = {
