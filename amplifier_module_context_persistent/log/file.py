@@ -133,13 +133,14 @@ class FileLog(LogReader):
             raise LogUnreadableError(errno.ENOENT, "there is no log", self.path)
         with LogLock(self, timeout_s=self._lock_timeout_s):
             check_may_append(self.index, self.path)
-            if torn := self.torn:
-                self._cut(torn)
-            elif self.lacks_newline:
-                self._write(b"\n")
-            else:
-                return
-            self._sync()
+            with WAITING:
+                if torn := self.torn:
+                    self._cut(torn)
+                elif self.lacks_newline:
+                    self._write(b"\n")
+                else:
+                    return
+                self._sync()
             self.take_in()
 
     def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
@@ -215,11 +216,12 @@ class FileLog(LogReader):
         if self.lacks_newline:
             lines[0] = b"\n" + lines[0]
         start = 0
-        for stop in (*reset_parts(bodies), len(lines)) if self._durable else (len(lines),):
-            self._write(lines[start] if stop - start == 1 else b"".join(lines[start:stop]))
-            if self._durable:
-                self._sync()
-            start = stop
+        with WAITING:
+            for stop in (*reset_parts(bodies), len(lines)) if self._durable else (len(lines),):
+                self._write(lines[start] if stop - start == 1 else b"".join(lines[start:stop]))
+                if self._durable:
+                    self._sync()
+                start = stop
         self._take_written(b"".join(lines).removeprefix(b"\n"))
         self._keep_snapshot(APPENDED_BYTES)
 
@@ -232,8 +234,7 @@ class FileLog(LogReader):
         """
         files, fd, before = self.file.files, self.file.descriptor, self.size
         try:
-            with WAITING:
-                written = files.write(fd, data)
+            written = files.write(fd, data)
             if written == len(data):
                 return
             error = OSError(errno.ENOSPC, f"no space left on the device: it took {written} of {len(data)} bytes")
@@ -255,11 +256,10 @@ class FileLog(LogReader):
         """
         files = self.file.files
         try:
-            with WAITING:
-                files.sync(self.file.descriptor)
-                if self._named != self.file.identity:  # who put another file in its place may have died before that
-                    for directory in reversed(directories_above(self.path)):
-                        files.sync_directory(directory)
+            files.sync(self.file.descriptor)
+            if self._named != self.file.identity:  # who put another file in its place may have died before that
+                for directory in reversed(directories_above(self.path)):
+                    files.sync_directory(directory)
         except OSError as error:
             self._fail(f"the sync failed ({error})", error)
         self._named = self.file.identity
