@@ -171,7 +171,7 @@ def _read_answer(parts: list[Mapping[str, Any]]) -> Message:
     for at, part in enumerate(parts):
         asked = part.get("functionCall")
         if not isinstance(asked, Mapping):
-            blocks.append(_read_part(part))
+            blocks.append(read_part(part))
             continue
         name = text(asked.get("name"))
         named[name] += 1
@@ -201,7 +201,7 @@ def _read_said(parts: list[Mapping[str, Any]]) -> Iterator[Message]:
     for part in parts:
         response = part.get("functionResponse")
         if not isinstance(response, Mapping):
-            said.append(_read_part(part))
+            said.append(read_part(part))
             continue
         if said:
             yield {"role": "user", "content": said}
@@ -224,13 +224,14 @@ def _read_result(given: Mapping[str, Any], number: int) -> Message:
     if key in ("output", "result", "error") and isinstance(mapping(response)[key], str):
         content, told_of["key"] = mapping(response)[key], key
     if inner := given.get("parts"):
-        content = [text_block(content), *[_read_part(part) for part in parts_in(inner)]]
+        content = [text_block(content), *[read_part(part) for part in parts_in(inner)]]
     told_of |= without(given, "id", "name", "response", "parts")
     read_result = result(call_id or _id_for(name, number), content, failed=key == "error", name=name)
     return marked(read_result, NAME, beside=told_of)
 
 
-def _read_part(part: Mapping[str, Any]) -> Message:
+def read_part(part: Mapping[str, Any]) -> Message:
+    """Read a part, with keys in camel case, as a block; one that is not of this form stays as it came."""
     if isinstance(part.get("text"), str):
         more = _more(part, "text", "thought")
         if part.get("thought") is True:

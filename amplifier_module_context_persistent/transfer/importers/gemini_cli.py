@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...forms import gemini
 from .account import Account
 from .branches import Branch, branches
 from .events import Event, KeptEntry, MessageRead, SessionStart
@@ -20,7 +21,6 @@ from .fields import (
     assistant,
     blocks_of,
     call,
-    image_block,
     items,
     mapping,
     metadata,
@@ -218,8 +218,8 @@ def _blocks(content: Any) -> list[Message]:
 
 
 def _block(part: Message) -> Message:
-    if isinstance(part.get("text"), str):
-        return text_block(part["text"])
-    if isinstance(inline := part.get("inlineData"), dict):
-        return image_block(text(inline.get("data")), text(inline.get("mimeType")))
-    return {"type": "part", **part}
+    """A part as a block, without what only its own form needs to write it again."""
+    block = gemini.read_part(gemini.parts_in([part])[0])
+    if block["type"] == "text":
+        return text_block(text(block.get("text")))
+    return thinking_block(text(block.get("thinking"))) if block["type"] == "thinking" else block

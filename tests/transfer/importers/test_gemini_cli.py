@@ -100,3 +100,22 @@ async def test_no_result_is_no_result(tmp_path: Path) -> None:
     results = {message["tool_call_id"]: message["content"] for message in history if message["role"] == "tool"}
     assert results == {"c4": "", "c5": '{"fileDiff": "+x"}'}
     assert history[1]["metadata"]["imported"] == {"open_calls": {"c1": "success", "c2": "cancelled"}}
+
+
+async def test_parts_that_are_neither_text_nor_images(tmp_path: Path) -> None:
+    """A PDF is a document, a thought is thinking; a part that only Gemini understands stays as it came."""
+    pdf = {"inlineData": {"mimeType": "application/pdf", "data": "AAAA", "displayName": "a.pdf"}}
+    code = {"executableCode": {"language": "PYTHON", "code": "1"}}
+    messages = [
+        says("user", "u1", [{"text": "read"}, pdf]),
+        says("gemini", "a1", [{"text": "hm", "thought": True}, {"type": "thinking"}, code, {"text": "done"}]),
+        says("user", "u2", "go on"),
+    ]
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps({**HEAD, "messages": messages}))
+    history, _ = await history_and_view(imported(path).path)
+    document = history[0]["content"][1]
+    assert (document["type"], document["title"]) == ("document", "a.pdf")
+    assert document["source"]["media_type"] == "application/pdf"
+    assert [block.get("thinking") for block in history[1]["content"]] == ["hm", "", None, None]
+    assert history[1]["content"][2:] == [{"type": "part", **code}, {"type": "text", "text": "done"}]
