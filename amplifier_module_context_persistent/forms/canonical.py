@@ -259,7 +259,8 @@ def usage_of(**counts: Any) -> dict[str, Any]:
     """Usage by the names that the log uses; what is no number is left out.
 
     `input_tokens` is all that the model read, with what came from a cache (`cache_read_tokens`) and without what was
-    written to one (`cache_write_tokens`).
+    written to one (`cache_write_tokens`; of these, for five minutes `cache_write_5m_tokens` and for an hour
+    `cache_write_1h_tokens`).
     """
     return {key: value for key, value in counts.items() if type(value) in (int, float) and value >= 0}
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import RecordError
+from ..forms.canonical import UNKNOWN_TOOL, total
 from ..log.record_line import MAX_DEPTH, encode_control, encode_message, is_too_deep
 from ..log.reset_record import Reset, frame
 from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
@@ -26,7 +27,7 @@ from ..view.plan import IMPORTED, SUMMARY_TAGS, Plan, keep_runs
 from .copy_log import CopiedMessage, check_size
 from .importers.account import Account
 from .importers.events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
-from .importers.fields import UNKNOWN_TOOL, iso_time, result, total
+from .importers.fields import iso_time, result
 
 SOURCE_KIND = "source"
 """The kind of control record that holds an entry of the source which is no message."""

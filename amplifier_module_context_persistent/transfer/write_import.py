@@ -20,6 +20,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from ..config import Config
 from ..errors import ContextPersistentError, LockTimeoutError, LogUnreadableError
+from ..forms.canonical import total
 from ..log.base import ReadableLog
 from ..log.database_location import location_of, stored_name
 from ..log.index import Index
@@ -42,7 +43,7 @@ from .host_files import (
     write_host_files,
 )
 from .importers.account import Account
-from .importers.fields import session_name, total
+from .importers.fields import session_name
 
 logger = logging.getLogger(__name__)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ...forms.canonical import total
 from ...log.index import runs_of
 from ...messages.media_blocks import IMAGE_TYPES, source_of
 from ...messages.message import THINKING_BLOCKS, Message, is_block, result_id_of
@@ -21,7 +22,6 @@ from ...messages.text import block_text, blocks_without_calls, calls_with_argume
 from ...tokens.usage import CACHE_WRITES
 from ...transcript.view_rebuild import PackedRecord, PlacedReceipt
 from ...view.plan import Plan, kept_ordinals
-from ..importers.fields import total
 from .session_view import SessionView, json_lines, model_of, session_name, tool_definitions
 
 VERSION = "ATIF-v1.8"

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from ...forms.canonical import total
 from ...messages.media_blocks import source_of
 from ...messages.message import Message, result_id_of
 from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
 from ...messages.text import block_text, blocks_without_calls, calls_with_arguments, to_json
-from ..importers.fields import total
 from .session_view import SessionView, first_time, json_lines, session_name
 
 SCOPE = {

@@ -10,20 +10,11 @@ from typing import Any
 
 from ...forms import anthropic as form
 from ...forms.anthropic import usage
+from ...forms.canonical import plain_content
 from ...messages.metadata import metadata_of
 from .account import Account
 from .events import Event, MessageRead, SessionStart
-from .fields import (
-    Message,
-    assistant,
-    blocks_of,
-    items,
-    mapping,
-    metadata,
-    plain_content,
-    result,
-    text,
-)
+from .fields import Message, assistant, blocks_of, items, mapping, metadata, result, text
 from .openai import document_messages, facts_of, id_of, messages_of, sampled
 from .provider_messages import answer_parts, said_parts
 from .source import Sample, Source

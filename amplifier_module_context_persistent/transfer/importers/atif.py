@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...forms.canonical import medium, source_from_url
+from ...forms.canonical import call, medium, plain_content, source_from_url, text_block, usage_of
 from ...tokens.usage import CACHE_WRITES
 from .account import Account
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
@@ -18,17 +18,13 @@ from .fields import (
     as_text,
     assistant,
     blocks_of,
-    call,
     items,
     mapping,
     metadata,
-    plain_content,
     result,
     session_name,
     text,
-    text_block,
     thinking_block,
-    usage_of,
 )
 from .source import ImportRefusedError, Source, entries_of
 

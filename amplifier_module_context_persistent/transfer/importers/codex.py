@@ -13,25 +13,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeGuard
 
+from ...forms.canonical import plain_content, total, usage_of
 from ...forms.openai_responses import OUTPUTS, kind_of
 from .account import Account
 from .branches import Branch, branches
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
-from .fields import (
-    Message,
-    assistant,
-    items,
-    mapping,
-    metadata,
-    named,
-    plain_content,
-    result,
-    session_name,
-    text,
-    thinking_block,
-    total,
-    usage_of,
-)
+from .fields import Message, assistant, items, mapping, metadata, named, result, session_name, text, thinking_block
 from .openai import blocks_of, is_answer, of_provider, output_of, parts_of
 from .source import Source, SourceObject, TwoSessionsError, objects_of
 

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...forms.canonical import call, text_block, usage_of
 from .account import Account
 from .branches import Branch, branches
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import (
     as_text,
     assistant,
-    call,
     items,
     mapping,
     metadata,
@@ -26,9 +26,7 @@ from .fields import (
     result,
     session_name,
     text,
-    text_block,
     thinking_block,
-    usage_of,
     user,
 )
 from .source import Source, SourceObject, objects_of, one_session

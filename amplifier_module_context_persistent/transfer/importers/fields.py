@@ -1,4 +1,7 @@
-"""What importers have in common: texts, ids, usage and content blocks in the form in which the log keeps them."""
+"""What importers have in common: texts, ids, metadata and messages in the form in which the log keeps them.
+
+Blocks, calls and usage, whatever their source, are made by `forms.canonical`.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,13 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from ...messages.message import parsed
+from ...forms.canonical import plain_content, text_block
 from ...messages.metadata import instant_of
 
 Message = dict[str, Any]
 
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9.-]+")
 _MOST_ID_CHARS = 100
-_NUMBERS = (int, float)
-UNKNOWN_TOOL = "unknown"
-"""What a call calls that names no tool."""
 
 
 def text(value: Any) -> str:
@@ -55,26 +55,6 @@ def iso_time(value: Any) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def usage_of(**counts: Any) -> dict[str, Any]:
-    """Usage by the names that the log uses; what is no number is left out.
-
-    `input_tokens` is all that the model read, with what came from a cache (`cache_read_tokens`) and without what was
-    written to one (`cache_write_tokens`; of these for five minutes and for an hour `cache_write_5m_tokens` and
-    `cache_write_1h_tokens`), as hosts report it.
-    """
-    return {
-        key: value
-        for key, value in counts.items()
-        if isinstance(value, _NUMBERS) and value is not True and value is not False and value >= 0
-    }
-
-
-def total(*counts: Any) -> int | None:
-    """The sum of those that are whole numbers; None where none is."""
-    known = [count for count in counts if isinstance(count, int) and not isinstance(count, bool)]
-    return sum(known) if known else None
-
-
 def metadata(message_id: str, time: Any = None, *, failed: bool = False, **more: Any) -> dict[str, Any]:
     """A message's metadata without what is None or empty; zero and False stay.
 
@@ -88,11 +68,6 @@ def metadata(message_id: str, time: Any = None, *, failed: bool = False, **more:
     return {key: value for key, value in given.items() if value or (value is not None and value != "" and value != {})}
 
 
-def text_block(said: str) -> Message:
-    """A text as a content block."""
-    return {"type": "text", "text": said}
-
-
 def blocks_of(content: Any) -> list[Message]:
     """Content as blocks: a text is one, in a list too; None and an empty text are none, other values are their JSON."""
     given = [content] if isinstance(content, str) and content else items(content)
@@ -102,11 +77,6 @@ def blocks_of(content: Any) -> list[Message]:
 def thinking_block(said: str, signature: str | None = None) -> Message:
     """What was reasoned as a content block."""
     return {"type": "thinking", "thinking": said, "signature": signature}
-
-
-def image_block(data: str, media_type: str) -> Message:
-    """An image, in base64, as a content block."""
-    return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
 
 
 def user(content: Any, message_metadata: Mapping[str, Any]) -> Message:
@@ -128,31 +98,10 @@ def assistant(
     return message
 
 
-def call(call_id: str, name: str, arguments: Any) -> Message:
-    """A call as hosts keep it; arguments that are JSON text are parsed, other ones stand under `arguments`."""
-    if isinstance(arguments, str):
-        try:
-            given = parsed(arguments) if arguments.strip() else {}
-        except ValueError:
-            given = None
-        arguments = given if isinstance(given, dict) else {"arguments": arguments}
-    if not isinstance(arguments, dict):
-        arguments = {} if arguments is None else {"arguments": arguments}
-    return {"id": call_id, "tool": name or UNKNOWN_TOOL, "arguments": arguments}
-
-
 def result(call_id: str, content: Any, message_metadata: Mapping[str, Any], name: str = "") -> Message:
     """The result of a call; where the source does not name the tool here, `transfer.drafts` takes it from the call."""
     named = {"name": name} if name else {}
     return {"role": "tool", "tool_call_id": call_id, **named, "content": content, "metadata": dict(message_metadata)}
-
-
-def plain_content(blocks: list[Message]) -> Any:
-    """Content blocks; one text alone as a string."""
-    only = blocks[0] if len(blocks) == 1 else {}
-    if only.keys() == {"type", "text"} and only["type"] == "text" and isinstance(only["text"], str):
-        return only["text"]
-    return blocks if blocks else ""
 
 
 def as_text(value: Any) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...forms import gemini
+from ...forms.canonical import call, plain_content, text_block, total, usage_of
 from .account import Account
 from .branches import Branch, branches
 from .events import Event, KeptEntry, MessageRead, SessionStart
@@ -20,18 +21,13 @@ from .fields import (
     as_text,
     assistant,
     blocks_of,
-    call,
     items,
     mapping,
     metadata,
     named,
-    plain_content,
     result,
     text,
-    text_block,
     thinking_block,
-    total,
-    usage_of,
     user,
 )
 from .source import ImportRefusedError, Sample, Source, entries_of, objects_of, one_session

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from ...forms import openai_chat, openai_responses
-from ...forms.canonical import marked, parsed_calls
+from ...forms.canonical import marked, parsed_calls, plain_content, text_block
 from ...forms.openai_chat import usage as usage_of_openai
 from ...forms.openai_responses import CALLS, ON_SERVER, OUTPUTS, kind_of
 from ...messages.message import is_block
@@ -21,20 +21,7 @@ from ...messages.metadata import metadata_of
 from . import fields
 from .account import Account
 from .events import Event, KeptEntry, MessageRead, SessionStart
-from .fields import (
-    Message,
-    as_text,
-    assistant,
-    items,
-    mapping,
-    metadata,
-    named,
-    plain_content,
-    result,
-    text,
-    text_block,
-    thinking_block,
-)
+from .fields import Message, as_text, assistant, items, mapping, metadata, named, result, text, thinking_block
 from .source import ImportRefusedError, Sample, Source, SourceObject, entries_of, objects_of
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})

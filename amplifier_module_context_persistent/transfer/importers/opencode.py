@@ -9,25 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...forms.canonical import medium, source_from_url
+from ...forms.canonical import call, medium, plain_content, source_from_url, text_block, total, usage_of
 from .account import Account
 from .events import Event, KeptEntry, MessageRead, SessionStart
-from .fields import (
-    Message,
-    assistant,
-    call,
-    items,
-    mapping,
-    metadata,
-    plain_content,
-    result,
-    text,
-    text_block,
-    thinking_block,
-    total,
-    usage_of,
-    user,
-)
+from .fields import Message, assistant, items, mapping, metadata, result, text, thinking_block, user
 from .source import ImportRefusedError, Source, entries_of
 
 

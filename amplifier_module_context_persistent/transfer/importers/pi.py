@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ...forms.canonical import base64_source, call, medium, plain_content, text_block, total, usage_of
 from .account import Account
 from .branches import Branch, branches, split_tree
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
@@ -17,20 +18,14 @@ from .fields import (
     Message,
     assistant,
     blocks_of,
-    call,
-    image_block,
     iso_time,
     mapping,
     metadata,
     named,
-    plain_content,
     result,
     session_name,
     text,
-    text_block,
     thinking_block,
-    total,
-    usage_of,
     user,
 )
 from .source import Source, objects_of, one_session
@@ -207,7 +202,7 @@ def _block(block: Message) -> Message:
     if block.get("type") == "thinking":
         return thinking_block(text(block.get("thinking")), signed or None)
     if block.get("type") == "image" and isinstance(block.get("data"), str):
-        return image_block(block["data"], text(block.get("mimeType")))
+        return medium("image", base64_source(block["data"], text(block.get("mimeType"))))
     return text_block(text(block.get("text"))) if block.get("type") == "text" else block
 
 
