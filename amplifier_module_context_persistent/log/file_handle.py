@@ -138,7 +138,7 @@ class FileHandle:
             first, *lines = block.split(b"\n")
             begun.append(first)
             for line in lines:
-                yield b"".join(begun) + b"\n"
+                yield b"".join((*begun, b"\n"))
                 begun = [line]
         if any(begun):
             yield b"".join(begun) + b"\n"

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -29,8 +30,9 @@ from ..log.reader import LogReader
 from ..log.record_line import encode_control
 from ..log.torn_tail import saved_tails
 from ..messages.replace_in_message import Replace
+from .known_scan import KnownScan
 from .purge_file import PurgeFile, remove_tails
-from .purge_kept import ChainedLines, Rewrite, check_written
+from .purge_kept import ChainedLines, NoLines, Rewrite, check_written
 from .purge_options import Purge, PurgeCounts
 from .raw_records import StoredLog, follow_log
 
@@ -38,7 +40,16 @@ if TYPE_CHECKING:
     from .purge_stored import PurgeRows
 
 
-def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> PurgeCounts:
+@dataclass(frozen=True, slots=True)
+class PurgePlan:
+    """What a purge would remove from a log."""
+
+    counts: PurgeCounts
+    known: KnownScan | None
+    """The scan of the log's file, for the purge; None for a log in a database, and if nothing goes."""
+
+
+def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> PurgePlan:
     """Count what a purge would remove; writes nothing.
 
     Raises:
@@ -50,12 +61,20 @@ def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> P
         counts = _begin(reader, purge)
         if not purge.is_torn_only:
             log = cast("StoredLog", reader)  # as every log that is stored is
-            Rewrite(log, purge, counts, ChainedLines(lambda _: None), time="").run()
-        return counts
+            Rewrite(log, purge, counts, NoLines(), time="").run()
+        file = None if counts.is_nothing else file_reader(reader)
+        return PurgePlan(counts, KnownScan(file) if file is not None else None)
 
 
 def purge_log(
-    path: str, purge: Purge, *, now: Callable[[], str], files: FileSystem | None = None, lock_timeout_s: float = 10.0
+    path: str,
+    purge: Purge,
+    *,
+    now: Callable[[], str],
+    known: KnownScan | None = None,
+    note: Callable[[ReadableLog], None] = lambda _: None,
+    files: FileSystem | None = None,
+    lock_timeout_s: float = 10.0,
 ) -> PurgeCounts:
     """Remove history for good; what was removed. Where nothing goes, nothing is written.
 
@@ -63,6 +82,8 @@ def purge_log(
         path: the log's file, or its location in a database.
         purge: what goes.
         now: gives ISO 8601 timestamps.
+        known: the scan of the log's file that the plan made.
+        note: is given the log once it was read, before anything changes; an error that it raises ends the purge.
         files: the system calls, for tests to replace.
         lock_timeout_s: how long to wait for another process that holds the lock.
 
@@ -81,15 +102,17 @@ def purge_log(
             _follow(stored)
             counts = _begin(stored, purge)
             if not purge.is_torn_only:
+                note(stored)
                 _rewrite(stored, purge, counts, PurgeRows(stored, path, lock_timeout_s), now())
             return counts
-    with closing(LogReader(path, files=files, writable=True)) as reader:
+    with closing(LogReader(path, files=files, writable=True, snapshots=known)) as reader:
         _follow(reader)
         with LogLock(reader, timeout_s=lock_timeout_s):  # no append is half written then
             counts = _begin(reader, purge)
             if purge.is_torn_only:
                 remove_tails(reader)
                 return counts
+        note(reader)
         _rewrite(reader, purge, counts, PurgeFile(reader, purge, lock_timeout_s), now())
         return counts
 

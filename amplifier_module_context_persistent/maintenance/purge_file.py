@@ -54,7 +54,8 @@ class PurgeFile:
         self._path = f"{reader.path}{PURGING_SUFFIX}-{token_hex(4)}"
         self._check = LogReader(self._path, files=self._files, max_record_bytes=reader.max_record_bytes)
         self._fd = -1
-        self._waiting = bytearray()
+        self._waiting = list[bytes]()
+        self._waiting_bytes = 0
         self._in_place = False
 
     def __enter__(self) -> PurgeFile:
@@ -85,7 +86,8 @@ class PurgeFile:
 
     def write(self, line: bytes) -> None:
         """Add a line with its LF."""
-        self._waiting += line
+        self._waiting.append(line)
+        self._waiting_bytes += len(line)
         self._flush(_BLOCK_BYTES)
 
     def read_back(self) -> Index:
@@ -133,11 +135,12 @@ class PurgeFile:
             remove_tails(reader)
 
     def _flush(self, more_than_bytes: int) -> None:
-        if len(self._waiting) > more_than_bytes:
-            written = self._files.write(self._fd, bytes(self._waiting))
-            if written != len(self._waiting):
-                raise OSError(errno.ENOSPC, no_room(written, len(self._waiting)))
+        if self._waiting_bytes > more_than_bytes:
+            written = self._files.write(self._fd, b"".join(self._waiting))
+            if written != self._waiting_bytes:
+                raise OSError(errno.ENOSPC, no_room(written, self._waiting_bytes))
             self._waiting.clear()
+            self._waiting_bytes = 0
 
     def _refused(self, error: OSError) -> AppendError:
         reason = f"the purge was refused ({error.strerror or error}); the log is what it was"

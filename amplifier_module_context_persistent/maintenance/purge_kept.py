@@ -42,6 +42,7 @@ from .raw_records import StoredLog, control_body, pieces_of, strings_of, was_liv
 from .redact import redact_control, without_title
 
 _TOO_DAMAGED = "the damage in this log is such that it cannot be purged so; only --everything works"
+_CHANGED = "the log was changed otherwise than by appending; nothing was changed in it by the purge; try again"
 _DAMAGED = frozenset({"checksum", "unchained", "repeated", "reset"})
 _DAMAGED_RECORD = b'{"_record":"damaged"}'
 """Stands for damage that is not carried over by itself; it has no checksum, so it is reported."""
@@ -110,7 +111,9 @@ class Rewrite:
             self._take(line)
         index = self._scanner.index
         if index.live != self._reader.index.live or len(index) != self._total:
-            raise PurgeError(_TOO_DAMAGED)
+            raise PurgeError(_TOO_DAMAGED if index.damage else _CHANGED)
+        if not _are_same_lines(index, self._reader.index):
+            raise PurgeError(_CHANGED)
         if self._purge.cleared:
             for ordinal, content in self._reader.lines(self._reader.index.live):
                 self._put_message(ordinal, content, decode(content), damaged=self._is_damaged(ordinal))
@@ -345,6 +348,27 @@ class ChainedLines:
         self.has_raw, stored = True, stored_crc(line)
         self._seed = crc32(line, self._seed) if stored is None else stored
         self._write(line + b"\n")
+
+
+class NoLines(ChainedLines):
+    """Takes records and other bytes and writes nothing: for plans, which only count."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: None)
+
+    def put(self, body: bytes) -> None:
+        """Drop a record."""
+
+    def put_raw(self, line: bytes) -> None:
+        """Drop bytes that are no record."""
+        self.has_raw = True
+
+
+def _are_same_lines(found: Index, known: Index) -> bool:
+    """Whether two scans of a log found the same messages at the same places, and the same damage."""
+    if (found.offsets, found.checks, found.flags) != (known.offsets, known.checks, known.flags):
+        return False
+    return [(one.kind, one.offset) for one in found.damage] == [(one.kind, one.offset) for one in known.damage]
 
 
 def check_written(index: Index, expected: list[int]) -> None:

@@ -20,14 +20,16 @@ from pathlib import Path
 
 from ..catalogue.catalogue_file import remove_catalogue
 from ..errors import LogFailedError
+from ..log.base import ReadableLog
 from ..log.database_location import stored_name
+from ..maintenance.known_scan import KnownScan
 from ..maintenance.leftovers import files_left, place_left
 from ..maintenance.purge import plan_purge, purge_log
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.written_files import PURGING, WrittenFiles, content_of
 from ..paths import LOG_NAME
 from ..transcript.find_session import projects_dirs
-from .erasures import MESSAGES, TEXT, TextRule, erasure_of, lift, names_in_log, note_erasure
+from .erasures import MESSAGES, TEXT, Erasure, TextRule, erasure_of, lift, names_in, note_erasure
 from .host_files import (
     HOSTS_NAMES,
     TRANSCRIPT_NAME,
@@ -48,6 +50,8 @@ class SessionPurge:
 
     path: str
     counts: PurgeCounts = field(default_factory=PurgeCounts)
+    known: KnownScan | None = None
+    """The scan of the log's file that the plan made."""
     own: Path | None = None
     """The `transcript.jsonl` that an import or a fork wrote, if it is to be brought in step."""
     removed: list[str] = field(default_factory=list)
@@ -75,7 +79,8 @@ def plan_session_purge(path: str, what: Purge) -> SessionPurge:
         LogUnreadableError: there is no log, or it cannot be read.
         OSError: a file beside the log cannot be read.
     """
-    planned = SessionPurge(path, plan_purge(path, what))
+    log = plan_purge(path, what)
+    planned = SessionPurge(path, log.counts, known=log.known)
     if what.is_torn_only:
         return planned
     own: list[Path] = []
@@ -168,7 +173,7 @@ def purge_session(
     if what.is_torn_only:
         return purge_log(path, what, now=now), ""
     if stored_name(path) is not None:
-        return _purge_noted(path, what, now, rule), ""
+        return _purge_noted(planned, what, now, rule), ""
     if not os.path.lexists(path):  # nothing but what was left
         remove_left(planned.removed, path)
         return planned.counts, ""
@@ -180,7 +185,7 @@ def purge_session(
     note.begin(PURGING, now())
     try:
         if not planned.counts.is_nothing:
-            done = _purge_noted(path, what, now, rule)
+            done = _purge_noted(planned, what, now, rule)
         elif planned.finishes:
             remove_catalogue(path)  # a search may have written it between the two removals of the first purge
     except LogFailedError:
@@ -197,17 +202,24 @@ def purge_session(
     return done, because
 
 
-def _purge_noted(path: str, what: Purge, now: Callable[[], str], rule: Callable[[str], TextRule]) -> PurgeCounts:
+def _purge_noted(
+    planned: SessionPurge, what: Purge, now: Callable[[], str], rule: Callable[[str], TextRule]
+) -> PurgeCounts:
     """Purge a log, and note before that what goes, so that no import brings it back; errors as `purge_session`."""
     kind = TEXT if what.redact is not None else MESSAGES
-    erasure = erasure_of(names_in_log(path), kind, time=now(), rule=rule)
-    note_erasure(erasure)
+    noted = list[Erasure]()
+
+    def note(log: ReadableLog) -> None:
+        erasure = erasure_of(names_in(log), kind, time=now(), rule=rule)
+        note_erasure(erasure)
+        noted.append(erasure)
+
     try:
-        return purge_log(path, what, now=now)
+        return purge_log(planned.path, what, now=now, known=planned.known, note=note)
     except LogFailedError:
         raise
     except BaseException:  # the log is what it was
-        lift([erasure])
+        lift(noted)
         raise
 
 

@@ -96,7 +96,7 @@ def test_a_plan_of_a_purge_tells_what_the_purge_does(path: str, purge: Purge) ->
     """`plan_purge` counts the same and writes nothing."""
     write_log(path, *map(body, range(4)), *reset_bodies("r", keep(1, 3)), plan(3, (2, 3)))
     content = content_of(path)
-    planned = plan_purge(path, purge)
+    planned = plan_purge(path, purge).counts
     assert content_of(path) == content
     assert os.listdir(os.path.dirname(path)) == ["log.jsonl"]
     assert purged(path, purge) == planned

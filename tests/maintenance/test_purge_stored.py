@@ -56,7 +56,7 @@ def test_what_stays_is_what_stays_in_a_file(kind: str, name: str, stored: str, t
     said, purge = [], PURGES[kind]
     for place in (path, stored):
         try:
-            planned = plan_purge(place, purge)
+            planned = plan_purge(place, purge).counts
             said.append((planned, purge_log(place, purge, now=lambda: STAMP)))
         except PurgeError as error:
             said.append(str(error))
