@@ -81,7 +81,7 @@ def purge(
     host's copies are named, and the exit code is 1 if one holds a text that was to go. `search --hidden` says whether a
     text is left in a log.
 
-    --redact takes about five times as long as `verify`, the other options less; --secrets takes besides two seconds
+    --redact takes about three times as long as `verify`, the other options less; --secrets takes besides two seconds
     for each 3 MB of text.
     """
     if everything_before:

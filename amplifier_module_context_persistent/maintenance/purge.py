@@ -59,11 +59,14 @@ def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> P
     with closing(open_reader(path, files=files, trusting=False)) as reader:
         _follow(reader)
         counts = _begin(reader, purge)
-        if not purge.is_torn_only:
-            log = cast("StoredLog", reader)  # as every log that is stored is
-            Rewrite(log, purge, counts, NoLines(), time="").run()
-        file = None if counts.is_nothing else file_reader(reader)
-        return PurgePlan(counts, KnownScan(file) if file is not None else None)
+        if purge.is_torn_only:
+            return PurgePlan(counts, None)
+        rewrite = Rewrite(cast("StoredLog", reader), purge, counts, NoLines(), time="")  # every stored log is one
+        rewrite.run()
+        file = file_reader(reader)
+        if counts.is_nothing or file is None:
+            return PurgePlan(counts, None)
+        return PurgePlan(counts, KnownScan(file, purge, rewrite.unaltered))
 
 
 def purge_log(
@@ -113,16 +116,24 @@ def purge_log(
                 remove_tails(reader)
                 return counts
         note(reader)
-        _rewrite(reader, purge, counts, PurgeFile(reader, purge, lock_timeout_s), now())
+        _rewrite(reader, purge, counts, PurgeFile(reader, purge, lock_timeout_s), now(), known)
         return counts
 
 
-def _rewrite(log: StoredLog, purge: Purge, counts: PurgeCounts, new: PurgeFile | PurgeRows, time: str) -> None:
+def _rewrite(
+    log: StoredLog,
+    purge: Purge,
+    counts: PurgeCounts,
+    new: PurgeFile | PurgeRows,
+    time: str,
+    known: KnownScan | None = None,
+) -> None:
     """Write what stays of a log anew, and put it in the log's place; nothing where nothing goes."""
     index = log.index
+    unaltered = known.unaltered_in(index, purge) if known is not None else {}
     with new, new.refusing():
         lines = ChainedLines(new.write)
-        rewrite = Rewrite(log, purge, counts, lines, time=time)
+        rewrite = Rewrite(log, purge, counts, lines, time=time, unaltered=unaltered)
         end = log.scanner.offset
         rewrite.run()
         if counts.is_nothing:

@@ -10,13 +10,14 @@ The lines are chained anew (`ChainedLines`), and checked before they take the lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from zlib import crc32
 
 from ..errors import PurgeError
 from ..log.format_version import as_known_version
-from ..log.index import DAMAGED, UNCHAINED, Index
+from ..log.index import ASSISTANT, DAMAGED, UNCHAINED, Index
 from ..log.read_back import NumberedLine
 from ..log.record_kinds import holds_item, kind_of
 from ..log.record_line import (
@@ -60,9 +61,19 @@ class Rewrite:
         counts: filled in as the pass goes.
         lines: take what stays.
         time: of the resets that are written, ISO 8601.
+        unaltered: the ids of messages in which a plan of this purge found nothing to redact, by ordinal.
     """
 
-    def __init__(self, reader: StoredLog, purge: Purge, counts: PurgeCounts, lines: ChainedLines, *, time: str) -> None:
+    def __init__(
+        self,
+        reader: StoredLog,
+        purge: Purge,
+        counts: PurgeCounts,
+        lines: ChainedLines,
+        *,
+        time: str,
+        unaltered: Mapping[int, str] = MappingProxyType({}),
+    ) -> None:
         self._reader, self._purge, self._counts, self._time = reader, purge, counts, time
         self._lines, self._put = lines, lines.put
         index = reader.index
@@ -80,6 +91,9 @@ class Rewrite:
         """Whom the new file names for the next answer."""
         self._answer_altered = False
         """Whether the answer at hand was redacted: reasoning that comes later in it is bound to what stood there."""
+        self.unaltered: dict[int, str] = {}
+        """The ids of messages that this pass found nothing to redact in, by ordinal."""
+        self._known_unaltered = unaltered
         self._plan_put = False
         self._late: list[bytes] = []
         counts.messages_removed = len(self._gone)
@@ -169,6 +183,38 @@ class Rewrite:
         else:
             scanner.take(line.content, line.number, line.offset)
         damaged = any(found.kind in _DAMAGED and found.line == line.number for found in index.damage[findings:])
+        if self._is_known_unaltered(line, first) and len(index.damage) == findings:
+            self._take_unaltered(first, line.content)
+        else:
+            self._take_pieces(line, first, damaged=damaged)
+        withdrawn = {ordinal for hashed, (ordinal, _) in doubtful.items() if hashed not in scanner.builder.doubtful}
+        if withdrawn:  # whoever reads what is written leaves them out likewise
+            self._live = [ordinal for ordinal in self._live if ordinal not in withdrawn]
+        if index.generation != generation + len(withdrawn):
+            self._take_reset(index)
+
+    def _is_known_unaltered(self, line: NumberedLine, ordinal: int) -> bool:
+        """Whether a line that was just scanned is a message in which the plan found nothing to redact."""
+        index, known = self._scanner.index, self._reader.index
+        if ordinal not in self._known_unaltered or len(index) != ordinal + 1:
+            return False
+        place = (line.offset, len(line.content) + 1)
+        is_same_place = place == (known.offsets[ordinal], known.lengths[ordinal])
+        return is_same_place and index.checks[ordinal] == known.checks[ordinal]
+
+    def _take_unaltered(self, ordinal: int, line: bytes) -> None:
+        """Carry over a message that the plan has looked at: the line is the same, as its checksum tells."""
+        self._ids.append(self._known_unaltered[ordinal])
+        self._answer_altered = False
+        if self._scanner.index.roles[ordinal] == ASSISTANT:
+            self._put_asked(ordinal)
+        self._put(line[:-CRC_TAIL_BYTES])
+        if self._stays_live(ordinal):
+            self._live.append(ordinal)
+
+    def _take_pieces(self, line: NumberedLine, first: int, *, damaged: bool) -> None:
+        """Take the records of a line, and bytes that are none; the line's first message has the ordinal `first`."""
+        index = self._scanner.index
         offsets = {index.offsets[ordinal]: ordinal for ordinal in range(first, len(index))}
         for offset, content, value in pieces_of(line.offset, line.content):
             if value is None:
@@ -177,11 +223,6 @@ class Rewrite:
                 self._take_control(offset, content, value, damaged=damaged)
             elif offset in offsets:
                 self._take_message(offsets[offset], content, value, offset, damaged=damaged)
-        withdrawn = {ordinal for hashed, (ordinal, _) in doubtful.items() if hashed not in scanner.builder.doubtful}
-        if withdrawn:  # whoever reads what is written leaves them out likewise
-            self._live = [ordinal for ordinal in self._live if ordinal not in withdrawn]
-        if index.generation != generation + len(withdrawn):
-            self._take_reset(index)
 
     def _take_raw(self, offset: int, line: bytes) -> None:
         if offset < self._cut_offset:
@@ -215,6 +256,9 @@ class Rewrite:
         body = self._message_body(ordinal, line, value)
         if value.get("role") == "assistant":
             self._put_asked(ordinal)
+        is_same = has_crc(line) and len(body) + CRC_TAIL_BYTES == len(line) and line.startswith(body)
+        if is_same and not damaged and self._purge.redact and not self._answer_altered:
+            self.unaltered[ordinal] = self._ids[ordinal]
         if not damaged:
             self._put(body)
         elif has_crc(line):

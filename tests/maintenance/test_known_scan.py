@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
 import pytest
 
 from amplifier_module_context_persistent.errors import PurgeError
+from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
+from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.maintenance.known_scan import KnownScan
 from amplifier_module_context_persistent.maintenance.purge import plan_purge, purge_log
-from tests.support.logs import STAMP, append_to, assert_sound, body, content_of, stored_numbers, write_file
+from amplifier_module_context_persistent.maintenance.purge_options import Purge
+from tests.support.logs import (
+    STAMP,
+    append_bodies,
+    append_to,
+    assert_sound,
+    body,
+    content_of,
+    keep,
+    reset_bodies,
+    stored_numbers,
+    write_file,
+)
 from tests.support.purges import before, messages, purged, redact, write_log
 
 PURGE = redact("secret")
@@ -89,4 +104,55 @@ def test_a_log_that_another_purge_replaced_after_the_plan_is_read_anew(path: str
     purged(path, before(2))
     assert finish(path, known) == 1
     assert stored_numbers(path) == [2, 3]
+    assert_sound(path)
+
+
+def test_messages_without_a_match_are_carried_over_as_the_plan_found_them(path: str) -> None:
+    """Their texts are looked at once, by the plan; texts of messages that change are looked at again."""
+    seen: list[str] = []
+
+    def replace(text: str) -> str:
+        seen.append(text)
+        return text.replace("secret", "[redacted]")
+
+    purge = Purge(redact=replace)
+    known = plan_purge(path, purge).known
+    seen.clear()
+    assert purge_log(path, purge, now=lambda: STAMP, known=known).messages_redacted == 1
+    assert "message 2 secret" in seen
+    assert not {"message 0", "message 1", "message 3"}.intersection(seen)
+    assert [message["content"] for message in messages(path)] == [
+        "message 0",
+        "message 1",
+        "message 2 [redacted]",
+        "message 3",
+    ]
+    assert_sound(path)
+
+
+def test_another_purge_than_the_planned_one_looks_at_every_message(path: str) -> None:
+    """It may find a match in a message in which the plan found none."""
+    known = planned(path)
+    done = purge_log(path, redact("message 1"), now=lambda: STAMP, known=known)
+    assert done.messages_redacted == 1
+    assert b"message 1" not in content_of(path)
+    assert b"secret" in content_of(path)
+
+
+@pytest.mark.parametrize("appended", [(), (4, 5)])
+def test_a_purge_with_a_plan_leaves_the_same_log_as_one_without(
+    path: str, tmp_path: Path, appended: tuple[int, ...]
+) -> None:
+    """Byte for byte: with resets, answers and what was appended after the plan."""
+    answer = {"role": "assistant", "content": "no match"}
+    told = {"role": "assistant", "content": "a secret"}
+    bodies = (encode_message(one, message_id=f"a-{at}", timestamp=STAMP) for at, one in enumerate((answer, told)))
+    with contextlib.closing(FileLog(path)) as log:
+        append_bodies(log, *bodies, *reset_bodies("r", keep(1, 3)), body(9), body(8, text=" secret"))
+    known = planned(path)
+    append_to(path, *appended)
+    other = str(tmp_path / "other.jsonl")
+    write_file(other, content_of(path))
+    assert finish(path, known) == finish(other, None) == 3
+    assert content_of(path) == content_of(other)
     assert_sound(path)
