@@ -22,6 +22,7 @@ from ..errors import NativeError
 from ..messages.incoming import to_plain
 from ..messages.message import Message
 from ..tokens.usage import token_count
+from ..window.native import FREES_TOO_LITTLE
 from ..window.request import ViewResult
 from .compaction_events import COMPLETED, FAILED, CompactionEvents, counts_of
 from .host import Host, ProviderFacts, error_text
@@ -64,6 +65,8 @@ class NativeCompaction:
         """Take in what became of an item: it is shown, it came too late, or it is not taken back."""
         made = answer.compaction
         if answer.fallback:
+            if self._ready is not None and answer.fallback == FREES_TOO_LITTLE:
+                self._failed = self._ready.basis
             self._ready = None
             await self.tell_fallback(answer.fallback)
         elif made is not None and made.plan.native is not None:

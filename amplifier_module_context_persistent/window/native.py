@@ -17,6 +17,7 @@ from .plan_state import KeptEntries, PlanState, mark
 from .request import ViewRequest
 
 _OTHER_READER = "the provider or its model is another one"
+FREES_TOO_LITTLE = "the item frees too little"
 
 
 def refused_item(request: ViewRequest, plan: Plan | None) -> str:
@@ -103,7 +104,7 @@ def item_plan(
     ordinals = frozenset(entry.ordinal for entry in kept)
     sizes = (state.cut_tokens.get(entry.id, entry.tokens) for entry in kept)
     if not kept or ready.item.tokens + sum(sizes) >= before.tokens:
-        return "the item frees too little"
+        return FREES_TOO_LITTLE
     if not request.retained <= ordinals:
         return ""
     plan = Plan(

@@ -51,6 +51,8 @@ from .summary_request import span_of
 from .when_to_plan import ReplanThrottle, for_cold_cache, worth_it
 
 _ATTEMPTS = 4  # to bring the bytes of a view's text within the limits
+SMALL = 0.5  # of the target's room: a view that takes less may take in again what the log has
+SMALL_AFTER_SMALL_BUDGET = 0.75  # the same if its plan was made for half of the budget or less
 
 
 class Window:
@@ -380,15 +382,19 @@ class Window:
         return grows
 
     def _is_small(self, request: ViewRequest, tokens: int) -> bool:
-        """Whether messages are left out and those that stay take less than half of the target's room."""
+        """Whether messages are left out and those that stay leave much of the target's room empty.
+
+        After a plan for half of the budget or less, a quarter is much: a long turn may have filled the rest since.
+        After any other plan half of the room is.
+        """
         config, plan = self._config, self.plan
         uses_room = STRATEGIES[config.compaction_strategy].uses_room and config.max_messages is None
         follows = plan is not None and not plan.summary and plan.native is None and self._kept.state.left_out > 0
-        return (
-            uses_room
-            and follows
-            and 2 * tokens < int((request.budget_tokens - request.fixed_tokens) * config.target_usage)
-        )
+        if plan is None or not (uses_room and follows):
+            return False
+        room_tokens = int((request.budget_tokens - request.fixed_tokens) * config.target_usage)
+        most = SMALL_AFTER_SMALL_BUDGET if 2 * plan.budget_tokens <= request.budget_tokens else SMALL
+        return tokens < most * room_tokens
 
     def _grown(
         self, log: Log, request: ViewRequest, made: Compaction

@@ -232,6 +232,18 @@ async def test_a_call_that_fails_leaves_it_to_our_own_engine(
         assert not provider.refusals
 
 
+async def test_an_item_that_is_too_large_is_asked_for_once(
+    tmp_path: Path, provider: ClaudeModule, host: Events, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each try costs a whole view; after the next plan there may be more to gain."""
+    monkeypatch.setattr("amplifier_module_context_persistent.session.native.item_tokens", lambda *_: 2 * BUDGET)
+    async with opened(tmp_path / "s.jsonl", host) as manager:
+        while not host.of("context:compaction"):
+            await turn(manager, provider, "go on ")
+        assert len(provider.compacted) == 1
+        assert host.reasons == ["the item frees too little"]
+
+
 async def test_no_request_waits_for_an_item(tmp_path: Path, provider: ClaudeModule, host: Events) -> None:
     """While the view fits, it goes on as it was; where it would not, our own engine plans and the call is cancelled."""
     provider.gate = asyncio.Event()

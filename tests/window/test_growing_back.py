@@ -58,6 +58,33 @@ def test_a_view_grows_back_after_a_request_with_a_small_window(resumed: bool) ->
     assert goes_on(grown.view or [], later.view or [])
 
 
+@pytest.mark.parametrize("steps", [2, 20, 30, 40])
+def test_a_long_turn_that_was_resumed_small_grows_back_with_the_next_turns(steps: int) -> None:
+    """However much of the room the rest of that turn has filled since, up to the quarter that growing is worth."""
+    desk = Desk()
+    desk.add({"role": "user", "content": "Read all parts."})
+    read_on(desk, 0, 60)
+    small = tokens(desk.ask(SMALL))
+    desk.store()
+    desk.window = desk.new_window()
+    read_on(desk, 60, steps)
+    before = tokens(desk.ask(LARGE))
+    desk.add({"role": "assistant", "content": "Read."}, {"role": "user", "content": "Go on."})
+    grown = desk.ask(LARGE)
+    assert grown.compaction is not None
+    assert small < before < 0.7 * tokens(grown)
+
+
+def read_on(desk: Desk, first: int, steps: int) -> None:
+    """Go on in the same turn by calls that read parts."""
+    for number in range(first, first + steps):
+        call = {"id": f"c{number}", "name": "read_file", "arguments": {"path": f"src/part_{number}.py"}}
+        desk.add(
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": f"part_{number} = {TEXT}"},
+        )
+
+
 def test_it_does_not_in_the_middle_of_a_turn() -> None:
     """Which would end the reasoning of its tool loop, and the cache."""
     desk = begun()
