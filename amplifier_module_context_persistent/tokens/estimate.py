@@ -11,6 +11,7 @@ The rules of this room:
   which is what the next layer reads; so each layer sees further. The last table gives the hundredths.
 - Two networks share the work: one says where tokens begin at ASCII bytes, and reads of every other character only its
   first byte in UTF-8; one says where they begin at other bytes, and is not asked about a text without any.
+- Characters that the vocabulary does not know are taken out before and counted (`rare_characters`).
 - All bytes of a block go through a layer at once: `bytes.translate` looks the labels up, and whole numbers as long as
   the block pair them. The interpreter runs two dozen operations a block, however much it holds.
 - The tables are fitted by `benchmarks/fit_tokens.py`; where its texts come from is stated in `benchmarks/corpus.py`,
@@ -21,12 +22,14 @@ The rules of this room:
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode
 from dataclasses import dataclass
 from typing import Final
 from zlib import adler32
 
 from . import _estimate_tables as estimate_tables
+from .rare_characters import without_rare
 
 BLOCK_CHARS: Final = 8_192
 _WINDOWS: Final = 128
@@ -40,6 +43,7 @@ few tokens are worse than too many."""
 _EDGE: Final = b"\n"
 """What a network sees before the beginning of a text and after its end."""
 
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
 _LONGEST: Final = 4 * BLOCK_CHARS + 64
 _FIRST: Final = int.from_bytes(b"\xf0" * _LONGEST, "little")
@@ -116,11 +120,11 @@ def estimate_tokens(text: str) -> int:
 def _block_cost(block: str) -> int:
     if block.isascii():
         return ASCII.cost(block.encode())
-    try:
-        encoded = block.encode()
-    except UnicodeEncodeError:  # half a surrogate pair is sent as U+FFFD
-        encoded = block.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
-    return ASCII.cost(encoded.translate(None, _CONTINUATION)) + OTHER.cost(encoded)
+    if _SURROGATE.search(block):  # half a surrogate pair is sent as U+FFFD
+        block = block.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    rest, cost = without_rare(block)
+    encoded = rest.encode()
+    return ASCII.cost(encoded.translate(None, _CONTINUATION)) + OTHER.cost(encoded) + cost
 
 
 def _window_starts(length: int) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 
@@ -15,6 +16,18 @@ from amplifier_module_context_persistent.tokens.estimate import Network, estimat
 from tests.support.counters import exact_counter
 from tests.support.sweeps import some
 from tests.support.texts import PROSE, PYTHON, SHORT, TEXTS, digest
+
+RARE = {
+    "Chinese, all characters": (0x4E00, 0x9FFF, 5784),
+    "Chinese, extension A": (0x3400, 0x4DBF, 2820),
+    "Chinese, extension B": (0x20000, 0x2A6DF, 24186),
+    "Ethiopic": (0x1200, 0x1357, 100),
+    "Cherokee": (0x13A0, 0x13F4, 39),
+    "Mongolian": (0x1820, 0x1877, 39),
+    "Yi": (0xA000, 0xA48C, 501),
+    "cuneiform": (0x12000, 0x12399, 528),
+}
+"""First and last character of a kind, and the count of `rare_text` by o200k_base."""
 
 
 class TestEstimate:
@@ -29,6 +42,22 @@ class TestEstimate:
         """A few words are neither nothing nor more than three tokens off."""
         assert abs(estimate_tokens(text) - SHORT[text]) <= 3
         assert estimate_tokens(text) >= 1
+
+    @pytest.mark.parametrize("kind", RARE)
+    def test_rare_characters_are_not_taken_for_common_ones(self, kind: str) -> None:
+        """A view of them that is counted too small is refused by the provider."""
+        text, true = rare_text(kind)
+        assert estimate_tokens(text) == pytest.approx(true, rel=0.1)
+
+    def test_bytes_that_were_read_as_latin_1_are_not_taken_for_text(self) -> None:
+        """A tool that prints a binary file does that; the recorded count is that of o200k_base."""
+        text = random.Random(3).randbytes(6_000).decode("latin-1")
+        assert estimate_tokens(text) == pytest.approx(6371, rel=0.1)
+
+    def test_recorded_counts_of_rare_characters_are_true(self) -> None:
+        """They are those of the vocabulary itself."""
+        counter = exact_counter()
+        assert all(counter.count_text(text) == true for text, true in map(rare_text, RARE))
 
     def test_recorded_counts_are_true(self) -> None:
         """The counts that the tests compare with are those of the vocabulary itself."""
@@ -149,6 +178,13 @@ class TestEstimate:
         assert estimate.OTHER.hundredths[0] == 0
         assert estimate.OTHER.cost(PROSE.encode()) == 0
         assert 0 <= estimate_tokens(PROSE + "字") - estimate_tokens(PROSE) <= 3
+
+
+def rare_text(kind: str) -> tuple[str, int]:
+    """Every seventh character of a kind, none beside its neighbour, and the recorded count."""
+    first, last, true = RARE[kind]
+    chars = [chr(code) for code in range(first, last + 1, 7)]
+    return "".join(chars[::3] + chars[1::3] + chars[2::3]), true
 
 
 def hundredths_at(network: Network, text: bytes, at: int) -> int:
