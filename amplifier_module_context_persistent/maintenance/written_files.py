@@ -65,7 +65,7 @@ class WrittenFiles:
                 return note
             with open(note.path, "rb") as file:
                 value = json.loads(file.read(_MOST_BYTES))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return note
         if isinstance(value, dict) and value.get("version") == _VERSION:
             note.begun, note.time = str(value.get("begun", "")), str(value.get("time", ""))

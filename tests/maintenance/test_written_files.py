@@ -55,6 +55,7 @@ def test_a_note_with_nothing_in_it_goes(log: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
+        b"[" * 100_000,
         b"",
         b"[]",
         b"{",
