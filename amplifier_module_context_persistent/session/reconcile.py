@@ -474,6 +474,7 @@ def _with_closings(
     touched = {call_id for position, _ in found.results for call_id in given_calls(live[position])}
     if not (touched or found.closings):
         return list(items)
+    closings = _closings_by_call(live, found)
     messages = [live[item] if isinstance(item, int) else item for item in items] + list(tail[:1])
     order: list[int | Message] = []
     for number, item in enumerate(items):
@@ -481,11 +482,22 @@ def _with_closings(
         call_id = result_id_of(messages[number])
         if call_id is None or not all(map(is_person, messages[number + 1 : number + 2])):
             continue
-        if call_id in found.closings:
-            order.append(found.closings[call_id])
+        if (closing := closings.get(call_id)) is not None:
+            order.append(closing)
         elif call_id in touched:
             order.append(_from_repair({"role": "assistant", "content": CLOSING_TEXT}))
     return order
+
+
+def _closings_by_call(live: Sequence[Message], found: Alignment) -> dict[str, Message]:
+    """The list's closing messages by each call of their message: another result may be its last one here."""
+    closings = dict(found.closings)
+    for position in {position for position, _ in found.results}:
+        beside = given_calls(live[position])
+        closing = next((found.closings[call_id] for call_id in beside if call_id in found.closings), None)
+        if closing is not None:
+            closings |= dict.fromkeys(beside, closing)
+    return closings
 
 
 def _placed(live: Sequence[Message], items: Sequence[int | Message]) -> list[Message]:

@@ -258,6 +258,23 @@ def turn_elsewhere() -> list[Message]:
     return [user("elsewhere"), says("there")]
 
 
+@pytest.mark.parametrize("after", [[], [user("q2")], [user("q2"), says("a2")]], ids=["end", "asked", "answered"])
+async def test_a_repair_between_parallel_calls_makes_no_reset(path: Path, after: list[Message]) -> None:
+    """In the session's first process: the host's closing text is kept, results are in the order of their calls."""
+    manager = open_session(path)
+    await fill(manager, [user("q1"), calling("c1", "c2", "c3"), result("c2"), *after])
+    before = await manager.get_messages_for_request()
+    assert await repaired_by_host(manager)
+    history = await manager.get_messages()
+    assert diagnose(history).healthy
+    assert results_in(history) == ["c1", "c2", "c3"]
+    assert history[5]["content"] == CLOSING["content"]
+    if len(after) > 1:
+        assert await manager.get_messages_for_request() == before
+    await manager.close()
+    assert resets_in(path) == 0
+
+
 async def test_a_session_in_memory_takes_repairs_too() -> None:
     """Without a file, as with one."""
     manager = InMemoryContextManager(tokenizer="estimate")
