@@ -83,6 +83,9 @@ _OF_SOURCES: Mapping[str, tuple[str, ...]] = {
 _ENVELOPE = ("id", "type", "model", "stop_reason", "stop_sequence", "stop_details", "usage", "container")
 _OURS_ON_A_CALL = frozenset({"id", "tool", "arguments", "name", "input", "type", "function", "visibility"})
 _OURS_ON_A_BLOCK = frozenset({"visibility", "original"})
+_OF_MCP = frozenset({"resource", "resource_link"})
+_OF_MCP_ON_A_TEXT = frozenset({"annotations", "_meta", "meta"})
+"""Types and keys that Anthropic refuses in a result to which a caller gave the content of an MCP tool's."""
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -328,13 +331,15 @@ def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
         return _document(original, is_foreign=form_of(message) not in ("", NAME))
     if kind in KINDS and form_of(message) in ("", NAME):
         return dict(original)
+    if own and kind in _OF_MCP:
+        return {"type": "text", "text": text(mapping(original.get("resource")).get("text")) or told(block)}
     if own and is_item(original):
         return dict(original)
     marks = {"cache_control": original["cache_control"]} if "cache_control" in original else {}
     if (medium := _medium(original, form_of(message))) is not None:
         return {**medium, **marks}
     if kind == "text" and own and isinstance(original.get("text"), str):
-        return {key: value for key, value in original.items() if key not in _OURS_ON_A_BLOCK}
+        return {key: value for key, value in original.items() if key not in _OURS_ON_A_BLOCK | _OF_MCP_ON_A_TEXT}
     said = told(block)
     return {"type": "text", "text": said, **marks} if said.strip() else None
 

@@ -235,3 +235,22 @@ class Answer(BaseModel):
 
     role: str
     content: list[Block]
+
+
+async def test_content_of_mcp_in_a_result_of_anthropics() -> None:
+    """Texts and resources are texts, a link is a line; the history has them as they came."""
+    blocks = [
+        {"type": "text", "text": "hello", "annotations": {"audience": ["user"]}},
+        {"type": "resource", "resource": {"uri": "file:///y", "text": "its words", "mimeType": "text/plain"}},
+        {"type": "resource_link", "uri": "file:///x.txt", "name": "x"},
+    ]
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": blocks}]}
+    call = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "read", "input": {}}]}
+    memory = InMemoryContextManager()
+    for message in ({"role": "user", "content": "go"}, call, result):
+        await memory.add_message(message)
+    body = to_anthropic(await memory.get_messages_for_request(), cache=False)
+    told = body["messages"][2]["content"][0]["content"]
+    assert told[:2] == [{"type": "text", "text": "hello"}, {"type": "text", "text": "its words"}]
+    assert told[2]["text"].startswith("[resource link: x, ")
+    assert (await memory.messages_as("anthropic"))[2] == result
