@@ -103,6 +103,8 @@ def read(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
 def usage(reported: Any) -> dict[str, Any]:
     """Usage as Anthropic reports it, by the names that the log uses: the three input counts exclude each other."""
     given = mapping(reported)
+    if not given:
+        return {}
     read_tokens = given.get("cache_read_input_tokens")
     kinds = mapping(given.get("cache_creation"))
     return usage_of(

@@ -35,7 +35,7 @@ class SessionStart:
 class MessageRead(NamedTuple):
     """A message. Its `metadata.message_id` is stable from one import to the next.
 
-    `metadata.usage` of an answer is what its provider reported, by the names of `fields.usage_of`.
+    `metadata.usage` of an answer is what its provider reported, by the names of `forms.canonical.usage_of`.
     """
 
     message: Message

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import RecordError
 from ...forms.canonical import parsed_calls
-from ...forms.recognise import Form
+from ...forms.recognise import Form, is_plain
 from .fields import Message, blocks_of
 
 
@@ -37,6 +37,8 @@ def said_parts(form: Form, content: Any) -> tuple[list[Message], list[Message]]:
 def _read(form: Form, role: str, blocks: list[Message]) -> list[Message]:
     """Read blocks as one message; if the form refuses it, read each block as a message of its own."""
     given: Message = {"role": role, "content": blocks}
+    if is_plain(given):
+        return [given]
     try:
         read = form.read([given])
     except RecordError:
