@@ -19,23 +19,27 @@ _NONE = ("", "cat")
 
 
 @contextlib.contextmanager
-def paged() -> Iterator[None]:
-    """Send what is printed meanwhile through the pager; leaving the pager early is no error."""
+def paged() -> Iterator[bool]:
+    """Send what is printed meanwhile through the pager; leaving the pager early is no error.
+
+    Yields:
+        Whether there is a pager: from the first line that is printed on, the terminal belongs to it.
+    """
     command = os.environ.get("PAGER", _DEFAULT).strip()
     if command in _NONE or not sys.stdout.isatty():
-        yield
+        yield False
         return
     environment = {"LESS": "FRX", "LV": "-c", **os.environ}
     try:
         pager = subprocess.Popen(shlex.split(command), stdin=subprocess.PIPE, env=environment)  # noqa: S603 - the user's own
     except (OSError, ValueError):
-        yield  # there is no such program
+        yield False  # there is no such program
         return
     if pager.stdin is None:
         raise AssertionError("a pipe was asked for")
     terminal, sys.stdout = sys.stdout, _Terminal(pager.stdin, encoding=sys.stdout.encoding, errors="backslashreplace")
     try:
-        yield
+        yield True
         sys.stdout.flush()
     except BrokenPipeError:
         pass  # the reader has seen enough

@@ -1,6 +1,7 @@
 """Progress bars for what takes long, on the error stream if that is a terminal: reading logs, and stages of work.
 
-A bar is removed before anything else is printed there, and does not appear for what is read within a second.
+A bar is removed before anything else is printed there, and does not appear for what is read within a second. After
+something was printed it returns if the next thing takes longer than a second.
 """
 
 from __future__ import annotations
@@ -24,19 +25,38 @@ LONG_BYTES = 32 << 20
 LATE_S = 1.0
 
 
-class WatchedFiles(FileSystem):
+class ReadFiles(FileSystem):
+    """The real file system for a command that prints while it reads; this one shows no bar."""
+
+    def before_printing(self, *, returns: bool = True) -> None:
+        """Remove the bar from the terminal, because something is to be printed.
+
+        Args:
+            returns: the bar may appear again after a second without anything printed; else it does not.
+        """
+
+
+class WatchedFiles(ReadFiles):
     """The real file system; every read advances a progress bar."""
 
     def __init__(self, bar: Progress, task: TaskID) -> None:
-        self._bar, self._task, self._late_s = bar, task, monotonic() + LATE_S
+        self.bar, self._task, self._late_s = bar, task, monotonic() + LATE_S
 
     def read(self, fd: int, size: int, offset: int) -> bytes:
         """Read up to `size` bytes at `offset`."""
         block = super().read(fd, size, offset)
-        if not self._bar.live.is_started and monotonic() > self._late_s:
-            self._bar.start()
-        self._bar.advance(self._task, len(block))
+        if not self.bar.live.is_started and monotonic() > self._late_s:
+            self.bar.start()
+        self.bar.advance(self._task, len(block))
         return block
+
+    def before_printing(self, *, returns: bool = True) -> None:
+        """Remove the bar if the terminal is where the output goes too."""
+        if not sys.stdout.isatty():
+            return
+        if self.bar.live.is_started:
+            self.bar.stop()
+        self._late_s = monotonic() + LATE_S if returns else inf
 
     def finish(self) -> None:
         """Begin no bar any more; what is read from now on is printed at once."""
@@ -44,10 +64,10 @@ class WatchedFiles(FileSystem):
 
 
 @contextmanager
-def progress(*paths: str, title: str = "reading", passes: int = 1) -> Iterator[FileSystem]:
+def progress(*paths: str, title: str = "reading", passes: int = 1) -> Iterator[ReadFiles]:
     """A file system to read logs with; while long ones are read, `passes` times, a bar is shown."""
     if not paths or not sys.stderr.isatty():
-        yield FileSystem()
+        yield ReadFiles()
         return
     size = sum(map(_size_of, paths))
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -200,9 +199,12 @@ class _Search:
             UnusableError: it cannot be read, or not be searched to the end.
         """
         total = given_up = 0
-        bar, printer = ExitStack(), self.printer
-        files = bar.enter_context(progress(path, title="searching", passes=2))
-        with bar, open_transcript(path, files=files) as transcript, unreadable(path):
+        printer = self.printer
+        with (
+            progress(path, title="searching", passes=2) as files,
+            open_transcript(path, files=files) as transcript,
+            unreadable(path),
+        ):
             file = file_reader(transcript.reader)
             among = find_places(file) if find_places is not None and file is not None else None
             found_here = search(
@@ -222,7 +224,7 @@ class _Search:
                 if printer.only_names:
                     break
                 if printer.shows_messages:
-                    bar.close()  # before anything is printed
+                    files.before_printing()
                     printer.show(path, found.placed, found.lines)
         if total:
             printer.sum_up(path, total)

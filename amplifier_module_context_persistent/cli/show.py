@@ -6,8 +6,9 @@ Exit codes: 0 done, 2 unusable, or the range is empty.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, nullcontext
+from functools import partial
 
 import click
 from rich.console import Console
@@ -151,17 +152,22 @@ def _show_one(
     full: bool,
     as_json: bool,
 ) -> None:
-    with progress(path) as files:
+    with ExitStack() as opening:
+        files = opening.enter_context(progress(path, passes=2))
         transcript = open_transcript(path, files=files)
-    with transcript, telling_damage(transcript), nullcontext() if as_json else paged():
-        with unreadable():
+        bar = opening.pop_all()
+    pager = nullcontext(enter_result=False) if as_json else paged()
+    with transcript, telling_damage(transcript), pager as is_paged:
+        with bar, unreadable():
+            clear = partial(files.before_printing, returns=not is_paged)
             turns = transcript.turns()
             start, stop = chosen_positions(len(transcript), turns, turn_span, span)
             if as_outline:
                 chosen = [turn for turn in turns if start <= turn.start < stop] if turn_span is not None else None
-                _print_outline(transcript, chosen, as_json=as_json)
+                _print_outline(transcript, chosen, clear, as_json=as_json)
             else:
                 for line in () if as_json else _about(transcript):
+                    clear()
                     click.echo(escaped(one_line(line)))
                 printer = MessagePrinter(full=full, as_json=as_json)
                 is_all = not (as_json or errors or role or tool)
@@ -169,9 +175,12 @@ def _show_one(
                 shown, begins = False, {turn.start + 1: turn.number for turn in turns}
                 for placed in transcript.placed(start, stop, role=role, tool=tool):
                     if not errors or _went_wrong(placed):
-                        printer.show(placed, turn=begins.get(placed.number), note=_note_of(transcript, placed))
+                        note = _note_of(transcript, placed)
+                        clear()
+                        printer.show(placed, turn=begins.get(placed.number), note=note)
                         shown = True
                     if (compaction := compactions.get(placed.number - 1)) is not None:
+                        clear()
                         printer.show_compaction(compaction)
                 if tool is not None and not shown:
                     check_tool(tool, transcript.tool_names())
@@ -202,12 +211,16 @@ def _went_wrong(placed: LiveMessage) -> bool:
     return (ending := placed.ending) is not None and ending.is_error
 
 
-def _print_outline(transcript: Transcript, turns: Sequence[Turn] | None, *, as_json: bool) -> None:
+def _print_outline(
+    transcript: Transcript, turns: Sequence[Turn] | None, clear: Callable[[], None], *, as_json: bool
+) -> None:
+    """Print the outline of a session, or some turns of it; `clear` is called before anything is printed."""
     counter = named_counter("auto")
     lines = outline(transcript, counter)
     if turns is not None:
         numbers = {turn.number for turn in turns}
         lines = [line for line in lines if line.number in numbers]
+    clear()
     if as_json:
         for line in lines:
             click.echo(json.dumps({**line.to_json(), "tokenizer": counter.name}))

@@ -86,9 +86,67 @@ def test_commands_that_read_long_show_it(path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(module.WatchedFiles, "read", module.FileSystem.read)
     target = path.parent if arguments == ["list"] else path
     write(path.parent / "context-messages.jsonl")
-    monkeypatch.setattr(module, "sys", type("Streams", (), {"stderr": Terminal()}))
+    monkeypatch.setattr(module, "sys", type("Streams", (), {"stderr": Terminal(), "stdout": io.StringIO()}))
     run(*arguments, target)
     assert len(begun) == (2 if arguments == ["list"] else 1)  # the directory holds two
+
+
+@pytest.mark.parametrize("pager", ["", "sh -c 'cat >/dev/null'"])
+@pytest.mark.parametrize(
+    "arguments",
+    [["show", "--tool", "read_file"], ["show", "--errors"], ["show", "--outline"], ["search", "total"]],
+    ids=lambda one: "-".join(one),
+)
+def test_the_bar_lasts_until_something_is_printed(
+    path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], pager: str
+) -> None:
+    """Reading the messages moves it on, and nothing is printed while it is shown."""
+    monkeypatch.setenv("PAGER", pager)
+    terminal = Terminal()  # for both streams, as a person has it
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    shown_while_read, reads = [], module.WatchedFiles.read
+
+    def read_watched(self: module.WatchedFiles, fd: int, size: int, offset: int) -> bytes:
+        shown_while_read.append(self.bar.live.is_started)
+        return reads(self, fd, size, offset)
+
+    monkeypatch.setattr(module.WatchedFiles, "read", read_watched)
+    with progress(str(path)) as files, Transcript(path, files=files):
+        opening_reads = len(shown_while_read)
+    shown_while_read.clear()
+    main([*arguments, str(path)], standalone_mode=False)
+    assert shown_while_read[0]
+    assert sum(shown_while_read) > opening_reads, "the bar is shown while the messages are read too"
+    assert "\x1b[2K" in terminal.getvalue()
+
+
+def test_the_bar_returns_if_nothing_is_printed_for_a_second(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind a pager it does not: the terminal belongs to that."""
+    terminal, now = Terminal(), [0.0]
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    for returns in (True, False):
+        with progress(str(path)) as files, Transcript(path, files=files) as transcript:
+            assert isinstance(files, module.WatchedFiles)
+            files.before_printing(returns=returns)
+            assert not files.bar.live.is_started
+            list(transcript.messages())
+            assert not files.bar.live.is_started
+            now[0] += 2
+            list(transcript.messages())
+            assert files.bar.live.is_started == returns
+
+
+def test_the_bar_stays_while_output_goes_to_a_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that is printed there disturbs it."""
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    with progress(str(path)) as files:
+        assert isinstance(files, module.WatchedFiles)
+        files.before_printing()
+        assert files.bar.live.is_started
 
 
 def test_stages_are_shown_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
