@@ -34,6 +34,10 @@ class Call:
     asks: bytes = field(default=b"", compare=False, repr=False)
 
 
+UNNAMED = "unknown"
+"""The name that is sent for a tool that has none, since every provider refuses an empty one."""
+
+
 def calls_of(message: Mapping[str, Any]) -> tuple[Call, ...]:
     """The calls of a message in order: those of `tool_calls`, then those that are in `content` only."""
     return tuple(_call(call_id, call) for call_id, call in given_calls(message).items())
@@ -134,10 +138,15 @@ def call_id_of(call: Mapping[str, Any]) -> str | None:
 
 
 def call_name_of(call: Mapping[str, Any]) -> str:
-    """The name of the tool that a call calls; `unknown` where it names none."""
+    """The name of the tool that a call calls; `UNNAMED` if it names none."""
+    return given_name_of(call) or UNNAMED
+
+
+def given_name_of(call: Mapping[str, Any]) -> str:
+    """The name of the tool as a call gives it; empty if it gives none."""
     function = call.get("function")
     name = call.get("tool") or call.get("name") or (function.get("name") if isinstance(function, dict) else None)
-    return name if isinstance(name, str) and name else "unknown"
+    return name if isinstance(name, str) else ""
 
 
 def given_arguments_of(call: Mapping[str, Any]) -> Any:

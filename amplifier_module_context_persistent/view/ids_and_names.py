@@ -11,7 +11,7 @@ Pure: a message and the rules of who reads it give the same message in any proce
   (github.com/AnswerDotAI/fastllm/issues/45, 2026-06).
 - *Names of tools.* Anthropic: `^[a-zA-Z0-9_-]{1,128}$` (github.com/nicobailon/pi-mcp-adapter/pull/190, 2026-07).
   OpenAI: the same characters, 64 of them (github.com/mcp-use/mcp-use/issues/90, 2025). Google: dots and colons too, 128
-  of them (ai.google.dev/api/caching#FunctionDeclaration, read 2026-11).
+  of them (ai.google.dev/api/caching#FunctionDeclaration, read 2026-11). None takes an empty one: `unknown` is sent.
 - *Cache marks.* Anthropic: "A maximum of 4 blocks with cache_control may be provided" (docs "Prompt caching", read
   2026-11). The first four stay, so that a view goes on as it began.
 - *Types of images.* Anthropic: what a block says has to be what its bytes are, and `image/jpg` is no type ("the image
@@ -42,7 +42,7 @@ import orjson
 
 from ..config.option_table import LateSystem
 from ..messages.media_blocks import with_true_types
-from ..messages.message import CALL_BLOCKS, Message, call_name_of, calls_of, is_block
+from ..messages.message import CALL_BLOCKS, UNNAMED, Message, given_calls, given_name_of, is_block
 from ..messages.text import well_formed
 from .recipients import ANTHROPIC, GEMINI, OPENAI
 
@@ -95,7 +95,7 @@ class WireRules:
 
     def name(self, name: str) -> str:
         """The name of a tool as the reader takes it; the same one where it does."""
-        return _fitted(name, self.other_in_name, self.name_chars)
+        return _fitted(name, self.other_in_name, self.name_chars) or UNNAMED
 
 
 def _fitted(text: str, other: re.Pattern[str] | None, most_chars: int) -> str:
@@ -208,8 +208,8 @@ def oddities_of(message: Message) -> Oddities | None:
         text = b"null" in encoded and well_formed_value(message) != message
     except TypeError:  # half a surrogate pair, or a number that `orjson` does not write
         encoded, text = b'"cache_control"', well_formed_value(message) != message
-    given = [call.name for call in calls_of(message)]
-    if message.get("role") in ("tool", "function") and isinstance(name := message.get("name"), str):
+    given = [given_name_of(call) for call in given_calls(message).values()]
+    if message.get("role") in ("tool", "function") and isinstance(name := message.get("name"), str) and name:
         given.append(name)
     names = tuple(name for name in given if _NARROWEST.name(name) != name)
     marks = _marks_in(message.get("content")) if b'"cache_control"' in encoded else 0
@@ -228,7 +228,7 @@ def sendable(message: Message, rules: WireRules, marks: int) -> Message:
     changed: Message = well_formed_value(with_true_types(message) if rules.true_types else message)
     if isinstance(listed := changed.get("tool_calls"), list):
         changed["tool_calls"] = [_renamed(call, rules) for call in listed]
-    if isinstance(name := changed.get("name"), str) and changed.get("role") in ("tool", "function"):
+    if isinstance(name := changed.get("name"), str) and name and changed.get("role") in ("tool", "function"):
         changed["name"] = rules.name(name)
     if isinstance(content := changed.get("content"), list):
         allowed = iter(range(marks))
@@ -239,14 +239,15 @@ def sendable(message: Message, rules: WireRules, marks: int) -> Message:
 
 def _renamed(call: Any, rules: WireRules) -> Any:
     """A call whose tool's name the reader takes."""
-    name = rules.name(call_name_of(call))
-    if name == call_name_of(call):
+    name = rules.name(given_name_of(call))
+    if name == given_name_of(call):
         return call
     function = call.get("function")
-    changed = {**call, **{form: name for form in _FORMS if isinstance(call.get(form), str)}}
-    if isinstance(function, dict) and isinstance(function.get("name"), str):
-        changed["function"] = {**function, "name": name}
-    return changed
+    if isinstance(function, dict):
+        call = {**call, "function": {**function, "name": name}}
+    own = "name" if is_block(call, CALL_BLOCKS) else "tool"
+    forms = [form for form in _FORMS if isinstance(call.get(form), str) or (form == own and not function)]
+    return {**call, **dict.fromkeys(forms, name)}
 
 
 def _marks_in(content: Any) -> int:

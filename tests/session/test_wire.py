@@ -177,6 +177,21 @@ async def test_names_of_tools_are_taken() -> None:
     assert view[1]["tool_calls"][1]["function"]["name"] == "fs.read"
 
 
+@pytest.mark.parametrize("family", ["anthropic", "openai", "gemini"])
+async def test_a_call_without_a_name_gets_one(family: str) -> None:
+    """The one that `to_openai` gives it, in every form of a call; a model's fault does not end a session."""
+    message = calls("a", tool="")
+    message["tool_calls"].append({"id": "b", "type": "function", "function": {"name": "", "arguments": "{}"}})
+    message["tool_calls"].append({"id": "c", "arguments": {}})
+    message["content"] = [{"type": "tool_call", "id": "d", "name": "", "input": {}}]
+    view = await view_of(user("go"), message, *(result(one) for one in "abcd"), family=family)
+    first, second, third, of_block = view[1]["tool_calls"]
+    assert first["tool"] == second["function"]["name"] == third["tool"] == of_block["tool"] == "unknown"
+    assert view[1]["content"][0]["name"] == "unknown"
+    sent = [call["function"]["name"] for call in to_openai([user("go"), message])["messages"][1]["tool_calls"]]
+    assert sent == ["unknown"] * 4
+
+
 async def test_four_cache_marks_stay() -> None:
     """The first ones, so that what was sent stays as it was; the text is all there."""
     mark = {"cache_control": {"type": "ephemeral"}}
