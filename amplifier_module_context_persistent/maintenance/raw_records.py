@@ -85,12 +85,13 @@ def control_body(line: bytes, value: Message) -> bytes:
 
 def strings_of(value: Any) -> Iterator[str]:
     """Every string in a value, keys included."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from value
-        for item in value.values():
-            yield from strings_of(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from strings_of(item)
+    left = [value]  # not by recursion: other programs' files may nest as deep as they like
+    while left:
+        item = left.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            yield from item
+            left += reversed(item.values())
+        elif isinstance(item, list):
+            left += reversed(item)

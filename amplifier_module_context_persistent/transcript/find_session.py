@@ -173,7 +173,7 @@ def _begins_as_session(path: Path) -> bool:
 def _is_json(line: bytes) -> bool:
     try:
         json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

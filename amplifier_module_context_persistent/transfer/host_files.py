@@ -422,7 +422,7 @@ def _texts(line: bytes) -> Iterator[str]:
     """The strings of a line of JSON; of any other line, the line."""
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return iter((line.decode("utf-8", "replace"),))
     return strings_of(value)
 

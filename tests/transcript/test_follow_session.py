@@ -223,10 +223,11 @@ async def test_a_session_is_named_as_in_commands() -> None:
         await anext(follow_session(Path("5f2c")))
 
 
-def leftovers() -> tuple[list[str], set[Any]]:
-    """Open files of this test, and tasks beside the one that asks."""
+def leftovers(directory: Path) -> tuple[list[str], set[Any]]:
+    """Open logs of this test, and tasks beside the one that asks; other tests may have left logs open."""
     files = [os.readlink(FDS / name) for name in os.listdir(FDS) if (FDS / name).exists()]
-    return [name for name in files if name.endswith(".jsonl")], asyncio.all_tasks() - {asyncio.current_task()}
+    own = [name for name in files if name.endswith(".jsonl") and name.startswith(str(directory))]
+    return own, asyncio.all_tasks() - {asyncio.current_task()}
 
 
 @pytest.mark.skipif(not FDS.exists(), reason="open files are counted in /proc")
@@ -241,11 +242,11 @@ class TestAnEnd:
         many = [Followed(write(tmp_path / f"log{number}.jsonl", TALK), after="") for number in range(20)]
         for followed in many:
             await followed.next(4)
-        assert len(leftovers()[0]) == 20
+        assert len(leftovers(tmp_path)[0]) == 20
         for followed in many:
             followed.task.cancel()
         await asyncio.gather(*(followed.task for followed in many), return_exceptions=True)
-        assert leftovers() == ([], set())
+        assert leftovers(tmp_path) == ([], set())
         assert len(closed) == 20
 
     @pytest.mark.parametrize("times", [1, 3])
@@ -273,7 +274,7 @@ class TestAnEnd:
         assert not followed.task.done()
         may_end.set()
         await followed.end()
-        assert leftovers() == ([], set())
+        assert leftovers(tmp_path) == ([], set())
 
     async def test_of_a_loop_that_breaks(self, tmp_path: Path) -> None:
         """By `aclosing`, or by nothing but the garbage collector."""
@@ -282,10 +283,10 @@ class TestAnEnd:
             async for new in following:
                 assert said(new) == "one"
                 break
-        assert leftovers() == ([], set())
+        assert leftovers(tmp_path) == ([], set())
         async for _ in follow_session(path, after=""):
             break
-        await until(lambda: leftovers() == ([], set()))
+        await until(lambda: leftovers(tmp_path) == ([], set()))
 
     async def test_of_one_among_several(self, tmp_path: Path) -> None:
         """The others go on."""
@@ -297,7 +298,7 @@ class TestAnEnd:
             await manager.add_message(user("new"))
         assert await second.next(1) == ["new"]
         await second.end()
-        assert leftovers() == ([], set())
+        assert leftovers(tmp_path) == ([], set())
 
 
 async def test_many_idle_followers_share_one_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.errors import ConfigError
 from amplifier_module_context_persistent.log import open_mark
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.transfer.fork import fork_session, rewind_session
-from amplifier_module_context_persistent.transfer.host_files import host_copies, write_host_files
+from amplifier_module_context_persistent.transfer.host_files import host_copies, told_matches, write_host_files
 from amplifier_module_context_persistent.transfer.import_ import import_session
 from tests.support.messages import Message, fill, user
 from tests.support.resumed_sessions import transcript_of
@@ -193,3 +193,11 @@ async def test_an_import_is_known_to_the_host_too(tmp_path: Path, home: Path, mo
     before = listing(imported)
     import_session(source)
     assert listing(imported) == before
+
+
+@pytest.mark.parametrize("depth", [900, 100_000])
+def test_a_copy_that_nests_deep_is_looked_into(tmp_path: Path, depth: int) -> None:
+    """As text if it nests deeper than JSON is read; a purge of all sessions goes on."""
+    copy = tmp_path / "transcript.jsonl"
+    copy.write_text("[" * depth + '"hunter2"' + "]" * depth + "\n")
+    assert told_matches(copy, lambda text: text.replace("hunter2", "")) == "1 line"
