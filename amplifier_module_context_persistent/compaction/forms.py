@@ -16,7 +16,7 @@ from ..messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut, prose_cut
 from ..view.entry import Entry
 from .always_kept import FIRST_SHARE, LEAST_SAVED, Promise, Stage
 from .draft import LEAST_BODY_TOKENS, MARKER_TOKENS, Draft
-from .persons_words import bodies_cut, words_cut
+from .persons_words import bodies_cuts, words_cut
 
 BODY_CHARS = 1_000  # of a body that a person pasted, at first: a page of a log, as much as is kept of a result
 SMALLER = 0.75  # what stays of a text that is shortened as it is among the largest
@@ -138,7 +138,7 @@ class Forms:
         if position not in self._pasted:
             entry = self._draft.view.members[position][0]
             message = self._draft.message_of(entry)
-            cuts = dict.fromkeys(bodies_cut(message, length) for length in (BODY_CHARS, LEAST_SHOWN_CHARS))
+            cuts = dict.fromkeys(bodies_cuts(message, (BODY_CHARS, LEAST_SHOWN_CHARS)))
             self._pasted[position] = [(entry, list(_cuts_of(entry, cuts)))]
         return self._pasted[position]
 

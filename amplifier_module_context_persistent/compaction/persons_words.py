@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 
 from ..messages.elide import Cut, prose_cut
@@ -103,12 +103,23 @@ def prose_chars(message: Message) -> int:
     return sum(len(text) - sum(end - start for start, end in bodies(text)) for text in texts_of(message))
 
 
-def bodies_cut(message: Message, body_chars: int) -> Cut:
-    """The cut that leaves the prose of a message whole, and of each body its head and its tail."""
+def bodies_cuts(message: Message, lengths: Iterable[int]) -> list[Cut]:
+    """The cuts that leave the prose of a message whole, and of each body its head and its tail: one for each length.
+
+    Args:
+        message: a person's message; its bodies are looked for once.
+        lengths: characters of each body that stay.
+    """
+    texts = [(text, bodies(text)) for text in texts_of(message)]
+    return [_bodies_cut(texts, body_chars) for body_chars in lengths]
+
+
+def _bodies_cut(texts: Sequence[tuple[str, Sequence[Span]]], body_chars: int) -> Cut:
+    """The cut of one length, of texts with the spans of their bodies."""
     lines = list[tuple[int, int, int]]()
-    for number, text in enumerate(texts_of(message)):
+    for number, (text, spans) in enumerate(texts):
         at = 0
-        for start, end in bodies(text):
+        for start, end in spans:
             lines.append((number, at, start))
             shown = shown_spans(text[start:end], body_chars - body_chars // 2, body_chars // 2)
             lines += [(number, start + first, start + last) for first, last in shown if first < last]

@@ -5,7 +5,7 @@ import pytest
 from amplifier_module_context_persistent.compaction.persons_words import (
     Line,
     bodies,
-    bodies_cut,
+    bodies_cuts,
     kind_of,
     prose_chars,
     standing_out,
@@ -25,7 +25,7 @@ ORDERS = [
 
 def shown(text: str, body_chars: int = 240) -> str:
     message = {"role": "user", "content": text, "metadata": {"message_id": "m0"}}
-    return str(elide_message(message, bodies_cut(message, body_chars), reference="m0")["content"])
+    return str(elide_message(message, bodies_cuts(message, [body_chars])[0], reference="m0")["content"])
 
 
 @pytest.mark.parametrize("order", ORDERS)
