@@ -127,7 +127,7 @@ class FileHandle:
         return self.read(start, offset - start) if offset else b""
 
     def lines(self, end: int, start: int = 0) -> Iterator[bytes]:
-        """The lines from the offset `start` up to `end`, each with its LF; the last one gets one if it lacks it.
+        """The lines from the offset `start` up to `end`, without their LF; the last one may lack it in the file.
 
         Raises:
             LogUnreadableError: the system refuses.
@@ -138,7 +138,7 @@ class FileHandle:
             first, *lines = block.split(b"\n")
             begun.append(first)
             for line in lines:
-                yield b"".join((*begun, b"\n"))
+                yield b"".join(begun)  # no copy of a line that lies in one block
                 begun = [line]
         if any(begun):
-            yield b"".join(begun) + b"\n"
+            yield b"".join(begun)

@@ -36,10 +36,10 @@ class NumberedLine(NamedTuple):
 
 
 def numbered_lines(lines: Iterable[bytes], start: int = 0) -> Iterator[NumberedLine]:
-    """Number lines, each with its LF, from 1, the first of which begins at an offset."""
+    """Number lines, given without their LF, from 1, the first of which begins at an offset."""
     for number, line in enumerate(lines, 1):
-        yield NumberedLine(number, start, line[:-1])
-        start += len(line)
+        yield NumberedLine(number, start, line)
+        start += len(line) + 1
 
 
 def fetch_lines(index: Index, ordinals: Sequence[int], read: Read) -> Iterator[Line]:

@@ -205,8 +205,8 @@ class LogReader:
         """Give the bytes of the file line by line, a torn tail too."""
         left = self.size
         for line in self.file.lines(self.size):
-            yield line[:left]  # the last one has an LF added
-            left -= len(line)
+            yield (line + b"\n")[:left]  # the last one may lack its LF
+            left -= len(line) + 1
 
     def whole_lines(self, start: int = 0) -> Iterator[NumberedLine]:
         """Give the lines that were taken in, from an offset on, in their order."""

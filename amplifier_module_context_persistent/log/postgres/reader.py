@@ -247,7 +247,7 @@ class PostgresReader:
 
     def whole_lines(self, start: int = 0) -> Iterator[NumberedLine]:
         """Give the lines that were taken in, from an offset on, in their order."""
-        return numbered_lines(self.bytes.lines(self.scanner.offset, start), start)
+        return numbered_lines((line[:-1] for line in self.bytes.lines(self.scanner.offset, start)), start)
 
     def records(self) -> Iterator[bytes]:
         """Give the line of every record that was taken in, oldest first, each with its LF."""
