@@ -114,9 +114,11 @@ function drawSeen() {
 
 function addedAfterwards(request) {
   const beyond = state.requests.beyond[request];
-  if (beyond === 0) return "The request had nothing more than this view.";
-  if (beyond > 0) return `The request had about ${count(beyond)} tokens more than this view: what the host and the provider's framing added.`;
-  return "This is the view that was handed out. The request had more if the host added to it: reminders of hooks, system text, a longer last result.";
+  const handedOut = "This is the view that was handed out.";
+  let said = `${handedOut} The request had more if the host added to it: reminders of hooks, system text, a longer last result.`;
+  if (beyond === 0) said = `${handedOut} The request had nothing more.`;
+  if (beyond > 0) said = `${handedOut} The request had about ${count(beyond)} tokens more: what the host and the provider's framing added.`;
+  return make("p", "why beyond", said);
 }
 
 function withoutReasoning(answers) {
@@ -139,6 +141,7 @@ function seenBody() {
   }
   const inserted = insertedIn(request).length;
   if (inserted) legend.append(make("span", "key fate-i", `${count(inserted)} put in`));
+  if (requests.beyond[request] > 0) legend.append(make("span", "key", `${count(requests.beyond[request])} tokens came after it`));
   const only = button("switch", () => setOnlySeen(!state.onlySeen), "As the model saw it");
   only.setAttribute("aria-pressed", String(state.onlySeen));
   legend.append(only);
@@ -150,7 +153,7 @@ function seenBody() {
     const place = Math.floor((event.offsetX / strip.clientWidth) * Math.max(1, requests.place[request]));
     goToMessage(nearestShown(place));
   });
-  return requests.receipts ? [strip, legend, make("p", "why", addedAfterwards(request))] : [strip, legend];
+  return requests.receipts ? [strip, legend, addedAfterwards(request)] : [strip, legend];
 }
 
 function nearestShown(place) {
