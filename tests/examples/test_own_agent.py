@@ -25,8 +25,8 @@ def ask(directory: Path, question: str) -> str:
 def test_an_agent_of_ones_own_goes_on_where_it_was(tmp_path: Path) -> None:
     """The second process has the first one's turn; the log holds both, in order, with the call and its result."""
     (tmp_path / "a.txt").touch()
-    assert ask(tmp_path, "Which files are here?") == "Answer 1: 2 files, a.txt, session.jsonl.\n"
-    assert ask(tmp_path, "And how many?") == "Answer 2: 2 files, a.txt, session.jsonl.\n"
+    assert ask(tmp_path, "Which files are here?") == "Answer 1: 3 files, a.txt, session.jsonl, session.jsonl.open.\n"
+    assert ask(tmp_path, "And how many?") == "Answer 2: 3 files, a.txt, session.jsonl, session.jsonl.open.\n"
     records = [json.loads(line) for line in (tmp_path / "session.jsonl").read_text("utf-8").splitlines()]
     roles = [record["role"] for record in records if "_record" not in record]
     assert roles == ["system", "user", "assistant", "tool", "assistant", "user", "assistant"]

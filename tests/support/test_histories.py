@@ -37,6 +37,16 @@ def assert_occurs(made: SearchStrategy[Any], features: Mapping[str, Callable[[An
     assert not missing
 
 
+def is_broken(call: dict[str, Any]) -> bool:
+    """Whether the arguments of a call are text that is not JSON."""
+    given = call.get("function", {}).get("arguments")
+    try:
+        json.loads(given or "{}")
+    except ValueError:
+        return True
+    return False
+
+
 def block_types(history: list[Message]) -> Iterator[tuple[str, str]]:
     for message in history:
         if isinstance(message["content"], list):
@@ -94,7 +104,7 @@ FEATURES: dict[str, Callable[[list[Message]], bool]] = {
     "parallel calls": lambda h: any(len(calls_of(m)) > 2 for m in h),
     "calls of Amplifier": lambda h: any("tool" in c for m in h for c in m.get("tool_calls") or []),
     "calls of the contract": lambda h: any("function" in c for m in h for c in m.get("tool_calls") or []),
-    "broken argument text": lambda h: any(isinstance(c.arguments, str) for m in h for c in calls_of(m)),
+    "broken argument text": lambda h: any(is_broken(c) for m in h for c in m.get("tool_calls") or []),
     "big integer argument": lambda h: any("123456789012345678901234567890" in str(calls_of(m)) for m in h),
     "call ids used again": lambda h: sum("call_0" in [c.id for c in calls_of(m)] for m in h) > 1,
     "call ids double in a message": lambda h: any([c.id for c in calls_of(m)][:2] == ["call_0"] * 2 for m in h),
