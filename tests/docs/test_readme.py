@@ -18,7 +18,7 @@ from tests.support.places import DOCS, ROOT
 from tests.support.real_sessions import StartSession
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-MOST_LINES = 170
+MOST_LINES = 160
 COMMANDS = re.findall(r"^context-persistent (.*)$", README, re.MULTILINE)
 
 
