@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from .log.memory import MemoryLog
     from .search.recall_page import RecallPage
     from .session.manager import InMemoryContextManager, PersistentContextManager
-    from .transcript.find_session import SessionNameError
-    from .transcript.follow_session import follow_session
-    from .transcript.new_messages import SessionChange
+    from .sessions.find_session import SessionNameError
+    from .sessions.follow_session import follow_session
+    from .sessions.new_messages import SessionChange
 
 __version__ = "0.1.0"
 __amplifier_module_type__ = "context"

@@ -41,10 +41,10 @@ from statistics import fmean
 from typing import Any
 
 from amplifier_module_context_persistent.config import Config
-from amplifier_module_context_persistent.replay.evidence import PlayedSession
-from amplifier_module_context_persistent.replay.measures import CACHED_PRICE, UNCACHED_PRICE, Measures
-from amplifier_module_context_persistent.replay.play_session import Player
-from amplifier_module_context_persistent.replay.policies import POLICIES, CachedCounter, Message
+from amplifier_module_context_persistent.toolbox.replay.evidence import PlayedSession
+from amplifier_module_context_persistent.toolbox.replay.measures import CACHED_PRICE, UNCACHED_PRICE, Measures
+from amplifier_module_context_persistent.toolbox.replay.play_session import Player
+from amplifier_module_context_persistent.toolbox.replay.policies import POLICIES, CachedCounter, Message
 from amplifier_module_context_persistent.tokens.counter import TokenCounter, count_message, open_counter
 from benchmarks.reader_measures import Owed, ViewReader
 from benchmarks.sessions import GENERATED, sessions

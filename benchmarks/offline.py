@@ -37,7 +37,7 @@ COMMANDS = {
 }
 _RUN = """
 import resource, sys
-from amplifier_module_context_persistent.cli.main import main
+from amplifier_module_context_persistent.toolbox.cli.main import main
 code = main(sys.argv[1:], standalone_mode=False)
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(code or 0, used.ru_utime + used.ru_stime, used.ru_maxrss, file=sys.stderr)

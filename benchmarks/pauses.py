@@ -28,7 +28,7 @@ from benchmarks.sessions import write_log
 
 MESSAGES, LIMIT_MS = 100_000, 50.0
 MESSAGE = {"role": "user", "content": "The test fails since the total is rounded before the coupon is taken off. " * 8}
-_COMMAND = "from amplifier_module_context_persistent.cli import main; main()"
+_COMMAND = "from amplifier_module_context_persistent.toolbox.cli import main; main()"
 _WRITER = "import sys; from benchmarks.pauses import appends; appends(sys.argv[1], 200)"
 
 

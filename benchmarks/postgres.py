@@ -35,7 +35,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.record_line import encode_message, seal
 from amplifier_module_context_persistent.paths import log_name
-from amplifier_module_context_persistent.transfer.copy_log import copy_log
+from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_log
 from benchmarks.append import MESSAGE, STAMP
 from benchmarks.measure import Comparison, compare_async, report
 from benchmarks.sessions import write_session
@@ -229,7 +229,7 @@ def many(server: TestServer, sessions: int) -> dict[str, float]:
 
     asyncio.run(say_it_once())
     server.execute(f"vacuum analyze {schema}.record")
-    command = [sys.executable, "-c", "from amplifier_module_context_persistent.cli import main; main()"]
+    command = [sys.executable, "-c", "from amplifier_module_context_persistent.toolbox.cli import main; main()"]
     asked = f"select sum(length(line)) from {schema}.record"
     select = f"import psycopg; psycopg.connect({server.server.get_uri()!r}).execute({asked!r})"
     runs = {

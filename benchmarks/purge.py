@@ -23,8 +23,8 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import FORMAT_VERSION, encode_control, encode_message, seal
-from amplifier_module_context_persistent.maintenance.purge import purge_log
-from amplifier_module_context_persistent.maintenance.purge_options import Purge
+from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from benchmarks.scale import messages
 
 LOCK_LIMIT_MS = 200

@@ -30,7 +30,7 @@ from amplifier_module_context_persistent.messages.message import Message, call_a
 from amplifier_module_context_persistent.messages.metadata import is_human, metadata_of
 from amplifier_module_context_persistent.messages.outcome import ANSWERED, outcome_of
 from amplifier_module_context_persistent.messages.tool_kinds import NEW_KEYS, OLD_KEYS, PATH_KEYS, WHOLE_KEYS
-from amplifier_module_context_persistent.replay.evidence import MessageParts
+from amplifier_module_context_persistent.toolbox.replay.evidence import MessageParts
 
 LEAST_LINE_CHARS = 24
 FIRST_CHARS = 200

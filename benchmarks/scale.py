@@ -53,7 +53,7 @@ COMMANDS = {
 }
 WITHIN_OF_HELP_S = 0.3
 """How much later than that of `--help` the first line of a command may come that prints a few lines."""
-_COMMAND = "from amplifier_module_context_persistent.cli import main; main()"
+_COMMAND = "from amplifier_module_context_persistent.toolbox.cli import main; main()"
 _SELF = "from benchmarks.scale import {}; {}(*__import__('sys').argv[1:])"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message, seal
-from amplifier_module_context_persistent.replay.evidence import PlayedSession
+from amplifier_module_context_persistent.toolbox.replay.evidence import PlayedSession
 from fixtures.generate import generate_session
 
 GENERATED = ((1, 300), (2, 450), (3, 600))

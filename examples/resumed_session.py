@@ -191,5 +191,5 @@ if __name__ == "__main__":
     if sys.argv[1:]:
         asyncio.run({"first": first, "resumed": resumed}[sys.argv[1]]())
         sys.stdout.flush()
-        os._exit(0)  # amplifier-core's own threads may still run: see `demo/session.py`
+        os._exit(0)  # amplifier-core's own threads may still run: see `toolbox/demo/session.py`
     main()

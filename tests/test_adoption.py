@@ -137,7 +137,7 @@ def stand_in(tmp_path: Path) -> Path:
     ours = directory / "context-persistent"
     ours.write_text(
         f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
-        "from amplifier_module_context_persistent.cli.main import main\nmain()\n"
+        "from amplifier_module_context_persistent.toolbox.cli.main import main\nmain()\n"
     )
     uv = directory / "uv"
     uv.write_text('#!/bin/sh\n[ "$1 $2 $3" = "pip uninstall --python" ] && [ -n "$5" ]\n')

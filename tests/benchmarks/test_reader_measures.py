@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from amplifier_module_context_persistent.replay.evidence import said
+from amplifier_module_context_persistent.toolbox.replay.evidence import said
 from benchmarks.reader_measures import Looked, ViewReader
 from tests.support.messages import Message, user
 

@@ -11,9 +11,9 @@ import pytest
 
 from amplifier_module_context_persistent.catalogue.catalogue_file import FILTER_TABLES, catalogue_of
 from amplifier_module_context_persistent.search.pattern import regex_pattern
-from amplifier_module_context_persistent.transcript import project_search
-from amplifier_module_context_persistent.transcript.find_session import session_files
-from amplifier_module_context_persistent.transcript.project_search import ProjectSearch
+from amplifier_module_context_persistent.sessions import project_search
+from amplifier_module_context_persistent.sessions.find_session import session_files
+from amplifier_module_context_persistent.sessions.project_search import ProjectSearch
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import log_of, write
 from tests.support.sweeps import WHOLE

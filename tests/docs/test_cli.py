@@ -8,8 +8,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from amplifier_module_context_persistent.cli.main import SECTIONS, TABLE
-from amplifier_module_context_persistent.cli.main import main as command
+from amplifier_module_context_persistent.toolbox.cli.main import SECTIONS, TABLE
+from amplifier_module_context_persistent.toolbox.cli.main import main as command
 from tests.support.places import DOCS
 
 PAGE = DOCS / "cli.md"

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from amplifier_module_context_persistent.config import Config
-from amplifier_module_context_persistent.demo.command import read_messages
+from amplifier_module_context_persistent.toolbox.demo.command import read_messages
 from tests.support.commands import run
 from tests.support.places import DOCS, ROOT
 from tests.support.real_sessions import StartSession

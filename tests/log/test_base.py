@@ -8,7 +8,7 @@ import pytest
 from amplifier_module_context_persistent.log.base import Log
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.memory import MemoryLog
-from amplifier_module_context_persistent.replay.temporary_log import TemporaryLog
+from amplifier_module_context_persistent.toolbox.replay.temporary_log import TemporaryLog
 from tests.support.log_contract import LogContract, OpenLog
 
 

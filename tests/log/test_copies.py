@@ -6,7 +6,7 @@ import pytest
 
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.file_handle import CHUNK_BYTES
-from amplifier_module_context_persistent.maintenance.verify import verify_log
+from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import (
     append,

@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.log.reset_record import ids_in, reset_bodies
-from amplifier_module_context_persistent.maintenance.verify import verify_log
+from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import (
     STAMP,

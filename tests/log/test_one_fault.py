@@ -17,9 +17,9 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.record_line import Message, encode_control
 from amplifier_module_context_persistent.log.reset_record import ids_in, reset_bodies
-from amplifier_module_context_persistent.maintenance.purge import purge_log
-from amplifier_module_context_persistent.maintenance.purge_options import Purge
-from amplifier_module_context_persistent.maintenance.verify import verify_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
+from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.logs import STAMP, append, body, keep, sealed, write_file
 from tests.support.logs import reset_bodies as new_reset_bodies
 from tests.support.snapshot_faults import SnapshotFaults

@@ -11,9 +11,9 @@ from amplifier_module_context_persistent.errors import ContextPersistentError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.group_commit import GroupCommit
 from amplifier_module_context_persistent.log.record_line import encode_message
-from amplifier_module_context_persistent.maintenance.purge import purge_log
-from amplifier_module_context_persistent.maintenance.purge_options import Purge
-from amplifier_module_context_persistent.maintenance.verify import verify_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
+from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import STAMP, append_bodies, content_of, giving, write_file
 from tests.support.real_sessions import Events, StartSession

@@ -21,7 +21,7 @@ from amplifier_module_context_persistent.search.pattern import (
     text_pattern,
 )
 from amplifier_module_context_persistent.search.words import words_pattern
-from amplifier_module_context_persistent.transcript.transcript import Transcript
+from amplifier_module_context_persistent.sessions.transcript import Transcript
 from tests.support.sessions_of_a_home import write
 
 

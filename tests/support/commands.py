@@ -8,7 +8,7 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from amplifier_module_context_persistent.cli.main import main
+from amplifier_module_context_persistent.toolbox.cli.main import main
 
 PLAIN = {"COLUMNS": "80", "NO_COLOR": "1"}
 

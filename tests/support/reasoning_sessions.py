@@ -30,7 +30,7 @@ from amplifier_core.llm_errors import ContextLengthError
 from click.testing import CliRunner
 
 from amplifier_module_context_persistent import PinError
-from amplifier_module_context_persistent.cli.main import main as command_line
+from amplifier_module_context_persistent.toolbox.cli.main import main as command_line
 from tests.support import agent_loop
 from tests.support.agent_loop import AgentLoop, InterruptedTool, Tool, chat_request, without_reasoning
 from tests.support.enforcing_provider import ACCOUNTS, MODELS, Answer, EnforcingProvider, Service

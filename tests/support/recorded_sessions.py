@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.transcript.view_rebuild import Rebuilder, RebuiltView, read_receipts
+from amplifier_module_context_persistent.sessions.view_rebuild import Rebuilder, RebuiltView, read_receipts
 from fixtures.generate import generate_session
 from tests.support.messages import Message, set_prompt
 from tests.support.sweeps import WHOLE

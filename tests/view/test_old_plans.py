@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.replay import Seen, open_transcript, requests
+from amplifier_module_context_persistent.toolbox.replay import Seen, open_transcript, requests
 
 GOLDEN = Path(__file__).parent / "golden"
 BUDGET = 2_400

@@ -130,7 +130,7 @@ async def test_a_key_that_another_process_redacts_is_in_no_later_request(tmp_pat
         assert KEY in repr(await manager.get_messages_for_request())
 
     def redact() -> None:
-        main = "from amplifier_module_context_persistent.cli import main; main()"
+        main = "from amplifier_module_context_persistent.toolbox.cli import main; main()"
         purge = [sys.executable, "-c", main, "purge", str(path)]
         done = subprocess.run(
             [*purge, "--redact", KEY[:20] + "[A-Za-z0-9]*", "--yes"], capture_output=True, text=True, check=False

@@ -1,0 +1,172 @@
+"""What is new in a growing session since the last look: messages, and changes of its history. Reads only.
+
+- No message is given twice, whatever becomes of the log: a purge, a rewind, a reset, another file in its place.
+- A message that the history lost before anybody looked, as a rewind at once makes it, is not given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from ..log.index import Index
+from ..log.record_kinds import control_of
+from ..log.record_line import name_of
+from ..log.reset_record import BEGIN, COMMIT
+from .raw_records import StoredLog
+from .transcript import LiveMessage, Transcript
+
+ChangeKind = Literal["cleared", "rewound", "repaired", "replaced", "purged", "compacted"]
+
+_BY_REASON: dict[str, ChangeKind] = {"clear": "cleared", "rewind": "rewound", "repair": "repaired"}
+"""The kinds of resets by the reasons that their records name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChange:
+    """Something that happened to a session's history.
+
+    `kind` says what: `cleared`, `rewound`, `repaired` (a host mended an interrupted turn) and `replaced` change which
+    messages are live; `purged` also removed messages or texts for good. After these a screen reads the history anew.
+    `compacted` changes no message: from here on, requests show less of the history.
+    """
+
+    kind: ChangeKind
+    live_messages: int
+    """How many messages are live when this is told."""
+    time: str = ""
+    """When it happened, in ISO 8601; empty if the log does not say."""
+    tokens_before: int = 0
+    """Of a compaction: what views came to before it."""
+    tokens_after: int = 0
+    """Of a compaction: what views come to after it."""
+
+
+class SessionFollower:
+    """Knows how much of a growing session was given already. Its calls block, and must not overlap.
+
+    Args:
+        transcript: the session; whoever opened it closes it.
+        after: as `follow_session` has it.
+
+    Raises:
+        ValueError: the log has no message with the id `after`.
+    """
+
+    def __init__(self, transcript: Transcript, after: str | None = None) -> None:
+        self._transcript = transcript
+        self._log = cast("StoredLog", transcript.reader)  # as every log that is stored is
+        self._index: Index = self._log.index
+        self._generation = self._index.generation
+        self._purges = self._index.control_counts["purge"]
+        self._seen = 0
+        """Message records that were given, or will never be."""
+        self._offset = self._log.scanner.offset
+        """Up to where control records were read."""
+        self._begun: dict[str, int] = {}
+        """By the ids of resets that have begun, where."""
+        self._is_late = False
+        """Whether the next look tells of changes that the index holds already."""
+        if after is None:
+            self._seen = _seen_in(self._index)
+        elif after:
+            self._begin_after(after)
+
+    @property
+    def place(self) -> str:
+        """The log's file, or its location in a database without a password."""
+        return self._transcript.path
+
+    def _begin_after(self, message_id: str) -> None:
+        ordinal = self._index.find(message_id)
+        if ordinal is None:
+            raise ValueError(
+                f"after: the session has no message with the id {message_id!r}; perhaps it was purged; "
+                "give after='' to begin with the whole history"
+            )
+        self._seen, self._offset = ordinal + 1, self._index.offsets[ordinal]
+        self._is_late = True
+
+    def look(self) -> Iterator[LiveMessage | SessionChange]:
+        """Read what was appended since the last look, and give what is new; to be used up before the next look.
+
+        Raises:
+            LogUnreadableError: the log was removed, or cannot be read.
+        """
+        self._log.follow()
+        index = self._log.index
+        if index is not self._index:
+            return self._look_anew(index)
+        changes = self._new_changes(index)
+        positions = [at for at, ordinal in self._last(index) if ordinal >= self._seen]
+        self._mark(index)
+        return self._merged(positions, changes)
+
+    def _last(self, index: Index) -> Iterator[tuple[int, int]]:
+        """The live messages that may be new, by position: after a reset they may be anywhere, else they are last."""
+        live, start = index.live, 0
+        if index.generation == self._generation:
+            start = len(live)
+            while start and live[start - 1] >= self._seen:
+                start -= 1
+        return enumerate(live[start:], start)
+
+    def _look_anew(self, index: Index) -> Iterator[LiveMessage | SessionChange]:
+        """Look at a log that was rewritten: the hashes of ids tell which messages were given."""
+        given = set(self._index.id_hashes[: self._seen])
+        positions = [at for at, ordinal in enumerate(index.live) if index.id_hashes[ordinal] not in given]
+        is_purge = index.control_counts["purge"] > self._purges
+        change = SessionChange("purged" if is_purge else "replaced", len(index.live))
+        self._seen, self._offset, self._begun = 0, self._log.scanner.offset, {}
+        self._mark(index)
+        return self._merged(positions, [(0, change)])
+
+    def _mark(self, index: Index) -> None:
+        self._index, self._generation = index, index.generation
+        self._purges = index.control_counts["purge"]
+        self._seen = max(self._seen, _seen_in(index))
+
+    def _new_changes(self, index: Index) -> list[tuple[int, SessionChange]]:
+        """What new control records tell, and the offset of each; that of a reset is where it begins."""
+        is_changed, live = index.generation != self._generation, len(index.live)
+        found: list[tuple[int, SessionChange]] = []
+        for line in self._log.whole_lines(self._offset):
+            if (control := control_of(line.content)) is None:
+                continue
+            kind, record = control
+            time = name_of(record.get("time"))
+            if kind == BEGIN:
+                self._begun[name_of(record.get("id"))] = line.offset
+            elif kind == COMMIT and (begin := self._begun.pop(name_of(record.get("id")), None)) is not None:
+                change = SessionChange(_BY_REASON.get(name_of(record.get("reason")), "replaced"), live, time)
+                found += [(begin, change)] * (is_changed or self._is_late)
+            elif kind == "plan":
+                tokens = _number(record.get("tokens_before")), _number(record.get("tokens_after"))
+                found.append((line.offset, SessionChange("compacted", live, time, *tokens)))
+        self._offset, self._is_late = self._log.scanner.offset, False
+        if is_changed and all(change.kind == "compacted" for _, change in found):
+            found.append((0, SessionChange("replaced", live)))  # as damage that is found later changes what is live
+        return sorted(found, key=lambda one: one[0])
+
+    def _merged(
+        self, positions: list[int], changes: list[tuple[int, SessionChange]]
+    ) -> Iterator[LiveMessage | SessionChange]:
+        """Give messages and changes in the order of the log."""
+        offsets, live = self._index.offsets, self._index.live
+        places = [offsets[live[position]] for position in positions]
+        for place, message in zip(places, self._transcript.placed(among=positions), strict=True):
+            while changes and changes[0][0] <= place:
+                yield changes.pop(0)[1]
+            yield message
+        for _, change in changes:
+            yield change
+
+
+def _seen_in(index: Index) -> int:
+    """How many message records have been live or come before one; the messages of an unfinished reset are to come."""
+    return max(index.live, default=-1) + 1
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) else 0

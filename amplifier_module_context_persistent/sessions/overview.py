@@ -1,0 +1,153 @@
+"""What `list` says of a session: how much there is, in which state it is, how it began. Reads only.
+
+What the catalogue keeps of the log as it is needs no reading. Else it takes one scan of the log, and a few messages;
+what it holds in memory is the index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ..catalogue.session_list_cache import Glance, Glances
+from ..errors import LogError
+from ..log.database_location import parse_location, split_location
+from ..log.filesystem import FileSystem
+from .open_files import Identity, held_for_writing, is_open
+from ..messages.metadata import instant_of
+from ..tokens.counter import TokenCounter
+from .calls import duration_s
+from .find_session import SessionFile
+from .session_name import SessionName, name_of
+from .transcript import Transcript
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview(Glance):
+    """A session at a glance; `error` says why its log cannot be read, and then all counts are 0."""
+
+    session: SessionFile
+    is_open: bool | None = None
+    """Whether a process holds the log open for writing; None where the system does not tell."""
+    tokenizer: str = ""
+    """The counter of `tokens`."""
+    error: str = ""
+    named: SessionName = field(default_factory=SessionName)
+    """The name and the description that a host gave it."""
+
+    @property
+    def date(self) -> str:
+        """The day and the minute of its last message, in this machine's time zone."""
+        return datetime.fromtimestamp(self.last_s).strftime("%Y-%m-%d %H:%M")
+
+    @property
+    def last_s(self) -> float:
+        """When its last message was written, in seconds since 1970; if no message says, when the file was."""
+        instant = instant_of(self.last_message)
+        return instant.timestamp() if instant is not None else self.session.modified_s
+
+    @property
+    def duration_s(self) -> float | None:
+        """From the first message to the last; None if one of them has no time."""
+        return duration_s(instant_of(self.first_message), instant_of(self.last_message))
+
+    @property
+    def state(self) -> str:
+        """One word or two: `open`, `interrupted`, `sound`; `damaged` beside the first or alone; or `unreadable`."""
+        if self.error:
+            return "unreadable"
+        if self.damage:
+            return "open, damaged" if self.is_open else "damaged"
+        if self.is_open:
+            return "open"
+        return "interrupted" if self.open_calls or self.torn_bytes else "sound"
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {
+            "session": self.session.id,
+            "name": self.named.name,
+            "description": self.named.description,
+            "project": self.session.project,
+            "path": str(self.session.path),
+            "modified_s": self.session.modified_s,
+            "messages": self.messages,
+            "hidden": self.hidden,
+            "tokens": self.tokens,
+            "tokenizer": self.tokenizer,
+            "bytes": self.size_bytes,
+            "state": self.state,
+            "open": self.is_open,
+            "open_calls": self.open_calls,
+            "torn_bytes": self.torn_bytes,
+            "damage": self.damage,
+            "first_line": self.first_line,
+            "first_message": self.first_message,
+            "last_message": self.last_message,
+            "duration_s": self.duration_s,
+            "model": self.model,
+            "error": self.error,
+        }
+
+
+def look_at(
+    session: SessionFile,
+    counter: TokenCounter,
+    held: Collection[Identity | str] | None,
+    *,
+    glances: Glances | None = None,
+    files: FileSystem | None = None,
+) -> Overview:
+    """Look at a session's log; where its catalogue says all, nothing else is read.
+
+    Args:
+        session: which one.
+        counter: counts tokens.
+        held: what `held_logs` found; None to ask nobody but the marks.
+        glances: what the catalogues keep, by the estimate; what is new is put into it. By default nothing is kept.
+        files: the system calls, to be told how far reading is.
+    """
+    named = name_of(session.path)
+    try:
+        glance, location = None, session.path if isinstance(session.path, str) else ""
+        glances = glances if counter.name == "estimate" else None
+        if glances is not None:
+            glance = glances.of(str(session.path), files)
+        if glance is None:
+            with Transcript(session.path, files=files) as transcript:
+                glance = (glances or Glances()).look_at(transcript.reader, counter, location)
+        is_open = _is_open(session.path, held)
+        return Overview(**asdict(glance), session=session, is_open=is_open, tokenizer=counter.name, named=named)
+    except (OSError, ValueError, LogError) as error:
+        said = error.strerror if isinstance(error, OSError) else str(error)
+        return Overview(session=session, error=str(said or error), named=named)
+
+
+def _is_open(path: Path | str, held: Collection[Identity | str] | None) -> bool | None:
+    """Whether a session has a log open; None if nobody knows."""
+    if isinstance(path, str):
+        return path in held if held is not None and split_location(path)[0] in held else None
+    return is_open(path, held or frozenset())
+
+
+def held_logs(sessions: Sequence[SessionFile]) -> frozenset[Identity | str]:
+    """The logs of sessions that are seen to be open: files by their identities, logs in databases by their locations.
+
+    The storages of which it is known are among them, too.
+    """
+    files = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
+    held: set[Identity | str] = {*(files or ())}
+    stored = [session.path for session in sessions if isinstance(session.path, str)]
+    for storage in {split_location(path)[0] for path in stored}:
+        from ..log.postgres.names import open_marks_in  # its driver is an extra
+        from ..log.postgres.open_marks import mark_key
+
+        with suppress(LogError, ValueError):
+            if (keys := open_marks_in(storage)) is not None:
+                held.add(storage)
+                held |= {path for path in stored if mark_key(parse_location(path)) in keys}
+    return frozenset(held)

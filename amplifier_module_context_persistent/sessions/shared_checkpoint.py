@@ -1,0 +1,104 @@
+"""The checkpoint of a session that several of Amplifier's hosts share: a copy of all its messages, away from its log.
+
+It is a file of the host. A purge names it and a search for hidden texts looks into it, but nothing here changes it.
+
+    <root>/v1/<sha256 of the resolved working directory>/<session id>/checkpoint.json
+
+The root is `AMPLIFIER_SESSION_STATE_HOME`, else `amplifier/sessions` below `XDG_STATE_HOME`, else
+`~/.local/state/amplifier/sessions`. A write that was killed leaves a temporary file beside it, `.checkpoint.json.*`.
+Source: amplifier-foundation, `amplifier_foundation/session/shared_state.py` at commit 24f5db7.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from ..log.database_location import stored_name
+from .raw_records import strings_of
+from ..paths import LOG_NAME, project_slug, session_id_of
+
+CHECKPOINT_NAME = "checkpoint.json"
+_TEMPORARY = f".{CHECKPOINT_NAME}."
+_SHARED_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}")
+"""The only ids that foundation shares."""
+
+
+def shared_checkpoints(log: str | Path, session_id: str | None = None) -> list[Path]:
+    """Find the shared checkpoints of a session.
+
+    A session that moved to another directory has one for each directory. A session of another project that only has
+    the same id keeps its own.
+
+    Args:
+        log: the session's log: its file, or its location in a database.
+        session_id: the session's id, if its log's place does not give it.
+
+    Raises:
+        OSError: a directory of checkpoints cannot be read.
+    """
+    wanted = session_id_of(os.fspath(log)) or session_id
+    if wanted is None or not _SHARED_ID.fullmatch(wanted):
+        return []
+    project = _project_of(log)
+    found = (file for root in _roots() for file in _files_in(root / "v1", wanted))
+    return sorted(file for file in found if not _is_of_other_session(file, project, wanted))
+
+
+def texts_of(document: Path) -> list[str]:
+    """Read the texts of a JSON document; all of it as one text if it is no JSON.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    content = document.read_bytes()
+    try:
+        return list(strings_of(json.loads(content)))
+    except (ValueError, RecursionError):
+        return [content.decode("utf-8", "replace")]
+
+
+def _roots() -> list[Path]:
+    """The places of checkpoints. A command may run without the host's variables, so the usual place counts too."""
+    found = [Path.home() / ".local" / "state" / "amplifier" / "sessions"]
+    if state_home := os.environ.get("XDG_STATE_HOME"):
+        found.append(Path(state_home).expanduser() / "amplifier" / "sessions")
+    if configured := os.environ.get("AMPLIFIER_SESSION_STATE_HOME"):
+        found.append(Path(configured).expanduser())
+    return list(dict.fromkeys(found))
+
+
+def _files_in(root: Path, session_id: str) -> Iterator[Path]:
+    with suppress(FileNotFoundError, NotADirectoryError):
+        for workspace in root.iterdir():
+            with suppress(FileNotFoundError, NotADirectoryError):
+                yield from filter(_is_checkpoint, (workspace / session_id).iterdir())
+
+
+def _is_checkpoint(file: Path) -> bool:
+    has_name = file.name == CHECKPOINT_NAME or file.name.startswith(_TEMPORARY)
+    return has_name and file.is_file()
+
+
+def _project_of(log: str | Path) -> str:
+    """The host's name of a log's project; empty if its place does not say it."""
+    if (name := stored_name(os.fspath(log))) is not None:
+        return name.rpartition("/")[0]
+    path = Path(log).absolute()
+    is_hosts = path.name == LOG_NAME and path.parents[1].name == "sessions"
+    return path.parents[2].name if is_hosts else ""
+
+
+def _is_of_other_session(checkpoint: Path, project: str, session_id: str) -> bool:
+    """Whether a checkpoint names the directory of another project, and that project has a log of the same id."""
+    try:
+        named = json.loads(checkpoint.read_bytes())["workspace"]
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return False
+    if not project or not isinstance(named, str) or (other := project_slug(named)) == project:
+        return False
+    return (Path.home() / ".amplifier" / "projects" / other / "sessions" / session_id / LOG_NAME).exists()

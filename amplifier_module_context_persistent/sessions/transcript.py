@@ -1,0 +1,248 @@
+"""A session's log, opened to be looked at: its messages, its turns, the views that it handed out.
+
+Reads only, also while the session is running, and holds no message: each one is parsed afresh as it is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..catalogue.index_snapshots import CatalogueSnapshots
+from ..errors import LogUnreadableError
+from ..log.base import ReadableLog
+from ..log.filesystem import FileSystem
+from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED
+from ..log.open_log import open_reader, shown
+from ..log.record_line import Message
+from .raw_records import follow_log
+from ..paths import session_id_of
+from ..search.tool_names import tools_of
+from ..view.calls_and_results import turn_starts
+from .calls import CallLookup, CallOutcome
+
+if TYPE_CHECKING:  # what makes views again is half of all that a command loads, and most need no views
+    from .find_request import FoundRequest
+    from .view_rebuild import PlacedReceipt, RebuiltView, ReceiptLog
+
+_BATCH = 256
+
+Progress = Callable[[str, int, int], None]
+"""Is called with the stage of some work, how much of it is done, and how much it is in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn: a human message and what follows it, up to the next one.
+
+    `number` counts from 1. Its messages stand at `start` to before `stop` in the live history, which counts from 0.
+    What stands before the first human message belongs to the first turn.
+    """
+
+    number: int
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class LiveMessage:
+    """A live message, and its number in the live history, which counts from 1."""
+
+    number: int
+    message: Message
+    find_tools: Callable[[], tuple[str, ...]]
+    find_ending: Callable[[], CallOutcome | None] = lambda: None
+    find_open_calls: Callable[[], frozenset[str]] = frozenset
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools that it calls, or the one whose result it is; looked up as it is asked for."""
+        return self.find_tools()
+
+    @property
+    def ending(self) -> CallOutcome | None:
+        """How the call ended whose result it is; None if it is no result. Looked up as it is asked for."""
+        return self.find_ending()
+
+    @property
+    def open_calls(self) -> frozenset[str]:
+        """The ids of its calls that have no result. Looked up as it is asked for."""
+        return self.find_open_calls()
+
+
+class Transcript:
+    """A log that is read and never written; close it, or use it in a `with` statement.
+
+    Args:
+        path: the log's file, or `postgresql://…#NAME`.
+        files: the system calls, to be told how far reading is.
+
+    Raises:
+        LogUnreadableError: it is not there, it cannot be read, or no line of it is a record.
+    """
+
+    def __init__(self, path: str | Path, *, files: FileSystem | None = None) -> None:
+        location = shown(os.fspath(path))  # and still names it
+        self.reader: ReadableLog = open_reader(location, files=files, snapshots=CatalogueSnapshots())
+        try:
+            follow_log(self.reader)
+        except LogUnreadableError:
+            self.reader.close()
+            raise
+
+    def __enter__(self) -> Transcript:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """How many messages are live."""
+        return len(self.reader.index.live)
+
+    def __repr__(self) -> str:
+        return f"<Transcript {self.path}: {len(self):,} messages>"
+
+    @property
+    def path(self) -> str:
+        """The log's file, or its location without a password."""
+        return self.reader.describe().location
+
+    @property
+    def header(self) -> Mapping[str, Any]:
+        """The fields of the log's last header record; empty where it has none."""
+        headers = self.reader.index.headers
+        return headers[-1] if headers else {}
+
+    def close(self) -> None:
+        """Let the file go."""
+        self.reader.close()
+
+    def messages(self, start: int = 0, stop: int | None = None) -> Iterator[Message]:
+        """Parse the live messages from `start` to before `stop`, one after the other.
+
+        Raises:
+            LogUnreadableError: the log's bytes changed while they were read.
+        """
+        yield from self.reader.read(self.reader.index.live[start:stop])
+
+    def placed(
+        self,
+        start: int = 0,
+        stop: int | None = None,
+        *,
+        role: str | None = None,
+        tool: str | None = None,
+        may_match: Callable[[bytes], bool] | None = None,
+        among: Sequence[int] | None = None,
+    ) -> Iterator[LiveMessage]:
+        """Parse the live messages from `start` to before `stop` that are asked for, one after the other.
+
+        Args:
+            start: the first position, from 0.
+            stop: the position after the last one; by default the end.
+            role: only messages of this role.
+            tool: only messages that call this tool or are its results, whatever the case of its name.
+            may_match: asked of each line that this package wrote; what it refuses is not parsed.
+            among: only these places, from 0, in their order, in the place of `start` and `stop`.
+
+        Raises:
+            LogUnreadableError: the log's bytes changed while they were read.
+        """
+        reader, index, live = self.reader, self.reader.index, self.reader.index.live
+        calls = CallLookup(reader)
+        positions = range(*slice(start, stop).indices(len(live))) if among is None else among
+        for begin in range(0, len(positions), _BATCH):
+            batch: list[int] = [
+                position
+                for position in positions[begin : begin + _BATCH]
+                if role is None or index.roles[live[position]] == ROLE_CODES[role]
+            ]
+            if may_match is not None:
+                lines = reader.lines([live[position] for position in batch])
+                batch = [
+                    position
+                    for position, (ordinal, line) in zip(batch, lines, strict=True)
+                    if index.flags[ordinal] & (DAMAGED | UNCHAINED) or may_match(line)
+                ]
+            messages = reader.read([live[position] for position in batch])
+            for position, message in zip(batch, messages, strict=True):
+                placed = LiveMessage(
+                    position + 1,
+                    message,
+                    partial(tools_of, reader, live, position, message),
+                    partial(calls.ending, live, position, message),
+                    partial(calls.open_calls, live, position, message),
+                )
+                if tool is None or tool.casefold() in map(str.casefold, placed.tools):
+                    yield placed
+
+    def tool_names(self) -> list[str]:
+        """The tools that live messages call, by name."""
+        names: set[str] = set()
+        for placed in self.placed(role="assistant"):
+            names.update(placed.tools)
+        return sorted(names)
+
+    def turns(self) -> list[Turn]:
+        """The turns of the live history; empty where it is."""
+        edges = [*turn_starts(self.reader.index, self.reader.read), len(self)]
+        return [Turn(number, *edge) for number, edge in enumerate(pairwise(edges), 1)]
+
+    def is_hidden(self, position: int) -> bool:
+        """Whether the turn of a message, named by its position in the live history, is hidden from views."""
+        return self.reader.index.live[position] in self.reader.index.hidden
+
+    @cached_property
+    def book(self) -> ReceiptLog:
+        """The receipts of the log, and what they name."""
+        from .view_rebuild import read_receipts
+
+        return read_receipts(self.reader)
+
+    def requests(self) -> list[PlacedReceipt]:
+        """The requests whose views left a receipt, in order."""
+        return self.book.requests
+
+    def has_requests(self) -> bool:
+        """Whether views left receipts; quicker than `requests`."""
+        return self.reader.index.control_counts.get("view", 0) > 0
+
+    def request(self, number: int) -> FoundRequest:
+        """One request by its number, from 1, or from -1 for the last one.
+
+        An imported session has no receipts. Its requests are those of its source, one before each answer; what they
+        were given is the history under the source's compactions, and their receipts have no hash.
+
+        Raises:
+            IndexError: there is no such request.
+            LogUnreadableError: the log cannot be read.
+        """
+        from .find_request import find_request
+
+        return find_request(self.reader, self.book, number)
+
+    def view(self, request: int) -> RebuiltView:
+        """Make the view of a request again; `request` counts from 1, or from -1 for the last one.
+
+        Raises:
+            IndexError: there is no such request.
+            LogUnreadableError: the log's bytes changed while they were read.
+        """
+        from .view_rebuild import Rebuilder
+
+        return Rebuilder(self.reader, self.book).view(self.request(request).noted)
+
+
+def session_id_in(transcript: Transcript) -> str | None:
+    """A session's id: as its header says, else the name of its directory; None where neither has one."""
+    named = transcript.header.get("session_id")
+    return named if isinstance(named, str) and named else session_id_of(transcript.path)

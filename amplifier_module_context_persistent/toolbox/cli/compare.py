@@ -1,0 +1,238 @@
+"""`context-persistent compare`: what other policies would have shown the model, and what they would have cost.
+
+Exit codes: 0 played, 2 unusable.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ...log.atomic_file import NewFile, check_free
+from ...log.not_a_log import check_replaceable
+from ..replay import compare as play_all
+from ..replay.api import Comparison, Measures
+from ..replay.measures import Prices
+from ..replay.policies import NAMES
+from ...tokens.prices import PriceList
+from .parameters import DEFAULT_BUDGET_TOKENS, not_empty
+from .progress import progress, stages
+from .session_argument import session_argument, session_name
+from .terminal import UnusableError, ask, console, counted, escaped, one_line, open_transcript, unreadable, unusable
+
+DEFAULT_POLICIES = ("none", "sliding", "default")
+_HEADS = (
+    "cache\nbreaks",
+    "read from\ncache",
+    "billed\ntokens",
+    "share of\nfull bill",
+    "needed:\nkept",
+    "needed:\nfound",
+    "reasoning\nleft out",
+)
+
+_COLOURS = ("#0b7285", "#e8590c", "#5f3dc4", "#2b8a3e", "#c92a2a", "#495057")
+_MOST_BUDGETS = 2.5  # higher values are clipped: a history sent whole would flatten all others
+_PLACES = {"whole_width": 820, "left": 76, "width": 724, "top_y": 40, "height": 314, "legend_y": 408}
+"""Of the chart and its parts, in the units of its view box."""
+_LEGEND = (
+    "cache breaks: views that are not the view before plus new messages, so that the provider's cache ends there",
+    "read from cache: the share of all input tokens",
+    "billed tokens: input x 1.25, or x 0.1 if read from the cache; full bill: if everything were sent every time",
+    "needed: names that the next action uses, last seen over 20 messages before it. Kept: in the view. Found: or by "
+    "one recall",
+    "reasoning left out: requests that show an answer without its reasoning, as what stood before it had changed",
+)
+
+
+@click.command()
+@session_argument
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    default=DEFAULT_POLICIES,
+    show_default=True,
+    help=f"A policy to play: {', '.join(NAMES)}; with options as in truncate:target_usage=0.4. Repeat it.",
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    default=DEFAULT_BUDGET_TOKENS,
+    show_default=True,
+    help="The budget in tokens of every request.",
+)
+@click.option("--price-input", "base", type=click.FloatRange(min=0), help="Price of a million input tokens.")
+@click.option("--price-cached", "cached", type=click.FloatRange(min=0), help="Of cached ones; else a tenth of it.")
+@click.option("--price-write", "write", type=click.FloatRange(min=0), help="Of all others; else 1.25 times it.")
+@click.option("--model", help="Instead of prices, a model whose list prices hold, as in `stats`.")
+@click.option("--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding.")
+@click.option(
+    "--svg", "svg_path", callback=not_empty, type=click.Path(dir_okay=False), help="Write a chart to this file."
+)
+@click.option("--yes", is_flag=True, help="Do not ask before a file is replaced.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def compare(
+    path: str,
+    policies: tuple[str, ...],
+    budget: int,
+    base: float | None,
+    cached: float | None,
+    write: float | None,
+    model: str | None,
+    tokenizer: str,
+    svg_path: str | None,
+    *,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Play SESSION under several policies and compare what each costs and keeps.
+
+    A view is requested before each assistant message. With prices, tokens that the request before began with are
+    billed as cached.
+    """
+    if svg_path is not None and os.path.lexists(svg_path):
+        with unusable(svg_path):
+            check_replaceable(svg_path, own=path)
+            check_free(svg_path, replace=True)
+        ask(f"{one_line(svg_path)} exists. Replace it?", yes=yes)
+    if model is not None and (base, cached, write) != (None, None, None):
+        raise click.UsageError("give either --model or prices")
+    with unreadable():
+        prices = Prices.of(base=base, cached=cached, write=write) if model is None else _list_prices(model)
+        with progress(path) as files:
+            transcript = open_transcript(path, files=files)
+        with transcript, stages() as tell:
+            found = play_all(transcript, policies, budget_tokens=budget, tokenizer=tokenizer, progress=tell)
+    if svg_path is not None:
+        title = f"{session_name(path)}: tokens of each request"
+        series = {one.policy: one.measures.request_tokens for one in found.replayed}
+        with unusable(svg_path), NewFile(svg_path, replace=True) as file:
+            file.write(svg(series, budget, title=one_line(title)).encode("utf-8"))
+            file.finish()
+    if as_json:
+        click.echo(json.dumps(_as_json(path, found, prices)))
+    else:
+        show(session_name(path), found, prices, console())
+
+
+def _list_prices(model: str) -> Prices:
+    found = PriceList().of(model)
+    if found is None:
+        raise UnusableError(f"{one_line(model)}: no list price of this model is known; give prices")
+    return Prices(cached=found.cached, write=found.write)
+
+
+def show(name: str, found: Comparison, prices: Prices | None, output: Console) -> None:
+    """Print the table, and what it means."""
+    whole = found.whole
+    output.print(Text(escaped(one_line(name)), "bold"), soft_wrap=True)
+    output.print(
+        f"{counted(found.messages, 'message')} of {counted(whole.session_tokens, 'token')}, "
+        f"{counted(whole.requests, 'request')}, a budget of {counted(found.budget_tokens, 'token')}; counted by "
+        f"{one_line(found.tokenizer)}"
+    )
+    if not whole.requests:
+        output.print("no requests to play: there is one before each assistant message, and the session has none")
+        return
+    output.print()
+    output.print(_table(found, prices))
+    output.print()
+    for one in found.replayed:
+        for said in _complaints(one.measures):
+            output.print(Text(f"{one_line(one.policy)}: {said}", "bold red"))
+    for said in _LEGEND:
+        output.print(Text(said, "dim"))
+
+
+def _table(found: Comparison, prices: Prices | None) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column("policy", overflow="fold")
+    for head in _HEADS + ("cost",) * (prices is not None):
+        table.add_column(head, justify="right", no_wrap=True)
+    for one in found.replayed:
+        measures = one.measures
+        cells = [
+            f"{measures.breaks:,}",
+            f"{measures.cached_share:.1%}",
+            f"{measures.billed:,.0f}",
+            f"{measures.billed_ratio or 0:.3f}",
+            f"{measures.far:.3f}",
+            f"{measures.recoverable:.3f}",
+            f"{measures.unbound:,}",
+        ]
+        if prices is not None:
+            cells.append(f"{prices.cost(measures):,.2f}")
+        table.add_row(Text(one_line(one.policy)), *cells)
+    return table
+
+
+def _complaints(measures: Measures) -> Iterator[str]:
+    if measures.refused:
+        yield f"{measures.refused:,} requests refused: nothing could be made to fit"
+    if measures.over:
+        yield f"{measures.over:,} views over the budget"
+
+
+def _as_json(path: str, found: Comparison, prices: Prices | None) -> dict[str, Any]:
+    rows = []
+    for one in found.replayed:
+        row = {**one.measures.as_json(), "session": path}
+        if prices is not None:
+            row["cost"] = round(prices.cost(one.measures), 6)
+        rows.append(row)
+    return {
+        "path": path,
+        "messages": found.messages,
+        "tokens": found.whole.session_tokens,
+        "requests": found.whole.requests,
+        "budget_tokens": found.budget_tokens,
+        "tokenizer": found.tokenizer,
+        "prices": {"cached": prices.cached, "write": prices.write} if prices is not None else None,
+        "policies": rows,
+    }
+
+
+def columns(values: Sequence[int], width: int) -> list[tuple[int, int]]:
+    """Divide values into `width` columns: the smallest and the largest value of each."""
+    if len(values) <= width:
+        return [(value, value) for value in values]
+    edges = [at * len(values) // width for at in range(width + 1)]
+    parts = [values[start:stop] for start, stop in pairwise(edges)]
+    return [(min(part), max(part)) for part in parts]
+
+
+def svg(
+    series: Mapping[str, Sequence[int]], budget_tokens: int, *, title: str, levels: Mapping[str, int] | None = None
+) -> str:
+    """Draw tokens over requests, a line for each name, with the budget and other levels by name, as an SVG document.
+
+    `chart.svg` is its template. Columns are as high as the largest value, unless it is far above the budget.
+    """
+    from jinja2 import Environment  # most comparisons draw nothing
+
+    template = (files(__package__) / "chart.svg").read_text(encoding="utf-8")
+    largest = max((value for values in series.values() for value in values), default=0)
+    drawn = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(template)
+    return (
+        drawn.render(
+            _PLACES,
+            title=title,
+            series={name: columns(values, _PLACES["width"]) for name, values in series.items()},
+            colours=_COLOURS,
+            requests=max((len(values) for values in series.values()), default=0),
+            largest=largest,
+            top=max(1, min(largest, int(_MOST_BUDGETS * budget_tokens))),
+            levels={"budget": budget_tokens, **(levels or {})},
+        )
+        + "\n"
+    )

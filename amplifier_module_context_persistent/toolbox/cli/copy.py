@@ -1,0 +1,39 @@
+"""`context-persistent copy`: a whole log from a file to a database, or back.
+
+Exit codes: 0 done, 2 nothing was done.
+"""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from ...log.open_log import shown
+from ..transfer.copy_log import copy_log, copy_target
+from .progress import progress
+from .session_argument import complete, path_of, storage_option
+from .terminal import counted, say, unusable
+
+
+@click.command("copy")
+@storage_option
+@click.argument("source", metavar="FROM", shell_complete=complete)
+@click.argument("target", metavar="TO")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
+def copy(source: str, target: str, *, as_json: bool) -> None:
+    """Copy a session's log byte for byte: to keep it, to move it, into a database.
+
+    FROM is a session, as for the other commands, or a location postgresql://...#NAME. TO is a file, a directory, or a
+    location; without a #NAME the copy keeps the session's name. The copy is read back before it appears. FROM stays.
+    Close the session first: what it writes meanwhile may be missing in the copy.
+    """
+    path = path_of(source)
+    with unusable(path), progress(path, title="copying", passes=2) as files:
+        location = copy_target(path, shown(target))
+        done = copy_log(path, location, files=files)
+    if as_json:
+        click.echo(json.dumps(done.to_json()))
+        return
+    say(f"Copied {counted(done.messages, 'message')}, {done.size_bytes:,} bytes; read back and the same.")
+    say(done.path)

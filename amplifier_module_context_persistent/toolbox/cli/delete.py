@@ -1,0 +1,251 @@
+"""`context-persistent delete` and `prune`: delete whole sessions, after a listing and a question.
+
+Exit codes: 0 done, or there is nothing to delete; 1 some sessions were not deleted, since they are open, cannot be
+read, or were written to meanwhile; 2 nothing was done.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+from ...clock import utc_now
+from ...errors import ContextPersistentError
+from ...log.database_location import stored_name
+from ...paths import LOG_NAME, project_slug
+from ...tokens.counter import open_counter
+from ...sessions.find_session import SessionFile, session_files
+from ...sessions.overview import Overview, held_logs, look_at
+from ..transfer.delete import Deletion, delete_session, plan_deletion, with_sub_agents
+from ..transfer.erasures import SESSION, erasure_of, names_in_log, note_erasure
+from ..transfer.purge_session import places_left, remove_left
+from .exit_codes import DONE, FINDINGS, UNUSABLE
+from .list_ import age, scaled, sessions_of
+from .parameters import TimeType
+from .progress import stages
+from .purge import VACUUM_ADVICE
+from .session_argument import complete, path_of, session_file, sessions_here, storage, storage_option
+from .terminal import ask, counted, cut, one_line, reason, say, unusable
+
+_LINE_CELLS = 70
+
+
+@click.command()
+@storage_option
+@click.argument("sessions", metavar="SESSION...", nargs=-1, required=True, shell_complete=complete)
+@click.option("--host-files", is_flag=True, help="Also delete the host's files beside the log.")
+@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; with it, --yes or --dry-run is needed.")
+@click.pass_context
+def delete(
+    context: click.Context, sessions: tuple[str, ...], *, host_files: bool, dry_run: bool, yes: bool, as_json: bool
+) -> None:
+    """Delete SESSION: its log, what belongs to it, and its sub-agents' sessions.
+
+    What goes and what stays is listed first. Forks and branches are sessions of their own and stay. The host's files
+    beside the log stay too, and are named; Amplifier lists the session until they are gone (--host-files). A session
+    that is open is not deleted, nor one whose log cannot be read. A deletion that was interrupted is finished by a
+    second one.
+    """
+    places = [place for name in sessions for place in _places_of(name)]
+    paths = dict.fromkeys(path_of(name) for name in sessions if not _places_of(name))
+    if places:
+        _clear_up(places, dry_run=dry_run, as_json=as_json)
+        if not paths:
+            return
+    is_kept = storage() or any(Path(path).name == LOG_NAME for path in paths)
+    project = sessions_here(everywhere=True) if is_kept else []
+    known = {str(session.path): session for session in project}
+    named = [known.get(path) or session_file(path) for path in paths]
+    below = [one for one in project if any(_is_below(one, other) for other in named)]
+    seen = _looked_at({str(one.path): one for one in [*named, *below]}.values())
+    groups = [group for group in with_sub_agents(seen) if group[0].session in named]
+    context.exit(_delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json))
+
+
+@click.command()
+@storage_option
+@click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, type=click.Path(file_okay=False))
+@click.option("--older", required=True, type=TimeType(), help="Without a message since then: 90d, 26w, 2026-01-31.")
+@click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")
+@click.option("--host-files", is_flag=True, help="Also delete the host's files beside the logs.")
+@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; with it, --yes or --dry-run is needed.")
+@click.pass_context
+def prune(
+    context: click.Context,
+    directories: tuple[str, ...],
+    older: float,
+    *,
+    everywhere: bool,
+    host_files: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Delete this project's sessions whose last message is older than a time.
+
+    Those of other checkouts of its repository stay. With DIRECTORY, the logs in it (a storage_path). All that goes and
+    what stays is listed first, as by `delete`. A session goes together with its sub-agents, once the last message of
+    all of them is old enough. One that is open stays, and so does one whose log cannot be read: both are named.
+    """
+    sessions = sessions_of(directories, everywhere=everywhere)
+    if not (directories or everywhere or storage()):  # those of other checkouts are listed, and are not this one's
+        here = {session.path for session in session_files(project_slug("."))}
+        sessions = [session for session in sessions if session.path in here]
+    seen = _looked_at(sessions)
+    groups = [group for group in with_sub_agents(seen) if all(one.last_s < older for one in group)]
+    if directories:  # other programs keep messages in such files too
+        groups = [group for group in groups if Path(group[0].session.path).name == LOG_NAME or _has_header(group[0])]
+    groups.sort(key=lambda group: group[0].last_s)
+    context.exit(_delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json))
+
+
+def _places_of(name: str) -> list[tuple[str, list[str]]]:
+    """The places of a session's name that hold no log, but files that a killed operation left there."""
+    if storage() is not None or stored_name(name) is not None:
+        return []
+    path = Path(name)
+    wanted = name if os.sep not in name else (path.parent if path.name == LOG_NAME else path).name
+    directory = None if wanted == name else (path.parent if path.name == LOG_NAME else path).resolve()
+    return [
+        (log, left) for log, left in places_left(wanted) if directory in (None, Path(log).parent.resolve()) and wanted
+    ]
+
+
+def _clear_up(places: Sequence[tuple[str, list[str]]], *, dry_run: bool, as_json: bool) -> None:
+    """Remove what killed operations left at places without a log, and say so."""
+    for log, left in places:
+        if not as_json:
+            say(f"{log}: there is no log; an earlier operation was interrupted, and this finishes it")
+            _show_files("deleted", left)
+        if not dry_run:
+            with unusable(log):
+                remove_left(left, log)
+    if as_json:
+        files = [name for _, left in places for name in left]
+        click.echo(json.dumps({"dry_run": dry_run, "deleted": [], "kept": [], "left": files}))
+
+
+def _is_below(one: SessionFile, other: SessionFile) -> bool:
+    return one.project == other.project and one.id.startswith((f"{other.id}-", f"{other.id}_"))
+
+
+def _has_header(seen: Overview) -> bool:
+    with open(seen.session.path, "rb") as file:
+        return file.read(20).startswith(b'{"_record":"header"')
+
+
+def _looked_at(sessions: Iterable[SessionFile]) -> list[Overview]:
+    sessions = list(sessions)
+    held = held_logs(sessions)
+    counter, seen = open_counter("estimate"), []
+    with stages() as tell:
+        for number, session in enumerate(sessions):
+            tell("looking at sessions", number, len(sessions))
+            seen.append(look_at(session, counter, held))
+    return seen
+
+
+def _delete(groups: Sequence[Sequence[Overview]], *, host_files: bool, dry_run: bool, yes: bool, as_json: bool) -> int:
+    """List, ask, delete; the exit code."""
+    if as_json and not (yes or dry_run):
+        raise click.UsageError("--json cannot ask; add --yes or --dry-run")
+    planned = [deletion for group in groups for deletion in plan_deletion(group)]
+    todo = [deletion for deletion in planned if not deletion.refused]
+    if not as_json:
+        _show(planned, todo, host_files=host_files)
+    if todo and not dry_run:
+        ask(_question(todo), yes=yes)
+        for deletion in todo:
+            try:
+                deletion.files = _delete_one(deletion, host_files=host_files)
+            except (OSError, ContextPersistentError) as error:
+                deletion.refused = reason(error)
+                click.echo(f"NOT DELETED: {one_line(str(deletion.seen.session.path))}: {deletion.refused}", err=True)
+    done = [deletion for deletion in todo if not deletion.refused]
+    if as_json:
+        kept = [deletion.to_json() for deletion in planned if deletion.refused]
+        deleted = [deletion.to_json() for deletion in done]
+        click.echo(json.dumps({"dry_run": dry_run, "deleted": deleted, "kept": kept}))
+    elif dry_run:
+        say("Nothing was done (--dry-run).")
+    elif todo:
+        say(f"Deleted {counted(len(done), 'session')}, {scaled(sum(one.seen.size_bytes for one in done), 'kMGT')}B.")
+        if linked := [name for one in done for name in one.linked]:
+            say(
+                f"The content of {counted(len(linked), 'file')} stays under other names (hard links); remove those too."
+            )
+        if any(stored_name(str(one.seen.session.path)) is not None for one in done):
+            say(VACUUM_ADVICE)
+    if len(done) == len(planned):
+        return DONE
+    return FINDINGS if done else UNUSABLE
+
+
+def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
+    """Delete a session, and note it, so that no import brings it back; if that fails, say so and go on."""
+    path = str(deletion.seen.session.path)
+    names = names_in_log(path)
+
+    def begin() -> None:
+        try:
+            note_erasure(erasure_of(names, SESSION, time=utc_now()))
+        except OSError as error:
+            click.echo(f"NOT NOTED: {one_line(path)}: an import may bring it back: {reason(error)}", err=True)
+
+    return delete_session(deletion, host_files=host_files, begin=begin)
+
+
+def _question(todo: Sequence[Deletion]) -> str:
+    """Ask for a deletion; `for good` is said only if nothing stays under another name."""
+    fate = "" if any(deletion.linked or deletion.shared for deletion in todo) else " for good"
+    unknown = sum(deletion.seen.is_open is None for deletion in todo)
+    doubt = f" Whether {unknown:,} of them is open is not known." if unknown else ""
+    return f"Delete {counted(len(todo), 'session')}{fate}?{doubt}"
+
+
+def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: bool) -> None:
+    """List what goes, what stays beside it, and which sessions stay."""
+    for deletion in todo:
+        seen = deletion.seen
+        of = f", a sub-agent's of {deletion.parent}" if deletion.parent else ""
+        state = f", {seen.state}" if seen.state != "sound" else ""
+        ago = age(time.time() - seen.last_s)
+        size = f"{scaled(seen.size_bytes, 'kMGT')}B"
+        say(f"{seen.session.id}{of}: {counted(seen.messages, 'message')}, {size}, {ago} old{state}")
+        if seen.named.name:
+            say(f"  {cut(one_line(seen.named.name), _LINE_CELLS)}")
+        if seen.first_line:
+            say(f'  "{cut(one_line(seen.first_line), _LINE_CELLS)}"')
+        _show_files("deleted", [*deletion.files, *(deletion.host_files if host_files else [])])
+        if not host_files:
+            _show_files("stays, the host's", deletion.host_files)
+        _show_files("stays, shared by hosts, with all messages", deletion.shared)
+        if deletion.finishes:
+            say("  an earlier deletion was interrupted; this one finishes it")
+        _show_files("has another name (hard link), under which its content stays", deletion.linked)
+        if seen.is_open is None:
+            say("  whether it is open is not known here")
+    for deletion in planned:
+        if deletion.refused:
+            say(f"NOT deleted: {deletion.seen.session.path}: {deletion.refused}")
+    if not todo:
+        say("no session to delete")
+        return
+    say(f"{counted(len(todo), 'session')}, {scaled(sum(one.seen.size_bytes for one in todo), 'kMGT')}B in all")
+    if not host_files and any(deletion.host_files for deletion in todo):
+        say("The host's files stay, and Amplifier lists their sessions; --host-files deletes them too.")
+
+
+def _show_files(fate: str, files: Sequence[str]) -> None:
+    for directory, inside in groupby(files, os.path.dirname):
+        say(f"  {fate}: {os.path.join(directory, '')} {', '.join(map(os.path.basename, inside))}")

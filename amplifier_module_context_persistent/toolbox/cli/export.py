@@ -1,0 +1,115 @@
+"""`context-persistent export`: a session as Markdown, JSON Lines or the host's transcript.
+
+Exit codes: 0 done, 1 something could not be read (the rest was exported), 2 nothing was done.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from ...messages.secrets.own_forms import OwnForms
+from ..transfer.export import FORMATS, Export, export_session, redacted_values
+from .exit_codes import DONE, FINDINGS
+from .parameters import Span, SpanType, chosen_positions, not_empty, own_forms_options
+from .progress import progress
+from .session_argument import session_argument
+from .terminal import counted, escaped, making, one_line, open_transcript, telling_damage, unreadable
+
+_MOST_SHOWN = 20  # places of secrets; --json has all
+
+
+@click.command("export")
+@session_argument
+@click.option(
+    "--format",
+    "into",
+    type=click.Choice(FORMATS),
+    default="markdown",
+    metavar="FORMAT",
+    help=f"One of {', '.join(FORMATS)}; markdown by default.",
+)
+@click.option(
+    "-o",
+    "--output",
+    callback=not_empty,
+    metavar="FILE",
+    help="Write to a new file (mode 0600) instead of the standard output.",
+)
+@click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
+@click.option("--range", "span", type=SpanType(), help="Only this message, or messages A:B.")
+@click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
+@own_forms_options
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@click.option("--json", "as_json", is_flag=True, help="With -o, print one JSON object about it.")
+@click.pass_context
+def export(
+    context: click.Context,
+    path: str,
+    into: str,
+    output: str | None,
+    *,
+    turn_span: Span | None,
+    span: Span | None,
+    no_redact: bool,
+    own: OwnForms | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Export the live history of SESSION, without its secrets.
+
+    Secrets are replaced by [REDACTED]: values under sensitive keys, tokens of published formats, passwords in URLs,
+    commands, headers and settings. Their number, kinds and places are reported on the standard error, never their
+    values. A secret in no known form and without a name is not recognised: read an export before you give it away.
+    The search for secrets takes about a second for each 3 MB of text.
+    """
+    if as_json and output in (None, "-"):
+        raise click.UsageError("--json is about a file; name one with -o")
+    with progress(path) as files:
+        transcript = open_transcript(path, files=files)
+    with transcript, telling_damage(transcript), unreadable(path):
+        turns = transcript.turns() if turn_span else []
+        start, stop = chosen_positions(len(transcript), turns, turn_span, span)
+        if output in (None, "-"):
+            export = Export(transcript, into, redact=not no_redact, own=own, start=start, stop=stop)
+            for piece in export:
+                click.echo(piece.encode("utf-8"), nl=False)
+            _tell(export)
+            context.exit(FINDINGS if export.unread else DONE)
+    with making(str(output), force=force), progress(path, title="exporting") as files:
+        done = export_session(
+            path,
+            str(output),
+            into,
+            redact=not no_redact,
+            own=own,
+            start=start,
+            stop=stop,
+            force=force,
+            files=files,
+        )
+    if as_json:
+        written = str(Path(str(output)).absolute())
+        counts = {"messages": done.messages, "redacted": done.redacted, "unread_lines": done.unread}
+        redactions = [asdict(redaction) | {"count": count} for redaction, count in done.redactions.items()]
+        click.echo(json.dumps({"path": written, "format": into, **counts, "redactions": redactions}))
+    else:
+        click.echo(escaped(f"{one_line(str(output))}: {counted(done.messages, 'message')}."), err=True)
+        _tell(done)
+    context.exit(FINDINGS if done.unread else DONE)
+
+
+def _tell(export: Export) -> None:
+    if export.redacted:
+        click.echo(f"{redacted_values(export.redacted)} --no-redact leaves them.", err=True)
+        for redaction, times in list(export.redactions.items())[:_MOST_SHOWN]:
+            more = f" ({times:,} times)" if times > 1 else ""
+            click.echo(escaped(f"  message {redaction.number}, {redaction.field}: {redaction.kind}{more}"), err=True)
+        if (more_places := len(export.redactions) - _MOST_SHOWN) > 0:
+            click.echo(f"  and {more_places:,} more places; --json has all", err=True)
+    if export.unread:
+        lines = counted(export.unread, "line")
+        click.echo(f"{lines} of the log cannot be read; context-persistent verify says which.", err=True)

@@ -1,0 +1,338 @@
+"""`context-persistent list`: which sessions there are.
+
+Exit codes: 0 done, even if there are none; 2 a directory cannot be read. A log that cannot be read is listed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from heapq import heappop, heappush
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from ...catalogue.session_list_cache import Glances
+from ...errors import LogError, RecallError
+from ...log.open_log import file_reader
+from ...tokens.counter import open_counter
+from ...sessions.find_session import SessionFile, files_in, sessions_above, where_else
+from ...sessions.overview import Overview, held_logs, look_at
+from ...sessions.transcript import Transcript
+from .parameters import TimeType
+from .progress import progress
+from .session_argument import no_catalogue_option, sessions_here, storage, storage_option
+from .terminal import UnusableError, console, counted, cut, duration, escaped, one_line, unusable
+
+if TYPE_CHECKING:
+    from ...sessions.totals import Total
+
+_COLUMNS = (("AGE", 4), ("TOOK", 4), ("MESSAGES", 8), ("TOKENS", 6), ("SIZE", 6), ("COST", 7))
+_STATE_COLUMNS = 13
+_STATES = {"open": "green", "open, damaged": "red", "damaged": "red", "unreadable": "red", "interrupted": "yellow"}
+_AGES = ((60, "s"), (60, "m"), (24, "h"), (365, "d"))
+"""How many of each unit make the next one; after days come years."""
+_LEAST_ID = 8  # characters of an id that is shortened
+_INDENT = " " * 5
+
+
+@click.command("list")
+@storage_option
+@no_catalogue_option
+@click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, type=click.Path(file_okay=False))
+@click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")
+@click.option("-n", "--number", "most", type=click.IntRange(min=1), help="Only so many, the newest.")
+@click.option("--since", type=TimeType(), help="Only those with a message since then: 12h, 3d, 2026-01-31.")
+@click.option("--grep", "words", metavar="TEXT", help="Only those in which a message says TEXT, whatever its case.")
+@click.option("-l", "--long", "in_full", is_flag=True, help="Also cost, begin, model, failed calls and description.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def list_sessions(
+    directories: tuple[str, ...],
+    *,
+    everywhere: bool,
+    most: int | None,
+    since: float | None,
+    words: str | None,
+    in_full: bool,
+    as_json: bool,
+) -> None:
+    """List the sessions of this project, by their last messages, the newest first.
+
+    With DIRECTORY, the logs and plain message files in it (a storage_path). Each row has the age of the last message,
+    the time from the first to the last, live messages, tokens (an estimate), size, state and id; below it stand the
+    name that a host gave the session, if it has one, and the first line that a person wrote. A terminal gets the
+    beginning of a long id, which is enough to name it.
+
+    A session is open while a process of yours has its log open for writing (known on Linux only). It is interrupted if
+    its end is torn or its last calls have no results. For a damaged one, `verify` says what is wrong.
+    """
+    sessions = sessions_of(directories, everywhere=everywhere)
+    matches = _MessageFilter(words, sessions) if words is not None else None
+    look = _SessionPicker(sessions, since, matches)
+    seen: Iterator[Overview] = islice(look.newest_first(), most)
+    if everywhere:
+        seen = iter(_by_project(list(seen)))
+    totals: Mapping[str, Total] = {}
+    if in_full:
+        listed = list(seen)
+        seen, totals = iter(listed), _totals([one.session for one in listed])
+    if as_json:
+        told = [one.to_json() | _figures(totals.get(str(one.session.path))) for one in seen]
+        click.echo(json.dumps({"sessions": told}))
+        look.keep()
+        return
+    output = console()
+    project, shortest = None, _shortest_ids(sessions) if output.is_terminal else None
+    is_first = True
+    for one in seen:
+        if is_first:
+            heads = [name for name, _ in _COLUMNS if in_full or name != "COST"]
+            _row(output, heads, Text("STATE"), "SESSION", style="bold")
+            is_first = False
+        if everywhere and one.session.project != project:
+            project = one.session.project
+            output.print(Text(escaped(one_line(project)), "bold"), overflow="fold")
+        _show(output, one, shortest, totals.get(str(one.session.path)), in_full=in_full, with_date=words is not None)
+        sys.stdout.flush()  # in a pipe too: whoever reads has something to read
+    look.keep()
+    if is_first:
+        output.print(_nothing(found=bool(sessions), everywhere=everywhere, directories=directories), soft_wrap=True)
+
+
+class _SessionPicker:
+    """Looks at sessions, and gives those that are wanted as soon as it is known that they come next."""
+
+    def __init__(
+        self,
+        sessions: list[SessionFile],
+        since: float | None,
+        matches: _MessageFilter | None,
+    ) -> None:
+        self._sessions, self._since, self._matches = sessions, since, matches
+        self._held = held_logs(sessions)
+        self._counter, self._glances = open_counter("estimate"), Glances()
+
+    def newest_first(self) -> Iterator[Overview]:
+        """Give them in order of their last messages.
+
+        A file is written no earlier than its last message: so a session comes next once all files that are left are
+        older than its last message, and files older than what is wanted are not read.
+        """
+        waiting: list[tuple[float, float, str, int, Overview]] = []
+        left = sorted(self._sessions, key=lambda session: -session.modified_s)
+        for number, session in enumerate(left):
+            if self._since is not None and session.modified_s < self._since:
+                break
+            while waiting and -waiting[0][0] > session.modified_s:
+                yield heappop(waiting)[-1]
+            if self._matches is not None and not self._matches.is_found_in(session):
+                continue
+            with progress(str(session.path)) as files:
+                one = look_at(session, self._counter, self._held, glances=self._glances, files=files)
+            if self._since is None or one.last_s >= self._since:
+                heappush(waiting, (-one.last_s, -session.modified_s, session.id, number, one))
+        while waiting:
+            yield heappop(waiting)[-1]
+
+    def keep(self) -> None:
+        """Write to the catalogues what they lacked."""
+        self._glances.keep()
+        if self._matches is not None:
+            self._matches.catalogues.update()
+
+
+class _MessageFilter:
+    """Says in which sessions a message says something; what cannot be read says nothing."""
+
+    def __init__(self, words: str, sessions: Sequence[SessionFile]) -> None:
+        from ...search.pattern import text_pattern  # most lists are of all sessions
+        from ...sessions.project_search import SessionsSearch, may_match_there
+
+        try:
+            self._pattern = text_pattern(words)
+        except RecallError as error:
+            raise click.UsageError(f"--grep: {one_line(str(error))}") from error
+        has_catalogues = all(session.project and isinstance(session.path, Path) for session in sessions)
+        self.catalogues = SessionsSearch(sessions if has_catalogues else [], self._pattern)
+        self._has_catalogues = has_catalogues
+        self._stored: set[SessionFile] | None = None
+        """Those in a database that may match; None where all may."""
+        if (where := storage()) is not None:
+            with suppress(LogError):
+                self._stored = set(may_match_there(sessions, where, self._pattern))
+
+    def is_found_in(self, session: SessionFile) -> bool:
+        """Whether one of a session's messages says it."""
+        from ...sessions.search import search
+
+        if self._stored is not None and session not in self._stored:
+            return False
+        if self._has_catalogues and self.catalogues.rules_out(session):
+            return False
+        try:
+            with progress(str(session.path)) as files, Transcript(session.path, files=files) as transcript:
+                reader = file_reader(transcript.reader) if self._has_catalogues else None
+                among = self.catalogues.positions(session, reader) if reader is not None else None
+                return next(iter(search(transcript, self._pattern, among=among)), None) is not None
+        except (OSError, ValueError, LogError):
+            return False
+
+
+def _totals(sessions: Sequence[SessionFile]) -> Mapping[str, Total]:
+    """What each session comes to, by its path."""
+    from ...tokens.on_demand import named_counter  # most lists do not say it
+    from ...tokens.prices import PriceList
+    from ...sessions.totals import totals
+    from .many_sessions import gathering
+
+    try:
+        with gathering(sessions, named_counter("auto")) as found:
+            return totals(found, PriceList(), "path")
+    except UnusableError as error:
+        click.echo(f"no costs: {error}", err=True)
+        return {}
+
+
+def _figures(total: Total | None) -> dict[str, Any]:
+    return {
+        "failed_calls": total.failed_calls if total is not None else None,
+        "cost": _cost(total),
+    }
+
+
+def _cost(total: Total | None) -> float | None:
+    """What a session's requests cost; None where none has a price."""
+    if total is None or total.bill.requests == total.bill.unpriced_requests:
+        return None
+    return round(total.bill.cost, 6)
+
+
+def _by_project(seen: list[Overview]) -> list[Overview]:
+    """Keep the sessions of each project together, the project with the newest message first."""
+    newest: dict[str, int] = {}
+    for position, one in enumerate(seen):
+        newest.setdefault(one.session.project, position)
+    return sorted(seen, key=lambda one: newest[one.session.project])
+
+
+def _nothing(*, found: bool, everywhere: bool, directories: tuple[str, ...]) -> str:
+    if found:
+        return "no session matches"
+    if directories or everywhere:
+        return "no sessions"
+    if storage() or sessions_above() is None:
+        return "no sessions in this project; --all shows others"
+    return f"no sessions in this project; {one_line(where_else())}"
+
+
+def _shortest_ids(sessions: Iterable[SessionFile]) -> dict[str, str]:
+    """For each id of the host's the shortest beginning that no other one has."""
+    ids = sorted({session.id for session in sessions if session.project})
+    short = {}
+    for at, full in enumerate(ids):
+        neighbours = ids[max(0, at - 1) : at] + ids[at + 1 : at + 2]
+        shared = max((len(os.path.commonprefix([full, other])) for other in neighbours), default=0)  # noqa: RUF071 - no paths
+        short[full] = full[: max(_LEAST_ID, shared + 1)]
+    return short
+
+
+def sessions_of(directories: Sequence[str], *, everywhere: bool) -> list[SessionFile]:
+    """The sessions of this project, of all, or in directories; or in the database.
+
+    Raises:
+        UsageError: more than one of these was asked for.
+        UnusableError: a directory cannot be read, or the database cannot be asked.
+    """
+    if directories and (everywhere or storage()):
+        raise click.UsageError(
+            "give only one of --all, --storage and DIRECTORY" if storage() else "give either --all or DIRECTORY"
+        )
+    if not directories:
+        return sessions_here(everywhere=everywhere)
+    found = []
+    for directory in directories:
+        with unusable(directory):
+            found += files_in(directory)
+    return found
+
+
+def _show(
+    output: Console,
+    seen: Overview,
+    shortest: dict[str, str] | None,
+    total: Total | None,
+    *,
+    in_full: bool,
+    with_date: bool,
+) -> None:
+    readable = not seen.error
+    cells = [
+        age(time.time() - seen.last_s),
+        age(seen.duration_s) if seen.duration_s is not None else "",
+        f"{seen.messages:,}" if readable else "",
+        scaled(seen.tokens, "kMGT") if readable else "",
+        scaled(seen.size_bytes, "kMGT") if readable else "",
+    ]
+    if in_full:
+        from .tables import money
+
+        cells.append(money(cost) if (cost := _cost(total)) is not None else "")
+    name = (shortest or {}).get(seen.session.id, seen.session.id)
+    _row(output, cells, Text(seen.state, _STATES.get(seen.state, "")), escaped(one_line(name)))
+    _say(output, seen.named.name, style="")
+    if in_full:
+        _say(output, seen.named.description)
+    _say(output, seen.error or (f"{seen.date}  {seen.first_line}" if with_date else seen.first_line))
+    if in_full and readable:
+        began = f"began {seen.first_message[:16].replace('T', ' ')}" if seen.first_message else ""
+        took = duration(seen.duration_s) if seen.duration_s is not None else ""
+        failed = counted(total.failed_calls, "failed call") if total is not None and total.failed_calls else ""
+        _say(output, ", ".join(filter(None, (began, took, seen.model, failed))))
+
+
+def _say(output: Console, text: str, *, style: str = "dim") -> None:
+    """Print a line below a row, in a terminal no longer than the terminal is wide."""
+    if line := escaped(one_line(text)):
+        line = _INDENT + line
+        output.print(Text(cut(line, output.width) if output.is_terminal else line, style), soft_wrap=True)
+
+
+def _row(output: Console, cells: list[str], state: Text, session_id: str, *, style: str = "") -> None:
+    """Print a row; in a terminal an id that does not fit is printed on a line of its own, and is never cut."""
+    row = Text(style=style)
+    for cell, (_, columns) in zip(cells, _COLUMNS, strict=False):
+        row.append(f"{cell:>{columns}} ")
+    row.append(" ").append_text(state)
+    gap = " " * (_STATE_COLUMNS + 1 - len(state))
+    fits = not output.is_terminal or row.cell_len + len(gap) + cell_len(session_id) <= output.width
+    output.print(row.append(gap).append(session_id, style or "bold") if fits else row, soft_wrap=True)
+    if not fits:
+        output.print(Text(f"     {session_id}", "bold"), overflow="fold")
+
+
+def age(seconds: float) -> str:
+    """How long ago, in the largest unit that is full."""
+    number = max(0, int(seconds))
+    for most, unit in _AGES:
+        if number < most:
+            return f"{number}{unit}"
+        number //= most
+    return f"{number}y"
+
+
+def scaled(number: float, units: str) -> str:
+    """A number in at most four digits and a unit."""
+    for unit in ("", *units):
+        if number < 1000:
+            return f"{number:.1f}{unit}" if unit and number < 100 else f"{number:.0f}{unit}"
+        number /= 1000
+    return f"{number:.0f}{units[-1]}"

@@ -1,0 +1,202 @@
+"""The `context-persistent` command: the table of all commands, and how each of them ends.
+
+A command is imported when it is run or asked for its help, not before: `--help` and the completion of names need only
+the table.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import click
+from click.exceptions import Exit
+
+from ... import __version__
+from .exit_codes import INTERRUPTED, NO_READER
+
+
+class Commands(click.Group):
+    """The commands in sections; Ctrl-C and a closed pipe end any of them without a traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the help's order."""
+        return list(TABLE)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        return TABLE[cmd_name].load() if cmd_name in TABLE else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, section by section."""
+        for title, entries in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, entry.short_help) for name, entry in entries.items()])
+
+    def main(self, args: Any = None, *more: Any, **options: Any) -> Any:
+        """Run as a process's command, or with given arguments."""
+        _open_what_is_closed()
+        try:
+            return super().main(args, *more, **options)
+        finally:
+            if args is None:  # the process ends; what is left to do cannot be interrupted
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Read the arguments, which may import a command or print its help."""
+        with _ending():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        with _ending():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """Say how a command ends that is interrupted, has no reader any more, or meets what it cannot go on with."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise Exit(NO_READER) from None
+    except KeyboardInterrupt:
+        raise Exit(INTERRUPTED) from None
+    except OSError as error:
+        from .terminal import UnusableError, reason
+
+        raise UnusableError(f"cannot continue: {reason(error)}") from error
+    finally:
+        _let_go_of_output()
+
+
+def _open_what_is_closed() -> None:
+    """Let what a shell closed (`>&-`) lead nowhere: a file that is opened must not take its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends
+
+
+def _let_go_of_output() -> None:
+    """Discard buffered output that cannot be written, so that the interpreter does not try again at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+)
+@click.version_option(__version__, prog_name="context-persistent")
+@click.option("-v", "--verbose", is_flag=True, help="Say on standard error what is done without being asked for.")
+def main(*, verbose: bool) -> None:
+    """Durable memory for long-running Amplifier agent sessions."""
+    if verbose:
+        import logging
+
+        logger = logging.getLogger(__name__.partition(".")[0])
+        logger.addHandler(logging.StreamHandler())
+        logger.setLevel(logging.INFO)
+
+
+PACKAGE = __name__.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEntry:
+    """A command of the table."""
+
+    target: str
+    """The module below the package, and the command's name in it."""
+    short_help: str
+
+    def load(self) -> click.Command:
+        """Import the command."""
+        module, _, name = self.target.partition(":")
+        command: click.Command = getattr(import_module(f"{PACKAGE}.{module}"), name)
+        return command
+
+
+SECTIONS = {
+    "Look into sessions": {
+        "list": CommandEntry(
+            "cli.list_:list_sessions", "List the sessions of this project, by their last messages, the newest first."
+        ),
+        "show": CommandEntry("cli.show:show", "Show the messages of SESSION, its turns, or the calls that failed."),
+        "tail": CommandEntry("cli.tail:tail", "Show the last messages of SESSION."),
+        "search": CommandEntry(
+            "cli.search:search_command", "Search messages of this project's sessions, or of each SESSION."
+        ),
+        "stats": CommandEntry(
+            "cli.stats:stats", "Show where the tokens, the time and the money of SESSION went, or of many sessions."
+        ),
+        "sql": CommandEntry("cli.sql:sql", "Ask in SQL what sessions come to."),
+    },
+    "What the model saw": {
+        "report": CommandEntry("cli.report:report", "Make one HTML page of SESSION, to read and to send round."),
+        "reports": CommandEntry(
+            "cli.report:reports", "Make pages of this project's sessions, and one that lists them."
+        ),
+        "views": CommandEntry("cli.view:views", "List the requests of SESSION."),
+        "view": CommandEntry("cli.view:view", "Show what the model saw, and did not see, at a request of SESSION."),
+        "replay": CommandEntry("cli.replay:replay", "Play SESSION as it happened, with its pauses."),
+        "compare": CommandEntry(
+            "cli.compare:compare", "Play SESSION under several policies and compare what each costs and keeps."
+        ),
+        "compact": CommandEntry(
+            "cli.compact:compact", "Compact what the model sees of SESSION now, see what that would do, or undo it."
+        ),
+        "hide": CommandEntry(
+            "cli.compact:hide", "Keep TURN of SESSION out of what the model sees, from the next plan on."
+        ),
+        "show-again": CommandEntry("cli.compact:show_again", "Show a hidden TURN of SESSION to the model again."),
+    },
+    "Copy and branch sessions": {
+        "export": CommandEntry("cli.export:export", "Export the live history of SESSION, without its secrets."),
+        "import": CommandEntry(
+            "cli.import_:import_",
+            "Make new sessions from SOURCE: a file of another agent, of the host, or of this package; "
+            "or a directory of such.",
+        ),
+        "fork": CommandEntry("cli.fork:fork", "Make a new session that begins with SESSION's history up to turn N."),
+        "copy": CommandEntry(
+            "cli.copy:copy", "Copy a session's log byte for byte: to keep it, to move it, into a database."
+        ),
+        "rewind": CommandEntry("cli.fork:rewind", "Make SESSION's history end with turn N again."),
+    },
+    "Delete": {
+        "delete": CommandEntry(
+            "cli.delete:delete", "Delete SESSION: its log, what belongs to it, and its sub-agents' sessions."
+        ),
+        "prune": CommandEntry(
+            "cli.delete:prune", "Delete this project's sessions whose last message is older than a time."
+        ),
+        "purge": CommandEntry("cli.purge:purge", "Remove history from a log for good, or a text from all logs."),
+    },
+    "Maintain logs": {
+        "verify": CommandEntry(
+            "cli.maintenance:verify", "Check logs: their records, their chain of checksums, their tails."
+        ),
+        "repair": CommandEntry("cli.maintenance:repair", "Repair the end of a log without losing anything."),
+        "storage": CommandEntry("cli.storage:storage", "Prepare a PostgreSQL database for logs."),
+    },
+    "More": {
+        "demo": CommandEntry(
+            "demo.command:demo", "Kill a session in the middle of a turn, resume it, and show what came of it."
+        ),
+    },
+}
+"""The commands in the order of the help."""
+
+TABLE = {name: entry for section in SECTIONS.values() for name, entry in section.items()}

@@ -1,0 +1,147 @@
+"""`context-persistent verify` and `repair`: check a log, and mend its end.
+
+Exit codes: 0 sound or done, 1 damaged, 2 unusable or refused. Text from a file or its name is shown without control
+characters.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from textwrap import wrap
+
+import click
+from rich.console import Console
+
+from ...log.database_location import stored_name
+from ...log.file import FileLog
+from ..maintenance.verify import Finding, Report, verify_log
+from .exit_codes import DONE, FINDINGS, UNUSABLE
+from .progress import progress
+from .session_argument import complete, find_path, last_path, name_for_errors, session_argument, storage_option
+from .terminal import UnusableError, ask, console, counted, one_line, reason, unusable
+
+_MOST_SHOWN = 50  # different findings of a log; --json has all
+_MOST_PLACES = 5  # of findings that are alike
+
+
+@click.command()
+@storage_option
+@click.argument("sessions", metavar="[SESSION]...", nargs=-1, shell_complete=complete)
+@click.option("--last", is_flag=True, help="The session of this project that was written to last.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
+@click.pass_context
+def verify(context: click.Context, sessions: tuple[str, ...], *, last: bool, as_json: bool) -> None:
+    """Check logs: their records, their chain of checksums, their tails.
+
+    Reads only, and shows nothing of what the messages say. Exits with 0 if all logs are sound, 1 if one is damaged, 2
+    if one cannot be read.
+    """
+    if bool(sessions) == last:
+        raise click.UsageError("name at least one SESSION, or give --last")
+    output, code, logs = console(), DONE, []
+    for name in sessions or (last_path(),):
+        path = name_for_errors(name)
+        try:
+            path = find_path(name)
+            with progress(path, title="verifying", passes=2) as files:
+                report = verify_log(path, files=files)
+        except (OSError, ValueError) as error:
+            why = reason(error)
+            logs.append({"path": path, "status": "unusable", "error": why})
+            code = UNUSABLE
+            if not as_json:
+                _say(output, f"{path}: unusable", bold=True)
+                _say(output, f"  {why}")
+            continue
+        logs.append(report.to_json())
+        code = max(code, DONE if report.is_sound else FINDINGS)
+        if not as_json:
+            _show(output, path, report)
+    if as_json:
+        click.echo(json.dumps({"status": ("sound", "damaged", "unusable")[code], "logs": logs}, indent=2))
+    context.exit(code)
+
+
+@click.command()
+@session_argument
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def repair(path: str, *, dry_run: bool, yes: bool) -> None:
+    """Repair the end of a log without losing anything.
+
+    Adds the newline that a last line lacks, or saves a torn tail to a file beside the log and cuts it off. Everything
+    else stays as it is: readers skip damage in the middle of a log, and verify says what to do about it.
+    """
+    if stored_name(path) is not None:
+        raise UnusableError(f"{one_line(path)}: only a file can have a torn end; in a database there is none to repair")
+    output = console()
+    with unusable(path):
+        report = verify_log(path)
+    todo = [found for found in report.damage if found.kind in ("torn_tail", "no_newline")]
+    for found in todo:
+        done = (
+            "save them to a file beside the log, then cut them off"
+            if found.kind == "torn_tail"
+            else "add the newline that it lacks"
+        )
+        _say(output, f"{path}, byte {found.offset}: {found.detail}; {done}.")
+    if not todo:
+        _say(output, f"{path}: nothing to repair.")
+    elif dry_run:
+        _say(output, "Nothing was done (--dry-run).")
+    else:
+        ask("Repair it?", yes=yes)
+        with unusable(path), closing(FileLog(path)) as log:
+            log.repair()
+        _say(output, "Done.")
+    if rest := len(report.damage) - len(todo):
+        _say(output, f"Findings that repair does not change: {rest}. See verify.")
+
+
+# -- showing -----------------------------------------------------------------------------------------------------------
+
+
+def _say(output: Console, text: str, *, bold: bool = False) -> None:
+    shown = one_line(text).encode(output.encoding, "replace").decode(output.encoding)
+    hanging = " " * (len(shown) - len(shown.lstrip(" -")))
+    for line in wrap(shown, output.width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False):
+        output.print(line, style="bold" if bold else None, soft_wrap=True)
+
+
+def _show(output: Console, path: str, report: Report) -> None:
+    total = sum(report.messages.values())
+    roles = ", ".join(f"{role} {count:,}" for role, count in sorted(report.messages.items()))
+    controls = ", ".join(f"{kind} {count:,}" for kind, count in sorted(report.controls.items()))
+    _say(output, f"{path}: {'sound' if report.is_sound else 'damaged'}", bold=True)
+    _say(output, f"  {report.size_bytes:,} bytes; {counted(total, 'message')}{f' ({roles})' if roles else ''}")
+    _say(output, f"  live: {report.live:,}; hidden by a clear or a reset: {total - report.live:,}")
+    _say(output, f"  control records: {controls or 'none'}")
+    _show_findings(output, "damage", report.damage)
+    _show_findings(output, "notes", report.notes)
+
+
+def _show_findings(output: Console, title: str, findings: list[Finding]) -> None:
+    if not findings:
+        _say(output, f"  {title}: none")
+        return
+    _say(output, f"  {title}: {len(findings):,}")
+    alike: dict[tuple[str, str], list[Finding]] = {}
+    for found in findings:
+        alike.setdefault((found.kind, found.detail), []).append(found)
+    for (kind, detail), same in list(alike.items())[:_MOST_SHOWN]:
+        place = _place(same[0])
+        _say(output, f"  - {place}{': ' if place else ''}{kind.replace('_', ' ')}: {detail}")
+        if others := [found for found in map(_place, same[1:]) if found]:
+            more = len(others) - _MOST_PLACES
+            listed = "; ".join(others[:_MOST_PLACES]) + (f"; and {more:,} more, --json has all" if more > 0 else "")
+            _say(output, f"    {len(others):,} more like it: {listed}")
+        _say(output, f"    {same[0].advice}")
+    if len(alike) > _MOST_SHOWN:
+        _say(output, f"  ... and {len(alike) - _MOST_SHOWN:,} more kinds; --json has all")
+
+
+def _place(found: Finding) -> str:
+    """Where a finding is: its line and its byte, as far as it has them."""
+    known = (("line", found.line), ("byte", found.offset))
+    return ", ".join(f"{what} {at:,}" for what, at in known if at is not None)

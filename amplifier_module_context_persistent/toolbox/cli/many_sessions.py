@@ -1,0 +1,65 @@
+"""The figures of many sessions, for the commands that ask them, and from what they were gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from ...log.filesystem import FileSystem
+from ...tokens.counter import TokenCounter
+from ...sessions.find_session import SessionFile
+from ...sessions.totals import GatheredFigures, gathered
+from .progress import progress
+from .terminal import counted, one_line, unreadable
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_NAMED = 3
+
+
+@contextmanager
+def gathering(sessions: Sequence[SessionFile], counter: TokenCounter) -> Iterator[GatheredFigures]:
+    """Gather the figures of sessions, with a bar where it takes long; arguments as `gathered`.
+
+    Raises:
+        UnusableError: Python has no SQLite, or the figures cannot be added up.
+    """
+    with unreadable(), gathered(sessions, counter, _watched) as found:
+        yield found
+
+
+def _watched(paths: Sequence[str]) -> AbstractContextManager[FileSystem]:
+    return progress(*paths, title="adding up", passes=2)
+
+
+def source_of(found: GatheredFigures) -> dict[str, Any]:
+    """From what figures were gathered, as plain JSON types."""
+    last = _last(found)
+    return {
+        "sessions": found.sessions,
+        "sub_agents": found.sub_agents,
+        "up_to": last.isoformat(timespec="milliseconds") if last is not None else None,
+        "unreadable": [{"path": path, "error": said} for path, said in found.unreadable.items()],
+    }
+
+
+def source_line(found: GatheredFigures) -> str:
+    """The same in one line."""
+    below = f" ({found.sub_agents:,} of sub-agents)" if found.sub_agents else ""
+    last = _last(found)
+    up_to = f", up to {last.astimezone():%Y-%m-%d %H:%M}" if last is not None else ""
+    said = [f"{counted(found.sessions, 'session')}{below}{up_to}"]
+    if found.unreadable:
+        named = [f"{path} ({why})" for path, why in list(found.unreadable.items())[:_MOST_NAMED]]
+        more = ["..."] * (len(found.unreadable) > _MOST_NAMED)
+        said.append(f"{len(found.unreadable):,} could not be read: {', '.join([*named, *more])}")
+    return one_line("; ".join(said))
+
+
+def _last(found: GatheredFigures) -> datetime | None:
+    last = found.up_to_us
+    try:
+        return _EPOCH + timedelta(microseconds=last) if last is not None else None
+    except OverflowError:
+        return None

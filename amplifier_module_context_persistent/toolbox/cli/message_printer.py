@@ -1,0 +1,225 @@
+"""How `show` and `tail` print a message.
+
+Rules:
+- In a terminal an assistant's text is rendered as Markdown. What Markdown would hide (HTML, entities, link targets) is
+  shown as text. In a pipe all text is printed as it was written, and no line is broken.
+- Results, arguments, thinking and long texts are folded, and so is one long line; `full` shows all of them.
+- A result names the call that it answers. Failed, rejected and unanswered calls and empty messages are marked.
+- Text from the log is escaped, and escaped again after Markdown rendering: nothing raw reaches the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.padding import Padding
+from rich.segment import Segment, Segments
+from rich.text import Text
+
+from ...log.record_line import Message
+from ...messages.message import result_id_of
+from ...messages.metadata import metadata_of, timestamp_of
+from ...messages.normalize import tokens_of
+from ...messages.text import TextPart, arguments_text, parts_of
+from ...tokens.counter import TokenCounter, open_counter
+from ...sessions.source import SourceCompaction
+from ...sessions.transcript import LiveMessage
+from .terminal import console, counted, duration, escaped, escaped_body, one_line
+
+HIDDEN = "hidden from views"
+"""The note of a message whose turn is hidden."""
+_RESULT_LINES = 12
+_SUMMARY_LINES = 24
+_TEXT_LINES = 200
+_LINE_CHARS = 200  # a folded text has no more of them, times its lines
+_LONGEST_LINE = 2_000  # a longer line is cut, however few lines there are
+_RENDERED_CHARS = 20_000  # a longer text is written as it is: rendering and wrapping can be slow
+_INDENT = 4
+_STYLES = {"user": "green", "assistant": "cyan", "tool": "yellow", "function": "yellow"}
+
+
+class MessagePrinter:
+    """Print messages one after the other.
+
+    Args:
+        full: whether long results and texts are shown in full.
+        as_json: print JSON lines instead.
+        screen: where to print; by default the standard output.
+        may_grow: whether results may still come, so that a call without one is not marked.
+    """
+
+    def __init__(
+        self,
+        *,
+        full: bool = False,
+        as_json: bool = False,
+        screen: Console | None = None,
+        may_grow: bool = False,
+    ) -> None:
+        self._full, self._as_json, self._may_grow = full, as_json, may_grow
+        self._counter = open_counter("estimate")
+        self._console = screen or console()
+        self._printed = False
+        self.place: dict[str, Any] = {}
+        """What JSON lines say before the message: in which session it is."""
+
+    def show(self, placed: LiveMessage, *, turn: int | None = None, note: str = "") -> None:
+        """Print a message; `turn` is the number of the turn that it begins, `note` is printed in its head."""
+        if self._as_json:
+            click.echo(json.dumps(self._as_plain(placed)))
+            return
+        if self._printed:
+            self._print(Text())
+        self._printed = True
+        self._print(head_of(placed, turn=turn, counter=self._counter, note=note))
+        parts = sorted(parts_of(placed.message), key=lambda part: part.kind != "thinking")
+        unanswered = placed.open_calls if not self._may_grow else frozenset()
+        for part in parts:
+            self._part(placed.message, part, unanswered)
+        if not any(part.kind == "call" or part.text.strip() for part in parts):
+            what = "result" if result_id_of(placed.message) is not None else "message"
+            self._print(Text(f"(empty {what})", "dim"))
+
+    def _as_plain(self, placed: LiveMessage) -> dict[str, Any]:
+        plain = {**self.place, "number": placed.number, "tools": placed.tools, "message": placed.message}
+        if (ending := placed.ending) is not None:
+            answers = ending.call.number if ending.call is not None else None
+            plain |= {"answers": answers, "outcome": ending.outcome, "duration_s": ending.duration_s}
+        elif not self._may_grow and (unanswered := placed.open_calls):
+            plain["open_calls"] = sorted(unanswered)
+        return plain
+
+    def note(self, text: str) -> None:
+        """Print a line about the log; nothing where JSON lines are printed."""
+        if not self._as_json:
+            self._print(Text(f"--- {text} ---", "dim"))
+
+    def show_compaction(self, compaction: SourceCompaction) -> None:
+        """Print where the agent from which a session was imported compacted it, and its summary."""
+        self._print(Text())
+        self._print(Text(f"-- {compaction.line()}", "dim"))
+        if compaction.summary:
+            self._folded(compaction.summary, _SUMMARY_LINES, indent=_INDENT, style="dim")
+
+    def _part(self, message: Message, part: TextPart, unanswered: frozenset[str]) -> None:
+        if part.kind == "call":
+            head = Text(f"-> {escaped(one_line(part.name))}", "bold")
+            head.append(f"  {escaped(one_line(part.call_id))}", "not bold dim")
+            if part.call_id in unanswered:
+                head.append("  NO RESULT", "bold red")
+            self._print(head)
+            if arguments := arguments_text(part.text):
+                self._folded(arguments, _RESULT_LINES, indent=_INDENT)
+        elif part.kind == "thinking":
+            self._folded(part.text, _RESULT_LINES, indent=_INDENT, style="dim italic")
+        elif part.kind == "block" and part.text.startswith("{") and not self._full:
+            kind = escaped(one_line(part.name.replace("_", " ")))
+            self._print(Text(f"[{kind}: {len(part.text):,} characters; --full shows them]", "dim"))
+        elif result_id_of(message) is not None:
+            self._folded(part.text, _RESULT_LINES, indent=_INDENT)
+        elif part.text.strip():
+            self._folded(part.text, _TEXT_LINES, as_markdown=message.get("role") == "assistant")
+
+    def _folded(self, text: str, lines: int, *, indent: int = 0, style: str = "", as_markdown: bool = False) -> None:
+        shown, more = (text, "") if self._full else fold(text, lines)
+        shown = escaped_body(shown)
+        if not self._console.is_terminal or len(shown) > _RENDERED_CHARS:
+            click.echo("\n".join(" " * indent + line if line else line for line in shown.split("\n")))
+        elif as_markdown:
+            self._console.print(rendered(shown, self._console))
+        else:
+            self._console.print(Padding(Text(shown, style), (0, 0, 0, indent), expand=False))
+        if more:
+            self._print(Text(" " * indent + more, "dim"))
+
+    def _print(self, text: Text) -> None:
+        if self._console.is_terminal:
+            self._console.print(text)
+        else:
+            click.echo(text.plain)
+
+
+def head_of(
+    placed: LiveMessage, *, turn: int | None = None, counter: TokenCounter | None = None, note: str = ""
+) -> Text:
+    """The head line of a message: number (`+` if it has none), role, the call that it answers, turn, time and id."""
+    message, ending = placed.message, placed.ending
+    role = str(message.get("role"))
+    parts = [f"[{placed.number or '+'}] {role}"]
+    if ending is not None:
+        subject = ending.call.subject if ending.call is not None else ""
+        parts[0] = " ".join(filter(None, (parts[0], *placed.tools, subject)))
+        parts.append(f"of [{ending.call.number}]" if ending.call is not None else "of no call")
+        if ending.duration_s:
+            parts.append(duration(ending.duration_s))
+        if counter is not None:
+            parts.append(counted(tokens_of(message, counter), "token"))
+    if turn:
+        parts.append(f"turn {turn}")
+    head = Text(escaped(one_line(", ".join(parts))), f"bold {_STYLES.get(role, 'magenta')}")
+    if ending is not None and ending.is_error:
+        head.append(f", {ending.outcome.upper()}", "bold red")
+    if note:
+        head.append(f", {note}", "bold yellow")
+    metadata = metadata_of(message)
+    for said in (timestamp_of(message)[:19].replace("T", " "), metadata.get("message_id"), metadata.get("source")):
+        if isinstance(said, str) and said:
+            head.append(f"  {escaped(one_line(said))}", "not bold dim default")
+    return head
+
+
+def fold(text: str, most_lines: int) -> tuple[str, str]:
+    """Cut a long text: its beginning, and a note that says how much is left out (empty if nothing is)."""
+    lines = text.rstrip("\n").split("\n")
+    kept = lines if len(lines) <= most_lines + 1 else lines[:most_lines]  # a note on one line would be as long as it
+    shown = "\n".join(map(_shortened, kept))
+    if len(shown) > most_lines * _LINE_CHARS:
+        shown = shown[: most_lines * _LINE_CHARS]
+        return shown, f"... {len(text) - len(shown):,} characters more; --full shows them"
+    if len(kept) < len(lines):
+        return shown, f"... {len(lines) - len(kept):,} lines more; --full shows them"
+    return shown, "... --full shows long lines whole" if max(map(len, lines)) > _LONGEST_LINE else ""
+
+
+def _shortened(line: str) -> str:
+    if len(line) <= _LONGEST_LINE:
+        return line
+    return f"{line[:_LONGEST_LINE]} ... {len(line) - _LONGEST_LINE:,} characters more in this line"
+
+
+_LIGHT = ("7", "15")  # white, in the palette of sixteen colours
+
+
+def rendered(text: str, screen: Console) -> Segments | Text:
+    """Render Markdown; return the plain text if rendering would hide a part of it (deep nesting, wide tables)."""
+    from markdown_it import MarkdownIt  # only terminals need what renders it
+    from rich.markdown import Markdown
+
+    parser = MarkdownIt("commonmark").enable(["strikethrough", "table"])
+    parser.disable(["entity", "html_block", "html_inline", "image", "reference"])
+    markdown = Markdown("", code_theme=_code_theme(), hyperlinks=False)
+    markdown.parsed = parser.parse(text)
+    tags = 0  # the languages of code blocks are not shown
+    for token in markdown.parsed:
+        tags += _letters(token.info)
+        for inline in token.children or ():
+            if inline.type == "softbreak":  # people and models break lines where they mean it
+                inline.type = "hardbreak"
+    segments = list(screen.render(markdown))
+    if sum(_letters(segment.text) for segment in segments) < _letters(text) - tags:
+        return Text(text)
+    return Segments([Segment(escaped(segment.text), segment.style) for segment in segments])
+
+
+def _code_theme() -> str:
+    """Colours for code from the terminal's own palette, for a light or a dark background (`COLORFGBG` says which)."""
+    background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
+    return "ansi_light" if background in _LIGHT else "ansi_dark"
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalnum, text))

@@ -1,0 +1,167 @@
+"""What commands take: ranges of turns and messages, times, and the forms that a person has redacted."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ...sessions.transcript import Turn
+from .terminal import UnusableError, one_line, reason
+
+DEFAULT_BUDGET_TOKENS = 200_000
+"""The budget under which policies are played, where none is given."""
+
+_SPAN = re.compile(r"(-?\d{1,15})?(?:(:)(-?\d{1,15})?)?")
+
+Span = tuple[int | None, int | None]
+"""The first and the last number, from 1; negative ones count from the end; None is the beginning or the end."""
+
+if TYPE_CHECKING:
+    from ...messages.secrets.own_forms import OwnForms
+
+    _SpanBase = click.ParamType[Span]
+else:
+    _SpanBase = click.ParamType  # older versions of click have no generic one
+
+
+class SpanType(_SpanBase):
+    """A number, or a range `A:B` that includes both ends."""
+
+    name = "A:B"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Span:
+        """Read a range."""
+        found = _SPAN.fullmatch(value)
+        first, last = (int(number) if number else None for number in (found[1], found[3])) if found else (0, 0)
+        if not found or not value or 0 in (first, last):
+            self.fail("give a number or a range A:B; numbers begin at 1, negative ones count from the end", param, ctx)
+        return (first, last) if found[2] else (first, first)
+
+
+def chosen_positions(count: int, turns: Sequence[Turn], turn_span: Span | None, span: Span | None) -> tuple[int, int]:
+    """The chosen messages among `count`, as the first index (from 0) and the index after the last.
+
+    Raises:
+        UnusableError: the range is empty.
+        UsageError: both turns and messages were chosen.
+    """
+    if turn_span and span:
+        raise click.UsageError("give either --turn or --range")
+    if turn_span:
+        first, last = _positions(turn_span, len(turns), "turn")
+        return (turns[first].start, turns[last - 1].stop) if turns else (0, 0)
+    return _positions(span or (None, None), count, "message")
+
+
+def chosen_turns(turns: Sequence[Turn], turn_span: Span | None) -> Sequence[Turn]:
+    """The turns that a span chooses; all without one.
+
+    Raises:
+        UnusableError: nothing is there.
+    """
+    first, last = _positions(turn_span or (None, None), len(turns), "turn")
+    return turns[first:last]
+
+
+def _positions(span: Span, count: int, what: str) -> tuple[int, int]:
+    """The first index of a span (from 0) and the index after its last; a range may reach beyond the ends.
+
+    Raises:
+        UnusableError: the range is empty.
+    """
+    first, last = span
+    start = 1 if first is None else first if first > 0 else count + 1 + first
+    stop = count if last is None else last if last > 0 else count + 1 + last
+    if span != (None, None) and (start > min(stop, count) or stop < 1):
+        named = f"{first}" if first == last else f"{'' if first is None else first}:{'' if last is None else last}"
+        raise UnusableError(f"there is no {what} {named}: the session has {count:,}")
+    return max(0, start - 1), min(stop, count)
+
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+if TYPE_CHECKING:
+    _TimeBase = click.ParamType[float]
+else:
+    _TimeBase = click.ParamType  # older versions of click have no generic one
+
+
+class TimeType(_TimeBase):
+    """A time: how long ago (`3d`, `12h`), or a date with or without a time of day, here."""
+
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read it as seconds since 1970."""
+        if isinstance(value, float):
+            return value
+        if found := re.fullmatch(r"(\d{1,9})([smhdw])", value):
+            return time.time() - int(found[1]) * _SECONDS[found[2]]
+        try:
+            return datetime.fromisoformat(value).timestamp()
+        except (ValueError, OverflowError, OSError):
+            self.fail("give how long ago, as in 12h or 3d, or a date, as in 2026-01-31", param, ctx)
+
+
+def not_empty(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
+    """Check the name of a new file, as the callback of an option.
+
+    Raises:
+        BadParameter: it is empty.
+    """
+    if name == "":
+        raise click.BadParameter("this is an empty name; give the path of the new file")
+    return name
+
+
+R = TypeVar("R")
+
+
+def own_forms_options(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command the two options; it gets what they name as `own`, None where neither is given."""
+
+    @click.option(
+        "--redact-file",
+        metavar="FILE",
+        envvar="CONTEXT_PERSISTENT_REDACT_FILE",
+        help="Replace what these expressions match too: one a line.",
+    )
+    @click.option(
+        "--redact-values",
+        metavar="NAMES",
+        envvar="CONTEXT_PERSISTENT_REDACT_VALUES",
+        help="Replace the contents of these environment variables too: A,B.",
+    )
+    @functools.wraps(command)
+    def given(*arguments: Any, redact_file: str | None, redact_values: str | None, **options: Any) -> R:
+        return command(*arguments, own=_own(redact_file, redact_values), **options)
+
+    return given
+
+
+def _own(file: str | None, values: str | None) -> OwnForms | None:
+    names = [name.strip() for name in (values or "").split(",") if name.strip()]
+    if file is None and not names:
+        return None
+    from ...messages.secrets.own_forms import OwnForms, OwnFormsError, own_forms
+
+    try:
+        lines = Path(file).read_text(encoding="utf-8").splitlines() if file is not None else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"--redact-file {one_line(str(file))}: {reason(error)}") from error
+    try:
+        expressions = own_forms(lines)
+    except OwnFormsError as error:
+        raise click.UsageError(f"--redact-file {one_line(str(file))}, {one_line(str(error))}") from error
+    try:
+        return OwnForms(expressions.expressions, own_forms(names=names, environment=os.environ).values)
+    except OwnFormsError as error:
+        raise click.UsageError(f"--redact-values: {one_line(str(error))}") from error

@@ -1,0 +1,348 @@
+"""`context-persistent replay`: play a session as it happened, with what the model saw at each request.
+
+Exit codes: 0 played, 1 a view cannot be proved because the log was altered, 2 unusable, 130 Ctrl-C. A terminal gets the
+session's timing; a pipe gets everything at once, as plain text or JSON. A mark is a colour and a letter,
+so it can be read without colours: K kept, E elided, D dropped, S summarised.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any
+
+import click
+from rich.text import Text
+
+from ..replay import Seen, play, requests
+from ..replay.api import Pace, Step, timeline
+from ..replay.visibility import DROPPED, ELIDED, KEPT, MARKS, SUMMARISED, Compacted, Marks
+from ...sessions.source import source_compactions
+from ...sessions.transcript import Progress, Transcript
+from .exit_codes import DONE, FINDINGS
+from .message_printer import MessagePrinter
+from .parameters import DEFAULT_BUDGET_TOKENS
+from .progress import progress, stages
+from .session_argument import session_argument
+from .terminal import (
+    UnusableError,
+    columns_of,
+    console,
+    counted,
+    duration,
+    escaped,
+    one_line,
+    open_transcript,
+    unreadable,
+)
+
+_LONG_PAUSE_S = 3.0
+_MOST_PAUSE_S = 86_400.0  # longer ones overflow on some systems
+
+
+@click.command()
+@session_argument
+@click.option("--views", is_flag=True, help="Show what the model saw at each request.")
+@click.option("--policy", help="Play it under this policy, whatever was recorded (as in `compare`).")
+@click.option(
+    "--budget", type=click.IntRange(min=1), help="The budget in tokens where a policy is played; 200,000 if not given."
+)
+@click.option("--tokenizer", default="auto", show_default=True, help="What counts where a policy is played.")
+@click.option("--turn", "first_turn", type=click.IntRange(min=1), default=1, show_default=True, help="Start here.")
+@click.option("--speed", type=click.FloatRange(min=0, min_open=True), default=1.0, help="How many times faster.")
+@click.option("--max-pause", "max_pause_s", type=click.FloatRange(min=0), help="No pause is longer, in seconds.")
+@click.option("--step", "in_steps", is_flag=True, help="Wait for Enter after each message; Ctrl-D ends it.")
+@click.option("--full", is_flag=True, help="Show long messages whole.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line for each event, at once.")
+@click.pass_context
+def replay(
+    context: click.Context,
+    path: str,
+    policy: str | None,
+    budget: int | None,
+    tokenizer: str,
+    first_turn: int,
+    speed: float,
+    max_pause_s: float | None,
+    *,
+    views: bool,
+    in_steps: bool,
+    full: bool,
+    as_json: bool,
+) -> None:
+    """Play SESSION as it happened, with its pauses.
+
+    With --views, each request shows how many tokens of the budget it took, and of every message before it whether the
+    model saw it: K kept, E elided, D dropped, S summarised. The views are made again from the receipts in the log, and
+    proved by their hashes; a session without receipts is played under the default policy.
+
+    A terminal gets the pauses; --speed and --max-pause shorten them, --step waits for Enter instead. Ctrl-C ends it. To
+    go back and forth, make a `report`.
+    """
+    with progress(path) as files:
+        transcript = open_transcript(path, files=files)
+    is_live = sys.stdout.isatty() and not as_json
+    with transcript, unreadable():
+        turns = transcript.turns()
+        if turns and first_turn > len(turns):
+            raise UnusableError(f"there is no turn {first_turn:,}: the session has {len(turns):,}")
+        wants_views = views or policy is not None or budget is not None
+        is_recorded = policy is None and budget is None and transcript.has_requests()
+        played = _Policy(policy, budget or DEFAULT_BUDGET_TOKENS, tokenizer)
+        output, pace = _Output(transcript, full=full, as_json=as_json), Pace(speed, max_pause_s)
+        output.introduce(played if wants_views and not is_recorded else None)
+        chosen = turns[first_turn - 1 :]
+        start = chosen[0].start if chosen and first_turn > 1 else 0
+        with nullcontext() if sys.stdout.isatty() else stages() as tell:
+            seen = _requests(transcript, None if is_recorded else played, start, tell) if wants_views else ()
+            for number, step in enumerate(timeline(transcript, chosen, seen)):
+                if is_live and in_steps and number and step.placed is not None:
+                    if not sys.stdin.readline():
+                        break
+                elif is_live and not in_steps:
+                    output.wait(min(pace.pause_s(step), _MOST_PAUSE_S))
+                if tell is not None:
+                    tell("playing", step.place, len(transcript))
+                output.show(step)
+    context.exit(FINDINGS if output.altered else DONE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Policy:
+    """What is played where nothing was recorded, or something else is wanted."""
+
+    name: str | None
+    budget_tokens: int
+    tokenizer: str
+
+
+def _requests(transcript: Transcript, policy: _Policy | None, start: int, tell: Progress | None) -> Iterator[Seen]:
+    """The requests from a message on: those that were recorded, or those under a policy."""
+    if policy is None:
+        yield from requests(transcript, start=start)
+        return
+    played = play(transcript, policy.name or "default", budget_tokens=policy.budget_tokens, tokenizer=policy.tokenizer)
+    with stages() if tell is None else nullcontext(tell) as telling:  # those before are played too, which may take long
+        for seen in played:
+            if seen.place >= start:
+                break
+            telling("playing up to the turn", seen.place, start)
+        else:
+            return
+    yield seen
+    yield from played
+
+
+class _Output:
+    """Prints the steps of a session, as text or as JSON.
+
+    Args:
+        transcript: the session.
+        full: whether long messages are shown whole.
+        as_json: whether JSON lines are printed.
+    """
+
+    def __init__(self, transcript: Transcript, *, full: bool, as_json: bool) -> None:
+        self._transcript, self._as_json, self._console = transcript, as_json, console()
+        self._stage = RequestPanel(columns_of(self._console), self._console.encoding)
+        self._printer = MessagePrinter(full=full, as_json=False, screen=self._console)
+        self._begun = {turn.start: turn.number for turn in transcript.turns()}
+        self._compactions = source_compactions(transcript)
+        self.altered = False
+        """Whether a view was shown that is not the one in use then."""
+
+    def introduce(self, policy: _Policy | None) -> None:
+        """Say what is not obvious: that there is nothing, or under which policy views are made."""
+        if self._as_json:
+            return
+        if not self._begun:
+            self._console.print("no messages: the session is empty")
+        elif policy is not None:
+            named = f"the policy {policy.name}" if policy.name else "the default policy"
+            why = "" if self._transcript.has_requests() else "no receipts: "
+            self._console.print(
+                Text(f"{why}views are made under {named}, with a budget of {policy.budget_tokens:,} tokens")
+            )
+
+    def wait(self, pause_s: float) -> None:
+        """Wait as long as the session did; a long pause is announced."""
+        if pause_s > _LONG_PAUSE_S:
+            self._console.print(Text(f"({duration(pause_s)}; --max-pause and --speed shorten it)", "dim"))
+        time.sleep(pause_s)
+
+    def show(self, step: Step) -> None:
+        """Print what happened: a message, or a request."""
+        if step.seen is not None and step.seen.proved is False and not step.seen.lacks:
+            self.altered = True
+        if self._as_json:
+            for event in _events(step):
+                click.echo(json.dumps(event))
+        elif step.seen is not None:
+            self._console.print()
+            self._console.print(self._stage.request(step.seen))
+        elif step.placed is not None:
+            self._printer.show(step.placed, turn=self._begun.get(step.place))
+        if step.placed is None or (compaction := self._compactions.get(step.place)) is None:
+            return
+        if self._as_json:
+            click.echo(json.dumps({"event": "source_compaction", "turn": step.turn, **compaction.to_json()}))
+        else:
+            self._printer.show_compaction(compaction)
+
+
+def _events(step: Step) -> Iterator[dict[str, Any]]:
+    """A step as JSON objects: a message, or a request after the compaction that it shows, if there was one."""
+    seen, marks = step.seen, step.seen.marks if step.seen is not None else None
+    if step.placed is not None:
+        yield {
+            "event": "message",
+            "number": step.placed.number,
+            "turn": step.turn,
+            "time": step.at.isoformat() if step.at is not None else None,
+            "tools": step.placed.tools,
+            "message": step.placed.message,
+        }
+    if seen is None:
+        return
+    if seen.compaction is not None:
+        yield {"event": "compaction", "request": seen.number, "turn": step.turn, **asdict(seen.compaction)}
+    yield {
+        "event": "request",
+        "request": seen.number,
+        "turn": step.turn,
+        "messages_before": step.place,
+        "time": seen.time or None,
+        "tokens": seen.tokens,
+        "budget_tokens": seen.budget_tokens,
+        "plan": seen.plan,
+        "hash": seen.hash,
+        "proved": seen.proved,
+        "lacks": list(seen.lacks),
+        "unbound": seen.unbound,
+        "view_messages": len(seen.view) if seen.view is not None else None,
+        "inserted": marks.inserted if marks is not None else None,
+        "counts": marks.counts() if marks is not None else None,
+        "marks": [[run.mark, run.start, run.stop] for run in marks.runs()] if marks is not None else None,
+    }
+
+
+LETTERS = {KEPT: "K", ELIDED: "E", DROPPED: "D", SUMMARISED: "S"}
+_STYLES = {KEPT: "green", ELIDED: "yellow", DROPPED: "red", SUMMARISED: "magenta"}
+_MOST_RUNS = 8
+
+
+class RequestPanel:
+    """Lays out requests.
+
+    Args:
+        width: of the terminal, in cells.
+        encoding: of the output; without block characters in it, plain ones are used.
+    """
+
+    def __init__(self, width: int, encoding: str = "utf-8") -> None:
+        self._width = width
+        self._rule = "─" if _carries(encoding, "─") else "-"
+        self._bar = ("█", "░") if _carries(encoding, "█░") else ("#", "-")
+
+    def request(self, seen: Seen) -> Text:
+        """What the model saw at a request: the gauge, a mark for each message before it, and the proof."""
+        lead, width = 2 * self._rule, self._width
+        shown = Text()
+        if seen.compaction is not None:
+            shown.append(f"{lead} {compaction_text(seen.compaction)}\n", "bold yellow")
+        clock = f" {seen.time[11:19]}" if len(seen.time) > 18 else ""
+        title = f"{lead} request {seen.number:,}{one_line(clock)} "
+        shown.append(title, "bold").append(self._rule * max(0, width - len(title)) + "\n", "dim")
+        shown.append_text(self.gauge(seen.tokens, seen.budget_tokens)).append("\n")
+        if seen.marks is not None:
+            shown.append_text(strip(seen.marks, width)).append("\n")
+            shown.append_text(counts_text(seen.marks)).append("\n")
+        shown.append(_left_out(seen), "dim")
+        return shown.append(_proof(seen), "bold red" if seen.proved is False else "dim")
+
+    def gauge(self, tokens: int, budget_tokens: int) -> Text:
+        """A bar of tokens against the budget."""
+        share = tokens / max(1, budget_tokens)
+        said = f" {tokens:,} of {budget_tokens:,} tokens, {share:.0%}"
+        cells = max(8, min(40, self._width - len(said) - 2))
+        filled = min(cells, round(share * cells))
+        full, empty = self._bar
+        style = "green" if share <= 0.7 else "yellow" if share <= 1 else "red"
+        return Text("[").append(full * filled, style).append(empty * (cells - filled), "dim").append("]" + said)
+
+
+def strip(marks: Marks, width: int) -> Text:
+    """The marks of a history on one line: a letter for each message, or for the majority of some neighbours."""
+    shown = Text("saw ")
+    cells = max(8, width - 4)
+    exact = marks.total <= cells
+    for mark, same in groupby(map(marks.of, range(marks.total)) if exact else _bucketed(marks, cells)):
+        shown.append(LETTERS[mark] * len(list(same)), _STYLES[mark])
+    return shown
+
+
+def counts_text(marks: Marks) -> Text:
+    """How many messages have each mark, and the ranges of each."""
+    counts = marks.counts()
+    shown = Text("    ")
+    for mark in MARKS:
+        if counts[mark] or mark in (KEPT, DROPPED):
+            shown.append(f"{LETTERS[mark]} {counts[mark]:,} {mark}  ", _STYLES[mark])
+    if marks.inserted:
+        shown.append(f"+ {marks.inserted:,} inserted  ", "dim")
+    runs = marks.runs()
+    if 1 < len(runs) <= _MOST_RUNS:
+        shown.append("\n    " + ", ".join(_span(run.start, run.stop, run.mark) for run in runs), "dim")
+    return shown
+
+
+def compaction_text(compaction: Compacted) -> str:
+    """What a compaction changed."""
+    parts = {ELIDED: compaction.elided, DROPPED: compaction.dropped, SUMMARISED: compaction.summarised}
+    what = ", ".join(f"{count:,} {mark}" for mark, count in parts.items() if count)
+    lacking = f"\n   {compaction.lacking:,} of the dropped name what the view lacks" if compaction.lacking else ""
+    return f"compaction: {compaction.tokens_before:,} to {compaction.tokens_after:,} tokens; newly {what}{lacking}"
+
+
+def _proof(seen: Seen) -> str:
+    if seen.proved is None:
+        return "made under a policy" if seen.view is not None else "REFUSED: under this policy nothing fits the budget"
+    lacks = "; ".join(map(one_line, seen.lacks)) or "the log was altered since, or its hash was"
+    verdict = "proved" if seen.proved else f"NOT proved: {lacks}"
+    return escaped(f"hash {one_line(seen.hash)} {verdict}")
+
+
+def _left_out(seen: Seen) -> str:
+    """What the view lacks of reasoning, on a line of its own; empty where it lacks none."""
+    if not seen.unbound:
+        return ""
+    return f"{counted(seen.unbound, 'answer')} without reasoning, as what stood before it had changed\n"
+
+
+def _bucketed(marks: Marks, cells: int) -> list[str]:
+    counts = [Counter[str]() for _ in range(cells)]
+    for run in marks.runs():
+        first, last = run.start * cells // marks.total, (run.stop - 1) * cells // marks.total
+        for cell in range(first, last + 1):
+            start = -(-cell * marks.total // cells)
+            stop = -(-(cell + 1) * marks.total // cells)
+            counts[cell][run.mark] += min(stop, run.stop) - max(start, run.start)
+    return [max(MARKS, key=lambda mark: count[mark]) for count in counts]
+
+
+def _span(start: int, stop: int, mark: str) -> str:
+    return f"{start + 1:,} {LETTERS[mark]}" if stop - start == 1 else f"{start + 1:,}-{stop:,} {LETTERS[mark]}"
+
+
+def _carries(encoding: str, text: str) -> bool:
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

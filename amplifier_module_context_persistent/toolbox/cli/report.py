@@ -1,0 +1,198 @@
+"""`context-persistent report` and `reports`: a session as one page to send round; a project's sessions, with a list.
+
+Exit codes of `report`: 0 done, 1 views of it are not proved since the log was altered or lacks something, 2 nothing was
+made. Of `reports`: 0 done, 1 the reports of some sessions could not be made, 2 nothing was made.
+"""
+
+from __future__ import annotations
+
+import json
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...errors import ContextPersistentError
+from ...messages.secrets.own_forms import OwnForms
+from ...tokens.prices import PriceList
+from ...sessions.transcript import Transcript, session_id_in
+from .exit_codes import DONE, FINDINGS
+from .parameters import Span, SpanType, chosen_turns, not_empty, own_forms_options
+from .progress import progress, stages
+from .session_argument import session_argument, sessions_here, storage_option
+from .terminal import (
+    UnusableError,
+    counted,
+    escaped,
+    making,
+    one_line,
+    open_transcript,
+    reason,
+    telling_damage,
+    unusable,
+)
+
+_MOST_NAMED = 10  # messages in which something was redacted
+
+
+@click.command()
+@session_argument
+@click.option(
+    "-o", "--output", callback=not_empty, metavar="FILE", help="The new file (mode 0600); else report-SESSION.html."
+)
+@click.option("--turns", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
+@click.option(
+    "--views",
+    type=click.Choice(["some", "all", "none"]),
+    default="some",
+    show_default=True,
+    help="Which views are made again and proved: the first under each plan and up to 100 others, all, or none.",
+)
+@click.option("--prices", "table", metavar="FILE", help="Prices by model, as JSON; see docs/report.md.")
+@click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
+@own_forms_options
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--open", "opens", is_flag=True, help="Open it in the browser.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about it.")
+@click.pass_context
+def report(
+    context: click.Context,
+    path: str,
+    output: str | None,
+    turn_span: Span | None,
+    views: str,
+    table: str | None,
+    *,
+    no_redact: bool,
+    own: OwnForms | None,
+    force: bool,
+    opens: bool,
+    as_json: bool,
+) -> None:
+    """Make one HTML page of SESSION, to read and to send round.
+
+    It holds the messages turn by turn, calls with their results, the tokens of each request, compactions, and what the
+    model saw at each request. The file is complete in itself: it opens in a browser without a network. Secrets are
+    replaced by [REDACTED] as in exports; look through a report before you give it away. The search for secrets takes
+    about a second for each 3 MB of text.
+    """
+    from ..report import report as make_report  # its template engine is loaded for this command alone
+
+    with progress(path) as files:
+        transcript = open_transcript(path, files=files)
+    with transcript, telling_damage(transcript):
+        page = output or _own_name(transcript)
+        with making(page, force=force), stages() as tell:
+            made = make_report(
+                transcript,
+                page,
+                turns=chosen_turns(transcript.turns(), turn_span),
+                views=views,
+                redact=not no_redact,
+                own=own,
+                prices=PriceList.load(table) if table else None,
+                force=force,
+                progress=tell,
+            )
+    if as_json:
+        click.echo(json.dumps({**made.to_json(), "views": views}))
+    else:
+        _say(made)
+    if opens:
+        show_page(made.path)
+    context.exit(FINDINGS if made.views_not_proved else DONE)
+
+
+@click.command()
+@storage_option
+@click.argument("directory", default="reports", type=click.Path(file_okay=False))
+@click.option(
+    "--views", type=click.Choice(["some", "all", "none"]), default="some", show_default=True, help="As for `report`."
+)
+@click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
+@own_forms_options
+@click.option("--force", is_flag=True, help="Make every page anew, as with other options; replace any index.html.")
+@click.option("--open", "opens", is_flag=True, help="Open the list in the browser.")
+@click.pass_context
+def reports(
+    context: click.Context,
+    directory: str,
+    views: str,
+    *,
+    no_redact: bool,
+    own: OwnForms | None,
+    force: bool,
+    opens: bool,
+) -> None:
+    """Make pages of this project's sessions, and one that lists them.
+
+    They lie in DIRECTORY; index.html lists them. A page that is newer than its log is kept. The list has every report
+    in DIRECTORY, so that several projects can have one list.
+    """
+    from ..report import check_index, write_index
+    from ..report import report as make_report
+
+    sessions = sessions_here()
+    failed = made = 0
+    index = str(Path(directory) / "index.html")
+    with making(index, force=force):
+        check_index(directory, force=force)
+    with unusable(directory):
+        Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)
+        for session in sessions:
+            try:
+                with open_transcript(str(session.path)) as transcript:
+                    page = Path(directory) / _own_name(transcript)
+                    if not force and page.exists() and page.stat().st_mtime > session.modified_s:
+                        continue
+                    make_report(transcript, page, views=views, redact=not no_redact, own=own, force=True)
+                    made += 1
+            except (OSError, ContextPersistentError, ValueError, UnusableError) as error:
+                failed += 1
+                click.echo(escaped(f"{one_line(session.id)}: {reason(error)}"), err=True)
+        path, listed = write_index(directory, force=force)
+    click.echo(escaped(one_line(path)))
+    click.echo(f"{counted(listed, 'report')}, {made:,} made{f', {failed:,} failed' if failed else ''}.", err=True)
+    if opens:
+        show_page(path)
+    context.exit(FINDINGS if failed else DONE)
+
+
+def show_page(path: str) -> None:
+    """Open a page in the browser; say where it is if there is none."""
+    if not webbrowser.open(Path(path).absolute().as_uri()):
+        click.echo(escaped(f"There is no browser to open it in: {one_line(path)}"), err=True)
+
+
+def _own_name(transcript: Transcript) -> str:
+    """A name in this directory by the session's id, with what a name may hold."""
+    name = session_id_in(transcript) or Path(transcript.path).stem
+    return "report-" + "".join(c if c.isalnum() or c in "-_." else "-" for c in name)[:80] + ".html"
+
+
+def _say(made: Any) -> None:
+    click.echo(escaped(one_line(made.path)))
+    size = f"{made.size_bytes / 1e6:,.1f} MB" if made.size_bytes >= 100_000 else f"{made.size_bytes:,} bytes"
+    counts = [counted(made.turns, "turn"), counted(made.messages, "message"), size]
+    if made.requests:
+        counts.append(f"{counted(made.views_proved, 'view')} proved")
+    if made.views_not_proved:
+        counts.append(f"{made.views_not_proved:,} not proved")
+    click.echo(", ".join(counts), err=True)
+    if made.redacted:
+        click.echo(f"{_redacted(made)}; --no-redact leaves them.", err=True)
+    if made.images_left_out:
+        click.echo(
+            f"{counted(made.images_left_out, 'image')} left out: too large, or of a kind that is not shown.", err=True
+        )
+
+
+def _redacted(made: Any) -> str:
+    named = ", ".join(f"{number:,}" for number in made.redacted_messages[:_MOST_NAMED])
+    more = len(made.redacted_messages) - _MOST_NAMED
+    where = (
+        f"message{'' if len(made.redacted_messages) == 1 else 's'} {named}{f' and {more:,} more' if more > 0 else ''}"
+    )
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in made.redacted_kinds.items())
+    return f"{counted(made.redacted, 'secret')} replaced by [REDACTED] ({kinds}), in {where}"

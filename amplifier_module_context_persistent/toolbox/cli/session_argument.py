@@ -1,0 +1,256 @@
+"""The argument SESSION, the option --last, and where sessions are: on disk, or in a database by --storage."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from ...catalogue.catalogue_file import switched_off
+from ...errors import LogError
+from ...log.database_location import STORAGE_VARIABLE, parse_location, split_location, stored_name, without_password
+from ...log.open_log import shown as shown_location
+from ...messages.metadata import given_id
+from ...paths import project_slug, session_id_of
+from ...sessions.find_session import (
+    SessionFile,
+    SessionNameError,
+    find_session,
+    last_session,
+    project_sessions,
+    session_files,
+)
+from ...sessions.session_name import key_of, name_of
+from ...sessions.transcript import Transcript
+from .terminal import UnusableError, one_line, reason, say, unusable
+
+R = TypeVar("R")
+
+NAME_ONE = "name one SESSION: a path, an id or a name, the beginning of one, or --last"
+_STORAGE = f"{__name__}.storage"
+_MOST_BYTES = 64 << 20  # a longer log is not read while somebody types
+
+
+def storage_option(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command the option `--storage`; `storage()` says what it names.
+
+    The connection is kept for as long as the command runs. A password in the URL is shown nowhere.
+    """
+
+    @click.option(
+        "--storage",
+        "url",
+        metavar="URL",
+        envvar=STORAGE_VARIABLE,
+        help="Look for sessions in this PostgreSQL database.",
+    )
+    @functools.wraps(command)
+    def stored(*arguments: Any, url: str | None, **options: Any) -> R:
+        if url:
+            context = click.get_current_context()
+            with unusable("--storage"):
+                context.meta[_STORAGE] = without_password(split_location(url)[0])
+            from ...log.postgres.server import using
+
+            context.with_resource(using(parse_location(context.meta[_STORAGE])))
+        return command(*arguments, **options)
+
+    return stored
+
+
+def no_catalogue_option(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command the option `--no-catalogue`: nothing of it uses or writes a catalogue then."""
+
+    def switch(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click calls it
+        if value:
+            context.with_resource(switched_off())
+
+    return click.option(
+        "--no-catalogue",
+        "--no-index",
+        is_flag=True,
+        expose_value=False,
+        callback=switch,
+        help="Neither use nor write the catalogue.",
+    )(command)
+
+
+def storage() -> str | None:
+    """The database in which the command at hand looks for sessions, without a password; None for the disk."""
+    found: str | None = click.get_current_context().meta.get(_STORAGE)
+    return found
+
+
+def find_path(name: str) -> str:
+    """Find the path of the log that a name means, or its location in a database, without a password.
+
+    Raises:
+        SessionNameError: no session has that name, or more than one.
+        ValueError: the name is a location that cannot be read.
+        LogUnreadableError: the database cannot be asked.
+    """
+    found = str(find_session(name, storage=storage()))
+    return shown_location(found)
+
+
+def name_for_errors(name: str) -> str:
+    """A session's name as an error shows it: of a location nothing, as it may hold a password."""
+    return name if stored_name(name) is None else "the location"
+
+
+def path_of(name: str) -> str:
+    """Find a path as `find_path` does.
+
+    Raises:
+        UnusableError: no session has that name, or more than one; or the database cannot be asked.
+    """
+    try:
+        return find_path(name)
+    except (SessionNameError, ValueError, OSError) as error:
+        shown = one_line(name_for_errors(name))
+        raise UnusableError(f"{shown}: {reason(error)}" if shown else reason(error)) from error
+
+
+def last_path() -> str:
+    """The path, or the location, of the session of this project that was written last.
+
+    Raises:
+        UnusableError: there is none, or the database cannot be asked.
+    """
+    with unusable():
+        return str(last_session(storage=storage()).path)
+
+
+def sessions_here(*, everywhere: bool = False) -> list[SessionFile]:
+    """The sessions of this project, or of all, on disk or in the database.
+
+    Raises:
+        UnusableError: the database cannot be asked.
+    """
+    with unusable():
+        return session_files(storage=storage()) if everywhere else project_sessions(storage=storage())
+
+
+def all_sessions(*, everywhere: bool, since_s: float | None = None) -> list[SessionFile]:
+    """The sessions of this project, or of all, the one that was written last first; only what was written since a time.
+
+    Raises:
+        UnusableError: there is none, or the database cannot be asked.
+    """
+    found = sessions_here(everywhere=everywhere)
+    if not found:
+        where = "there is no session" if everywhere else "this project has no session; --all takes all projects"
+        raise UnusableError(where)
+    return [one for one in found if since_s is None or one.modified_s >= since_s]
+
+
+def session_file(path: str) -> SessionFile:
+    """A session by its log's path or location; its project is not known.
+
+    Raises:
+        UnusableError: there is none.
+    """
+    session_id = session_id_of(path) or Path(path).stem
+    if stored_name(path) is not None:
+        return SessionFile(path, session_id, "", 0.0)
+    with unusable(path):
+        return SessionFile(Path(path), session_id, "", os.lstat(path).st_mtime)
+
+
+def session_name(path: str) -> str:
+    """What a log's session is called: its id, or the path of a file that is not named by one."""
+    return session_id_of(path) or path
+
+
+def say_how_to_go_on(path: str) -> None:
+    """Print the command that goes on with a new session; the host resumes one in its project's directory only."""
+    session_id = session_id_of(path)
+    if stored_name(path) is not None or session_id is None or Path(path).parents[1].name != "sessions":
+        say("Go on with it: name it in the configuration of a session (`transcript_path`, `storage`).")
+        return
+    project = Path(path).parents[2].name
+    where = "" if project == project_slug(".") else f", in the directory of the project {project}"
+    say(f"Go on with it{where}:")
+    say(f"  {shlex.join(['amplifier', 'session', 'resume', session_id])}")
+
+
+def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete a session's id, with its name beside it; or give the ids of sessions whose names begin so; or a file."""
+    sessions = session_files()
+    found = [session for session in sessions if session.id.startswith(incomplete)]
+    if not found and (wanted := key_of(incomplete)):
+        found = [session for session in sessions if name_of(session.path).key.startswith(wanted)]
+    ids = [CompletionItem(one_line(one.id), help=one_line(name_of(one.path).name) or None) for one in found]
+    return ids or [CompletionItem(incomplete, type="file")]
+
+
+def complete_tool(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the name of a tool that the session named before calls."""
+    names = _look(context, lambda transcript: transcript.tool_names())
+    return [CompletionItem(one_line(name)) for name in names if name.startswith(incomplete)]
+
+
+def complete_turn_or_id(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the number of a turn, or the id of a turn's first message, of the session named before."""
+
+    def positions(transcript: Transcript) -> list[str]:
+        turns = transcript.turns()
+        firsts = [message for turn in turns for message in transcript.messages(turn.start, turn.start + 1)]
+        return [*(str(turn.number) for turn in turns), *(given_id(message) or "" for message in firsts)]
+
+    found = _look(context, positions)
+    return [CompletionItem(one_line(position)) for position in found if position and position.startswith(incomplete)]
+
+
+def _look(context: click.Context, look: Callable[[Transcript], list[str]]) -> list[str]:
+    """Look into the session that the command line names already; nothing if it names none, or one of many megabytes."""
+    given = context.params
+    left = context.args  # an option that still lacks its value leaves the arguments before it unread
+    name = given.get("session") or next(iter(given.get("sessions") or left[-1:]), None)
+    try:
+        path = find_session(str(name)) if name else last_session().path if given.get("last") else None
+        if not isinstance(path, Path) or path.stat().st_size > _MOST_BYTES:
+            return []
+        with Transcript(path) as transcript:
+            return look(transcript)
+    except (LogError, OSError, ValueError):
+        return []
+
+
+def optional_session_argument(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command the argument SESSION and the option `--last`; it gets the log's path as `path`, None without.
+
+    With `--storage` it gets the log's location instead.
+    """
+
+    @storage_option
+    @no_catalogue_option
+    @click.argument("session", required=False, shell_complete=complete)
+    @click.option("--last", is_flag=True, help="The session of this project that was written to last.")
+    @functools.wraps(command)
+    def named(*arguments: Any, session: str | None, last: bool, **options: Any) -> R:
+        if session is not None and last:
+            raise click.UsageError(NAME_ONE)
+        path = last_path() if last else path_of(session) if session is not None else None
+        return command(*arguments, path=path, **options)
+
+    return named
+
+
+def session_argument(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command the same; one of the two must be given."""
+
+    @optional_session_argument
+    @functools.wraps(command)
+    def named(*arguments: Any, path: str | None, **options: Any) -> R:
+        if path is None:
+            raise click.UsageError(NAME_ONE)
+        return command(*arguments, path=path, **options)
+
+    return named

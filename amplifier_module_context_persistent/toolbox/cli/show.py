@@ -1,0 +1,265 @@
+"""`context-persistent show`: the messages of a session, or its turns, one line for each: no wider than a terminal.
+
+Exit codes: 0 done, 2 unusable, or the range is empty.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, nullcontext
+from functools import partial
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from ...log.record_line import ROLES
+from ...messages.message import result_id_of
+from ...messages.metadata import redacted_kinds
+from ...messages.outcome import ANSWERED, outcome_of
+from ...tokens.on_demand import named_counter
+from ...sessions.find_session import SessionFile
+from ...sessions.session_name import name_of
+from ...sessions.source import relatives_of, source_compactions
+from ...sessions.stats import TurnLine, outline
+from ...sessions.transcript import LiveMessage, Transcript, Turn
+from .message_printer import HIDDEN, MessagePrinter
+from .pager import paged
+from .parameters import Span, SpanType, TimeType, chosen_positions
+from .progress import progress
+from .session_argument import NAME_ONE, all_sessions, complete_tool, optional_session_argument
+from .tables import aligned, without_empty
+from .terminal import (
+    check_tool,
+    console,
+    counted,
+    cut,
+    duration,
+    escaped,
+    one_line,
+    open_transcript,
+    telling_damage,
+    unreadable,
+)
+
+_HEADS = ("turn", "began", "took", "calls", "errors", "tokens")
+_LEFT = "began"  # the one column that is aligned to the left
+_LEAST_ROOM = 10
+
+
+@click.command()
+@optional_session_argument
+@click.option("--all", "everywhere", is_flag=True, help="With --errors: in the sessions of all projects.")
+@click.option(
+    "--since", type=TimeType(), help="With --errors, without SESSION: of calls made since then, as 12h or 3d."
+)
+@click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
+@click.option("--range", "span", type=SpanType(), help="Only this message, or messages A:B.")
+@click.option("--role", type=click.Choice(ROLES), help="Only messages of this role.")
+@click.option("--tool", metavar="NAME", shell_complete=complete_tool, help="Only calls and results of this tool.")
+@click.option("--errors", is_flag=True, help="Only results of calls that failed, and calls without a result.")
+@click.option("--outline", "as_outline", is_flag=True, help="Print one line for each turn instead.")
+@click.option("--full", is_flag=True, help="Fold nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines, one for each message or turn.")
+def show(
+    path: str | None,
+    *,
+    everywhere: bool,
+    since: float | None,
+    turn_span: Span | None,
+    span: Span | None,
+    role: str | None,
+    tool: str | None,
+    errors: bool,
+    as_outline: bool,
+    full: bool,
+    as_json: bool,
+) -> None:
+    """Show the messages of SESSION, its turns, or the calls that failed.
+
+    With --errors and without SESSION, the calls that failed in all sessions of this project, or with --all of all.
+
+    Turns and messages are numbered from 1; negative numbers count from the end: `--turn -1` is the last turn,
+    `--range -10:` the last ten messages. A turn begins at a human message; what comes before the first one belongs to
+    turn 1. A result names the message with its call. Tokens are an estimate, and with --outline those of `stats`. Long
+    texts are folded. In a terminal the output goes through $PAGER.
+    """
+    if as_outline and (span or role or tool or errors):
+        raise click.UsageError("--outline takes no option but --turn and --json")
+    if path is None:
+        if not errors or turn_span or span or role:
+            raise click.UsageError(f"{NAME_ONE}; --errors alone, with --all, --since or --tool, is about many sessions")
+        printer = MessagePrinter(full=full, as_json=as_json)
+        sessions = all_sessions(everywhere=everywhere, since_s=since)
+        _show_errors(sessions, printer, tool=tool, since_s=since, as_json=as_json)
+        return
+    if everywhere or since is not None:
+        raise click.UsageError("--all and --since are about many sessions; give them with --errors and without SESSION")
+    _show_one(path, turn_span, span, role, tool, errors=errors, as_outline=as_outline, full=full, as_json=as_json)
+
+
+def _show_errors(
+    sessions: Sequence[SessionFile],
+    printer: MessagePrinter,
+    *,
+    tool: str | None,
+    since_s: float | None,
+    as_json: bool,
+) -> None:
+    """Print the results of calls that failed, and the calls without a result, session by session.
+
+    Args:
+        sessions: which ones.
+        printer: prints the messages.
+        tool: only calls of this tool, whatever the case of its name.
+        since_s: only calls that were made since then, in seconds since 1970.
+        as_json: whether it prints JSON lines.
+
+    Raises:
+        UnusableError: there is no such tool, or a log cannot be read any more.
+    """
+    from ...sessions.totals import failed_calls  # one session needs no figures
+    from .many_sessions import gathering, source_line
+
+    with gathering(sessions, named_counter("auto")) as found:
+        places, line = failed_calls(found, tool, since_s), source_line(found)
+        if tool is not None and not places:
+            check_tool(tool, found.tools())
+    chosen = [one for one in sessions if str(one.path) in places]
+    with paged():
+        for number, one in enumerate(chosen):
+            printer.place = {"session": one.id, "project": one.project}
+            if not as_json:
+                head = Text(escaped(one_line(f"{one.id}  {one.project}")), "bold underline")
+                console().print(Text("\n").append(head) if number else head, soft_wrap=True)
+            with open_transcript(str(one.path)) as transcript, unreadable(str(one.path)):
+                among = [place for place in places[str(one.path)] if place < len(transcript)]
+                for placed in transcript.placed(among=among):
+                    printer.show(placed)
+    click.echo(escaped(f"{counted(sum(map(len, places.values())), 'message')} in {len(chosen):,} of {line}"), err=True)
+
+
+def _show_one(
+    path: str,
+    turn_span: Span | None,
+    span: Span | None,
+    role: str | None,
+    tool: str | None,
+    *,
+    errors: bool,
+    as_outline: bool,
+    full: bool,
+    as_json: bool,
+) -> None:
+    with ExitStack() as opening:
+        files = opening.enter_context(progress(path, passes=2))
+        transcript = open_transcript(path, files=files)
+        bar = opening.pop_all()
+    pager = nullcontext(enter_result=False) if as_json else paged()
+    with transcript, telling_damage(transcript), pager as is_paged:
+        with bar, unreadable():
+            clear = partial(files.before_printing, returns=not is_paged)
+            turns = transcript.turns()
+            start, stop = chosen_positions(len(transcript), turns, turn_span, span)
+            if as_outline:
+                chosen = [turn for turn in turns if start <= turn.start < stop] if turn_span is not None else None
+                _print_outline(transcript, chosen, clear, as_json=as_json)
+            else:
+                for line in () if as_json else _about(transcript):
+                    clear()
+                    click.echo(escaped(one_line(line)))
+                printer = MessagePrinter(full=full, as_json=as_json)
+                is_all = not (as_json or errors or role or tool)
+                compactions = source_compactions(transcript) if is_all else {}
+                shown, begins = False, {turn.start + 1: turn.number for turn in turns}
+                for placed in transcript.placed(start, stop, role=role, tool=tool):
+                    if not errors or _went_wrong(placed):
+                        note = _note_of(transcript, placed)
+                        clear()
+                        printer.show(placed, turn=begins.get(placed.number), note=note)
+                        shown = True
+                    if (compaction := compactions.get(placed.number - 1)) is not None:
+                        clear()
+                        printer.show_compaction(compaction)
+                if tool is not None and not shown:
+                    check_tool(tool, transcript.tool_names())
+        if not len(transcript):
+            click.echo(_empty(transcript), err=True)
+
+
+def _about(transcript: Transcript) -> list[str]:
+    """Lines on a session as a whole: its name, and the sessions that it is related to."""
+    named = name_of(transcript.path)
+    said = (("Name", named.name), ("Description", named.description))
+    return [*(f"{title}: {text}" for title, text in said if text), *relatives_of(transcript.header).lines()]
+
+
+def _note_of(transcript: Transcript, placed: LiveMessage) -> str:
+    """Say that views leave a message out, and that keys were replaced before it was stored."""
+    kinds = redacted_kinds(placed.message)
+    redacted = f"redacted before it was stored: {escaped(one_line(kinds))}" if kinds else ""
+    hidden = HIDDEN if transcript.is_hidden(placed.number - 1) else ""
+    return ", ".join(filter(None, (hidden, redacted)))
+
+
+def _went_wrong(placed: LiveMessage) -> bool:
+    if result_id_of(placed.message) is None:
+        return bool(placed.open_calls)
+    if outcome_of(placed.message) == ANSWERED:  # then its call need not be looked for
+        return False
+    return (ending := placed.ending) is not None and ending.is_error
+
+
+def _print_outline(
+    transcript: Transcript, turns: Sequence[Turn] | None, clear: Callable[[], None], *, as_json: bool
+) -> None:
+    """Print the outline of a session, or some turns of it; `clear` is called before anything is printed."""
+    counter = named_counter("auto")
+    lines = outline(transcript, counter)
+    if turns is not None:
+        numbers = {turn.number for turn in turns}
+        lines = [line for line in lines if line.number in numbers]
+    clear()
+    if as_json:
+        for line in lines:
+            click.echo(json.dumps({**line.to_json(), "tokenizer": counter.name}))
+        return
+    for line in lines:
+        if transcript.is_hidden(line.first - 1):
+            line.line = f"[{HIDDEN}] {line.line}"
+    show_outline(lines, console())
+    if lines:
+        click.echo(f"tokens are counted by: {counter.name}", err=True)
+
+
+def _empty(transcript: Transcript) -> str:
+    hidden = len(transcript.reader.index)
+    return f"no messages{f'; a clear or a reset hides {hidden:,}' if hidden else ''}"
+
+
+def show_outline(lines: Sequence[TurnLine], output: Console) -> None:
+    """Print the turns; columns in which nothing is to be said are left out."""
+    if not lines:
+        return
+    heads, rows = without_empty(_HEADS, [_cells(line) for line in lines])
+    head, *rest = aligned(heads, rows, right=[at for at, name in enumerate(heads) if name != _LEFT])
+    _print_row(output, head, "first line", style="bold")
+    for line, cells in zip(lines, rest, strict=True):
+        style = "red" if line.errors or line.open_calls else ""
+        _print_row(output, cells, escaped(one_line(line.line)), style=style)
+
+
+def _cells(line: TurnLine) -> tuple[str, ...]:
+    began = line.time[:16].replace("T", " ")
+    took = duration(line.duration_s) if line.duration_s is not None else ""
+    errors = line.errors + line.open_calls
+    return (str(line.number), began, took, f"{line.calls:,}", f"{errors:,}" if errors else "", f"{line.tokens:,}")
+
+
+def _print_row(output: Console, cells: str, said: str, *, style: str) -> None:
+    """Print a row on one line: the first line of the turn gets the room that is left, in a pipe all that it needs."""
+    row = Text(f"{cells}  ", style)
+    if output.is_terminal:
+        said = cut(said, max(_LEAST_ROOM, output.width - row.cell_len))
+    output.print(row.append(said, "bold" if style == "bold" else "not bold default"), soft_wrap=True)

@@ -1,0 +1,154 @@
+"""`context-persistent sql`: ask in SQL what sessions come to.
+
+Exit codes: 0 done, even without rows; 2 the query cannot be answered.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from ...tokens.on_demand import named_counter
+from ...tokens.prices import PriceList
+from ...sessions.query import Answer, add_views, ask
+from .exit_codes import UNUSABLE
+from .many_sessions import gathering, source_line, source_of
+from .session_argument import all_sessions, no_catalogue_option, storage_option
+from .tables import table
+from .terminal import UnusableError, console, escaped, unusable
+
+_LATE_S = 0.5
+
+
+@click.command("sql")
+@storage_option
+@click.argument("query", required=False)
+@click.option("--all", "everywhere", is_flag=True, help="Ask about the sessions of all projects.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, with the names of the columns.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=1_000, show_default=True, help="Print at most so many rows."
+)
+@click.option(
+    "--timeout", type=click.FloatRange(0.1, 3600), default=10.0, show_default=True, help="How many seconds it may take."
+)
+@click.option(
+    "--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding's name."
+)
+@click.option("--prices", "prices_path", metavar="FILE", type=click.Path(dir_okay=False), help="As for `stats`.")
+@no_catalogue_option
+def sql(
+    query: str | None,
+    *,
+    everywhere: bool,
+    as_json: bool,
+    as_csv: bool,
+    limit: int,
+    timeout: float,
+    tokenizer: str,
+    prices_path: str | None,
+) -> None:
+    """Ask in SQL what sessions come to.
+
+    QUERY is one SELECT over views of sessions, turns, calls, requests and compactions, in the SQL of SQLite; - reads it
+    from the standard input; without it, the views and their columns are listed. It is about this project's sessions, or
+    with --all about those of all projects. It can read these views only, and write nothing. They hold no text of
+    messages.
+
+    On the error stream, and with --json in the object, stands from which sessions the answer is, until when, and which
+    of them could not be read.
+    """
+    if as_json and as_csv:
+        raise click.UsageError("give either --json or --csv")
+    with unusable():
+        prices = PriceList.load(prices_path) if prices_path is not None else PriceList()
+        counter = named_counter(tokenizer)
+    asked = sys.stdin.read() if query == "-" else query
+    if asked is not None:
+        _check_text(asked)
+    sessions = all_sessions(everywhere=everywhere) if asked is not None else []
+    with gathering(sessions, counter) as found:
+        views = add_views(found, prices)
+        if asked is None:
+            _list_views(views, as_json=as_json)
+            return
+        with unusable(), _ending_after(timeout + _LATE_S):
+            answer = ask(found, asked, most_rows=limit, timeout_s=timeout)
+        source, line = source_of(found), source_line(found)
+    if as_json:
+        told = [dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows]
+        click.echo(json.dumps({"columns": answer.columns, "rows": told, "is_cut": answer.is_cut, **source}))
+        return
+    rows = [[_cell(cell) for cell in row] for row in answer.rows]
+    if as_csv:
+        csv.writer(sys.stdout, lineterminator="\n").writerows([map(escaped, answer.columns), *rows])
+    elif rows:
+        console().print(table(answer.columns, rows, right=_numbers(answer)))
+    sys.stdout.flush()
+    more = f"; only the first {limit:,} rows, --limit gives more" if answer.is_cut else ""
+    click.echo(escaped(f"from {line}{more}"), err=True)
+
+
+def _check_text(query: str) -> None:
+    """Check that a query is whole text.
+
+    Raises:
+        UnusableError: it has a byte that is not UTF-8, or half of a surrogate pair.
+    """
+    try:
+        query.encode()
+    except UnicodeEncodeError as error:
+        raise UnusableError(f"the query is not UTF-8 at character {error.start + 1}; give it in UTF-8") from error
+
+
+@contextmanager
+def _ending_after(seconds: float) -> Iterator[None]:
+    """End the process after so many seconds, whatever SQLite does: one function of it cannot be interrupted."""
+
+    def end() -> None:
+        os.write(2, b"Error: the query takes too long\n")
+        os._exit(UNUSABLE)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _list_views(views: dict[str, list[str]], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"views": views}))
+        return
+    for name, columns in views.items():
+        click.echo(f"{name}: {', '.join(columns)}")
+
+
+def _numbers(answer: Answer) -> list[int]:
+    """The columns that hold nothing but numbers."""
+    return [at for at in range(len(answer.columns)) if not any(isinstance(row[at], str | bytes) for row in answer.rows)]
+
+
+def _plain(cell: Any) -> Any:
+    """A cell as a plain JSON type."""
+    if isinstance(cell, bytes):
+        return cell.hex()
+    return cell if not isinstance(cell, float) or math.isfinite(cell) else None
+
+
+def _cell(cell: Any) -> str:
+    """A cell as text: bytes in hexadecimal digits, nothing for NULL."""
+    if cell is None:
+        return ""
+    return escaped(cell) if isinstance(cell, str) else cell.hex() if isinstance(cell, bytes) else str(cell)

@@ -1,0 +1,345 @@
+"""`context-persistent stats`: where a session's tokens, time and money went.
+
+Exit codes: 0 done, 2 unusable.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from ...catalogue.figures import Figures, figures_of
+from ...log.base import ReadableLog
+from ...tokens.counter import TokenCounter
+from ...tokens.on_demand import named_counter
+from ...tokens.prices import PRICES_AS_OF, PriceList
+from ...sessions.cost import Cost, cost_of, costs_by_turn
+from ...sessions.find_session import SessionFile
+from ...sessions.stats import (
+    SessionCourse,
+    Statistics,
+    TurnLine,
+    UsageReports,
+    Views,
+    course_of,
+    largest_turns,
+    read_lines,
+    statistics_of,
+    total_share,
+)
+from ...sessions.totals import BY, SlowCallRow, Total, slowest_calls, total_of, totals
+from .list_ import scaled
+from .many_sessions import gathering, source_line, source_of
+from .parameters import TimeType
+from .progress import progress
+from .session_argument import NAME_ONE, all_sessions, optional_session_argument
+from .tables import cost_notes, money, percent, show_cost, show_table, without_empty
+from .terminal import console, counted, duration, escaped, one_line, open_transcript, unreadable
+
+
+@click.command()
+@optional_session_argument
+@click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects together.")
+@click.option("--since", type=TimeType(), help="Of many sessions, what happened since then: 12h, 3d, 2026-01-31.")
+@click.option("--by", type=click.Choice(BY), help="What many sessions come to, by one of these.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding's name."
+)
+@click.option("--turns", default=10, show_default=True, help="How many of the largest turns to list.")
+@click.option(
+    "--prices",
+    "prices_path",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Prices of a million tokens by model, as JSON; they take the place of the built-in ones.",
+)
+def stats(
+    path: str | None,
+    tokenizer: str,
+    turns: int,
+    prices_path: str | None,
+    *,
+    everywhere: bool,
+    since: float | None,
+    by: str | None,
+    as_json: bool,
+) -> None:
+    """Show where the tokens, the time and the money of SESSION went, or of many sessions.
+
+    Tokens by role, tool and turn; the largest messages and the slowest calls; the compactions; what providers reported
+    and what it cost, by model; and how the counts compare with those that the provider reported. Only live messages are
+    counted, but the cost is that of all requests.
+
+    With --all, --by or --since, what the sessions of this project come to together, or with --all those of all
+    projects; sub-agents' sessions are among them.
+
+    A table of prices looks like this: {"model": {"input": 3, "output": 15, "cached": 0.3, "write": 3.75}}.
+    """
+    is_of_many = everywhere or since is not None or by is not None
+    if is_of_many == (path is not None):
+        raise click.UsageError(f"{NAME_ONE}; or give --all, --by or --since, for many sessions")
+    with unreadable():
+        counter = named_counter(tokenizer)
+        prices = PriceList.load(prices_path) if prices_path is not None else PriceList()
+        if path is None:
+            sessions = all_sessions(everywhere=everywhere, since_s=since)
+            show_many(sessions, counter, prices, by=by, since_s=since, as_json=as_json)
+            return
+        with (
+            ExitStack() as bar,
+            open_transcript(path, files=bar.enter_context(progress(path, title="counting", passes=2))) as transcript,
+        ):
+            reader = transcript.reader
+            with figures_of(reader, counter) as figures:
+                if not as_json:
+                    bar.close()  # before anything is printed
+                    _show_size(console(), reader, figures, counter.name)
+                found = statistics_of(reader, figures, tokenizer=counter.name, with_turns=as_json)
+                cost, costs = cost_of(figures, prices), costs_by_turn(figures, prices)
+                course, largest = course_of(figures), largest_turns(figures, costs, max(0, turns))
+                lines = read_lines(transcript, figures, costs) if as_json else []
+    if as_json:
+        by_turn = [{**line.to_json(), "tokens": share.tokens} for line, share in zip(lines, found.turns, strict=True)]
+        prices_as_of = None if prices.has_own else PRICES_AS_OF
+        told = {**found.to_json(), "cost": {**cost.to_json(), "prices_as_of": prices_as_of}, "by_turn": by_turn}
+        click.echo(json.dumps(told))
+        return
+    hidden = cost.total.cost - sum(costs.values())
+    show(found, course, largest, cost, cost_notes(cost, prices, hidden))
+
+
+def show(found: Statistics, course: SessionCourse, largest: list[TurnLine], cost: Cost, notes: list[str]) -> None:
+    """Print the tables."""
+    output = console()
+    _show_course(output, course)
+    if found.damage:
+        output.print(f"{counted(found.damage, 'finding')} of damage; `verify` lists them")
+    _show_shares(output, found)
+    _show_turns(output, largest)
+    _show_largest(output, found)
+    _show_slowest(output, found)
+    _show_plans(output, found)
+    show_cost(output, cost, notes)
+    _show_views(output, found.views)
+    _show_usage(output, found.usage)
+
+
+def _show_size(output: Console, reader: ReadableLog, figures: Figures, tokenizer: str) -> None:
+    """Print how much there is, before the rest of a long session is asked."""
+    total = total_share(figures)
+    size = counted(reader.describe().size_bytes, "byte")
+    output.print(
+        f"{counted(total.messages, 'message')}, {counted(total.tokens, 'token')} ({one_line(tokenizer)}), {size}"
+    )
+
+
+def _show_course(output: Console, course: SessionCourse) -> None:
+    """Print how many turns and calls there were, how long they took, and what went wrong."""
+    if not course.turns:
+        return
+    time = f" in {duration(course.duration_s)}" if course.duration_s is not None else ""
+    wrong = [f"{course.errors:,} failed"] * bool(course.errors)
+    wrong += [f"{course.open_calls:,} without a result"] * bool(course.open_calls)
+    output.print(", ".join([f"{counted(course.turns, 'turn')}{time}", counted(course.calls, "call"), *wrong]))
+
+
+def _show_shares(output: Console, found: Statistics) -> None:
+    """Print where the tokens are, by role and by tool."""
+    show_table(
+        output,
+        ("role", "messages", "tokens", "share"),
+        [
+            (role, f"{part.messages:,}", f"{part.tokens:,}", percent(part.tokens, found.total.tokens))
+            for role, part in sorted(found.roles.items(), key=lambda item: -item[1].tokens)
+        ],
+    )
+    show_table(
+        output,
+        ("tool", "calls", "results", "failed", "tokens of results", "took"),
+        [
+            (
+                name,
+                f"{tool.calls:,}",
+                f"{tool.results:,}",
+                f"{tool.errors:,}",
+                f"{tool.result_tokens:,}",
+                duration(tool.duration_s) if tool.duration_s else "",
+            )
+            for name, tool in sorted(found.tools.items(), key=lambda item: -item[1].result_tokens)
+        ],
+    )
+
+
+def _show_turns(output: Console, largest: list[TurnLine]) -> None:
+    paid = any(line.cost for line in largest)
+    show_table(
+        output,
+        ("turn", "messages", "tokens", "took", *["cost"] * paid),
+        [
+            (
+                str(line.number),
+                f"{line.last - line.first + 1:,}",
+                f"{line.tokens:,}",
+                duration(line.duration_s) if line.duration_s is not None else "",
+                *[money(line.cost)] * paid,
+            )
+            for line in largest
+        ],
+    )
+
+
+def _show_largest(output: Console, found: Statistics) -> None:
+    show_table(
+        output,
+        ("largest at", "role", "tokens", "id"),
+        [(f"{large.place:,}", large.role, f"{large.tokens:,}", large.message_id) for large in found.largest],
+    )
+
+
+def _show_slowest(output: Console, found: Statistics) -> None:
+    show_table(
+        output,
+        ("slowest at", "tool", "turn", "took"),
+        [(f"{call.place:,}", call.tool, f"{call.turn:,}", duration(call.duration_s)) for call in found.slowest],
+    )
+
+
+def _show_plans(output: Console, found: Statistics) -> None:
+    show_table(
+        output,
+        ("compaction", "step", "before", "after", "dropped", "cut"),
+        [
+            (
+                str(number),
+                str(plan["step"]),
+                f"{plan['tokens_before'] or 0:,}",
+                f"{plan['tokens_after'] or 0:,}",
+                f"{plan['dropped'] or 0:,}",
+                f"{plan['shortened']:,}",
+            )
+            for number, plan in enumerate(found.plans, start=1)
+        ],
+    )
+
+
+def _show_views(output: Console, views: Views) -> None:
+    if views.requests:
+        output.print(
+            f"\n{counted(views.requests, 'view')} of {counted(views.tokens, 'token')} in all; "
+            f"{percent(views.shared_tokens, views.tokens)} of the tokens continued an earlier view, "
+            f"{counted(views.breaks, 'view')} started a new prefix"
+        )
+        if views.unbound:
+            output.print(f"{counted(views.unbound, 'view')} left out reasoning, as what stood before it had changed")
+
+
+def _show_usage(output: Console, usage: UsageReports) -> None:
+    if usage.error_median is not None and usage.error_95 is not None:
+        output.print(
+            f"\n{counted(usage.reports, 'usage report')} of providers: predictions off by {usage.error_median:.1%} "
+            f"(median) and {usage.error_95:.1%} (95th percentile); "
+            f"{percent(usage.cached_tokens, usage.actual_tokens)} of the input came from the cache"
+        )
+        for name, learned in usage.models.items():
+            shown, ratio = one_line(name), learned["ratio"]
+            more = round(learned["overhead_tokens"])
+            output.print(f"  {shown}: {ratio:.2f} provider tokens for each token counted here, plus {more:,}")
+
+
+_UNITS = "kMGT"
+_UNKNOWN = "?"
+
+
+def show_many(
+    sessions: Sequence[SessionFile],
+    counter: TokenCounter,
+    prices: PriceList,
+    *,
+    by: str | None,
+    since_s: float | None,
+    as_json: bool,
+) -> None:
+    """Print what sessions come to.
+
+    Args:
+        sessions: which ones.
+        counter: counts tokens.
+        prices: prices of models.
+        by: one of `totals.BY`; without it by model and tool, and the slowest calls.
+        since_s: only what happened since then, in seconds since 1970.
+        as_json: print one JSON object.
+
+    Raises:
+        UnusableError: the figures cannot be added up.
+    """
+    with gathering(sessions, counter) as found:
+        total, slowest = total_of(found, prices, since_s), slowest_calls(found, since_s)
+        parts = {key: totals(found, prices, key, since_s) for key in ([by] if by else ("model", "tool"))}
+        source, line = source_of(found), source_line(found)
+    cost = Cost(total.bill, {name: one.bill for name, one in parts.get("model", {}).items()})
+    if as_json:
+        told = {
+            **source,
+            "total": total.to_json(),
+            **{f"by_{name}": _plain(name, rows) for name, rows in parts.items()},
+            "slowest": [asdict(call) for call in slowest],
+            "prices_as_of": None if prices.has_own else PRICES_AS_OF,
+        }
+        click.echo(json.dumps(told))
+        return
+    output = console()
+    output.print(escaped(line), soft_wrap=True)
+    notes = cost_notes(cost, prices)
+    if by in ("day", "project", "session"):
+        _show_parts(output, by, parts[by], total)
+        output.print(Text("; ".join(notes), "dim"))
+    if "model" in parts:
+        show_cost(output, cost, notes)
+    if "tool" in parts:
+        _show_tools(output, parts["tool"], slowest)
+
+
+def _plain(name: str, rows: Mapping[str, Total]) -> list[dict[str, Any]]:
+    return [{name: key or None, **one.to_json()} for key, one in rows.items()]
+
+
+def _show_parts(output: Console, by: str, parts: Mapping[str, Total], total: Total) -> None:
+    """Print the parts and their sum; columns in which nothing is to be said are left out."""
+    heads = (by, "sessions", "agents", "turns", "calls", "failed", "input", "cached", "output", "cost")
+    rows = [_cells(key or _UNKNOWN, one) for key, one in parts.items()]
+    rows += [_cells("all", total)] * (len(rows) > 1)
+    show_table(output, *without_empty(heads, rows))
+
+
+def _cells(key: str, one: Total) -> tuple[str, ...]:
+    bill, counts = one.bill, (one.sessions, one.sub_agents, one.turns, one.calls, one.failed_calls)
+    paid = (
+        scaled(bill.input_tokens, _UNITS),
+        percent(bill.cached_tokens, bill.input_tokens),
+        scaled(bill.output_tokens, _UNITS),
+        money(bill.cost) if bill.requests > bill.unpriced_requests else "",
+    )
+    return (key, *(f"{count:,}" if count else "" for count in counts), *(paid if bill.requests else [""] * len(paid)))
+
+
+def _show_tools(output: Console, tools: Mapping[str, Total], slowest: Sequence[SlowCallRow]) -> None:
+    heads = ("tool", "calls", "failed", "tokens of results", "took", "longest")
+    rows = []
+    for name, one in tools.items():
+        counts = (f"{one.calls:,}", f"{one.failed_calls:,}", f"{one.result_tokens:,}")
+        took = (duration(one.calls_s), duration(one.slowest_s)) if one.calls_s else ("", "")
+        rows.append((name or _UNKNOWN, *counts, *took))
+    show_table(output, heads, rows)
+    show_table(
+        output,
+        ("slowest calls of", "turn", "message", "tool", "took"),
+        [(call.session, f"{call.turn:,}", f"{call.place:,}", call.tool, duration(call.duration_s)) for call in slowest],
+    )

@@ -1,0 +1,109 @@
+"""The tables that commands print, as wide as what is in them, folded where a terminal is narrower; and costs in one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ...tokens.prices import PRICES_AS_OF, PriceList
+from ...sessions.cost import Bill, Cost
+from .terminal import counted, escaped, one_line
+
+TEXTS = frozenset(
+    {"agent", "day", "id", "model", "plan", "project", "provider", "role", "session", "time", "tool", "in full"}
+)
+"""The heads of columns that are aligned to the left, as the first column is."""
+
+
+def table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Collection[int] | None = None,
+) -> Table:
+    """Make a table of texts, which are escaped.
+
+    Args:
+        heads: the names of the columns.
+        rows: the cells.
+        right: the columns that are aligned to the right, from 0; by default those that hold no text.
+    """
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for at, head in enumerate(heads):
+        is_right = at in right if right is not None else at > 0 and head not in TEXTS
+        made.add_column(Text(head), justify="right" if is_right else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*(Text(escaped(one_line(cell))) for cell in row))
+    return made
+
+
+def without_empty(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
+    """Leave out the columns in which nothing is said."""
+    said = [at for at in range(len(heads)) if any(row[at] for row in rows)]
+    return [heads[at] for at in said], [[row[at] for at in said] for row in rows]
+
+
+def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Collection[int]) -> list[str]:
+    """The heads and the rows as lines with cells of the same width, for what rich would lay out too slowly.
+
+    Args:
+        heads: the names of the columns.
+        rows: the cells.
+        right: the columns that are aligned to the right, from 0.
+    """
+    columns = []
+    for at, cells in enumerate(zip(heads, *rows, strict=True)):
+        width = max(map(len, cells))
+        columns.append([cell.rjust(width) if at in right else cell.ljust(width) for cell in cells])
+    return ["  ".join(cells) for cells in zip(*columns, strict=True)]
+
+
+def show_table(output: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a blank line and a table; nothing if it has no rows."""
+    if rows:
+        output.print()
+        output.print(table(heads, rows))
+
+
+_LEAST_COST = 0.00005  # less is rounding
+
+
+def show_cost(output: Console, cost: Cost, notes: list[str]) -> None:
+    """Print what providers reported by model, and what it cost."""
+    if not cost.total.requests:
+        return
+    rows = [*sorted(cost.models.items(), key=lambda item: -item[1].cost), ("all", cost.total)]
+    heads = ("model", "requests", "input", "cached", "written", "output", "cost")
+    show_table(output, heads, [_bill(name or "?", bill) for name, bill in rows if len(rows) > 2 or name != "all"])
+    output.print(Text("; ".join(notes), "dim"))
+
+
+def cost_notes(cost: Cost, prices: PriceList, hidden: float = 0.0) -> list[str]:
+    """What is to be said of a cost; `hidden` is what went to answers that are no longer live."""
+    notes = ["prices as given" if prices.has_own else f"list prices in US dollars as of {PRICES_AS_OF}; see --prices"]
+    if cost.total.unpriced_requests:
+        notes.append(f"no price for {counted(cost.total.unpriced_requests, 'request')}")
+    if cost.estimated_outputs:
+        notes.append(f"the output of {counted(cost.estimated_outputs, 'request')} was counted here, not reported")
+    if hidden > _LEAST_COST:
+        notes.append(f"{money(hidden)} went to requests whose answers are no longer live")
+    return notes
+
+
+def _bill(name: str, bill: Bill) -> tuple[str, ...]:
+    cost = "" if bill.unpriced_requests == bill.requests else money(bill.cost)
+    cached, written = percent(bill.cached_tokens, bill.input_tokens), percent(bill.written_tokens, bill.input_tokens)
+    return (name, f"{bill.requests:,}", f"{bill.input_tokens:,}", cached, written, f"{bill.output_tokens:,}", cost)
+
+
+def money(cost: float) -> str:
+    """An amount, small ones with more digits."""
+    return f"{cost:,.2f}" if cost >= 1 else f"{cost:.4f}"
+
+
+def percent(part: int, whole: int) -> str:
+    """A part of a whole in percent."""
+    return f"{part / whole:.0%}" if whole else "0%"

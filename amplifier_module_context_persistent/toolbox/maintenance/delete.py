@@ -1,0 +1,100 @@
+"""Deleting a whole log, and what this package put beside it.
+
+Rules:
+- Only the log that was looked at is deleted: one that got a record since is not.
+- It goes under its lock, after everything that was made from it. So a crash leaves a whole log, and the deletion can be
+  asked for again.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Sequence
+
+from ...catalogue.catalogue_file import CatalogueError, remove_catalogue
+from ...errors import DeleteError, LogFailedError
+from ...log.database_location import stored_name
+from ...log.filesystem import FileSystem
+from ...log.lock import LogLock
+from ...log.reader import LogReader
+from ...log.torn_tail import saved_tails
+from .purge_file import unfinished_purges
+from ...sessions.raw_records import follow_log
+
+_CHANGED = "the log was written to, purged or replaced since it was looked at; nothing was deleted; look again"
+
+
+def files_of(path: str) -> list[str]:
+    """The log's file and what this package put beside it; the log comes last. Of a log in a database its location.
+
+    Raises:
+        OSError: the directory cannot be read.
+    """
+    if stored_name(path) is not None:
+        return [path]
+    path = os.path.abspath(path)
+    return [*saved_tails(path), *unfinished_purges(path), path]
+
+
+def delete_log(
+    path: str,
+    size_bytes: int,
+    *,
+    begin: Callable[[], None] = lambda: None,
+    others: Sequence[str] = (),
+    files: FileSystem | None = None,
+    lock_timeout_s: float = 10.0,
+) -> list[str]:
+    """Delete a log that was looked at; the files that are gone.
+
+    Args:
+        path: the log's file, or its location in a database.
+        size_bytes: the log's size, torn tail included, when it was looked at.
+        begin: called once nothing speaks against the deletion, before anything goes.
+        others: files that go before the log; those that are gone already count for nothing.
+        files: the system calls, for tests to replace.
+        lock_timeout_s: how long to wait for another process that holds the lock.
+
+    Raises:
+        Exception: what `begin` raises; nothing was deleted.
+        DeleteError: the log is not what was looked at; nothing was deleted.
+        NotALogError: the file is none.
+        LogUnreadableError: there is no log, or it cannot be read.
+        LockTimeoutError: another process holds the lock.
+        LogFailedError: the system refused; what is left can be deleted again.
+    """
+    if stored_name(path) is not None:
+        from ...log.postgres.names import delete_stored_log  # its driver is an extra
+
+        delete_stored_log(path, size_bytes, begin=begin, timeout_s=lock_timeout_s)
+        return [path]
+    reader = LogReader(path, files=files, writable=True)
+    try:
+        follow_log(reader)
+        with LogLock(reader, timeout_s=lock_timeout_s):
+            if reader.size != size_bytes:
+                raise DeleteError(_CHANGED)
+            return _remove(reader, begin, others)
+    finally:
+        reader.close()
+
+
+def _remove(reader: LogReader, begin: Callable[[], None], others: Sequence[str]) -> list[str]:
+    system, gone = reader.file.files, list[str]()
+    try:
+        remove_catalogue(reader.path)
+    except (CatalogueError, OSError) as error:
+        raise DeleteError(f"the catalogue cannot be removed ({error}); nothing was deleted; try again") from error
+    begin()
+    try:
+        for name in [*others, *files_of(reader.path)]:
+            if name in others and not os.path.lexists(name):
+                continue
+            system.remove(name)
+            gone.append(name)
+        system.sync_directory(os.path.dirname(reader.path))
+    except OSError as error:
+        reason = f"not all of the log's files could be deleted ({error}); delete it again"
+        raise LogFailedError(error.errno or errno.EIO, reason, reader.path) from error
+    return gone

@@ -1,0 +1,63 @@
+"""What a plan found out about a log, for the purge that follows: it need not scan the log a second time.
+
+It contains the scan, and which messages have nothing to redact: the purge carries these over without parsing them.
+
+The purge believes it only if the path still names the same file, and if the last bytes that the plan read are still
+there. They contain a checksum of everything before them. While it writes, the purge reads every line again, and ends
+if one differs from what the plan read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ...log.file_handle import FileHandle
+from ...log.index import Index
+from ...log.reader import LogReader
+from ...log.scanner import Scanner
+from .purge_options import Purge
+
+
+class KnownScan:
+    """The scan of a log's file, kept in memory; the next reader of the file goes on where it ends (`Snapshots`).
+
+    Args:
+        reader: a reader of the file; it is not used any more after this.
+        purge: the purge that was planned.
+        unaltered: the ids of messages that the purge leaves as they are, by ordinal.
+    """
+
+    def __init__(self, reader: LogReader, purge: Purge, unaltered: Mapping[int, str]) -> None:
+        self._scanner: Scanner | None = reader.scanner
+        self._index, self._purge, self._unaltered = reader.index, purge, unaltered
+        self._identity, self._end = reader.file.identity, reader.known_end
+
+    def load(self, log: FileHandle, max_record_bytes: int) -> Scanner | None:
+        """The scan, if the file still goes on from it; it is given once, because its reader goes on with it.
+
+        Raises:
+            LogUnreadableError: the log cannot be read.
+        """
+        scanner, self._scanner = self._scanner, None
+        if scanner is None or scanner.max_record_bytes != max_record_bytes or log.identity != self._identity:
+            return None
+        if scanner.offset > log.size() or log.before(scanner.offset, len(self._end)) != self._end:
+            return None
+        return scanner
+
+    def unaltered_in(self, index: Index, purge: Purge) -> Mapping[int, str]:
+        """The ids of messages that a purge leaves as they are, by ordinal; none if it is not as it was planned.
+
+        Args:
+            index: the index of the purge's reader.
+            purge: what goes.
+        """
+        return self._unaltered if index is self._index and purge is self._purge else {}
+
+    def take(self, log: FileHandle, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
+        """Keep nothing: a purge reads the log once."""
+        return None
+
+    def discard(self, path: str) -> None:
+        """Forget the scan, because it proved wrong."""
+        self._scanner = None

@@ -1,0 +1,183 @@
+"""Purging: the one way to remove history from a log for good. A new file takes the log's place, chained anew.
+
+Rules:
+- What goes is fixed by what the log holds when the purge begins. What stays is written to a new file beside the log
+  (mode 0600), synced and read back, while others go on appending. Only then the log is locked: what was appended
+  meanwhile is added, and the new file is synced and renamed over the log. A crash leaves the old log or the new one.
+- The new file is locked too until all that is done, so nobody appends to a file whose name could still be lost.
+- Another purge that comes first ends this one.
+- The project's catalogue goes with it, before and after the log is replaced: a search may write it in between.
+- What stays keeps its order and its bytes, but for its checksum and what belongs to resets. Bytes that cannot be read
+  stay where everything but `everything` is purged. Saved torn tails go when that is asked for.
+- The `purge` record that is left holds counts, and nothing of what was removed: not even the pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from ...errors import PurgeError
+from ...log.base import ReadableLog
+from ...log.database_location import stored_name
+from ...log.filesystem import FileSystem
+from ...log.lock import LogLock
+from ...log.open_log import file_reader, open_reader
+from ...log.reader import LogReader
+from ...log.record_line import encode_control
+from ...log.torn_tail import saved_tails
+from ...messages.replace_in_message import Replace
+from .known_scan import KnownScan
+from .purge_file import PurgeFile, remove_tails
+from .purge_kept import ChainedLines, NoLines, Rewrite, check_written
+from .purge_options import Purge, PurgeCounts
+from ...sessions.raw_records import StoredLog, follow_log
+
+if TYPE_CHECKING:
+    from .purge_stored import PurgeRows
+
+
+@dataclass(frozen=True, slots=True)
+class PurgePlan:
+    """What a purge would remove from a log."""
+
+    counts: PurgeCounts
+    known: KnownScan | None
+    """The scan of the log's file, for the purge; None for a log in a database, and if nothing goes."""
+
+
+def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> PurgePlan:
+    """Count what a purge would remove; writes nothing.
+
+    Raises:
+        PurgeError: this log cannot be purged so.
+        LogUnreadableError: there is no log, or it cannot be read.
+    """
+    with closing(open_reader(path, files=files, trusting=False)) as reader:
+        _follow(reader)
+        counts = _begin(reader, purge)
+        if purge.is_torn_only:
+            return PurgePlan(counts, None)
+        rewrite = Rewrite(cast("StoredLog", reader), purge, counts, NoLines(), time="")  # every stored log is one
+        rewrite.run()
+        file = file_reader(reader)
+        if counts.is_nothing or file is None:
+            return PurgePlan(counts, None)
+        return PurgePlan(counts, KnownScan(file, purge, rewrite.unaltered))
+
+
+def purge_log(
+    path: str,
+    purge: Purge,
+    *,
+    now: Callable[[], str],
+    known: KnownScan | None = None,
+    note: Callable[[ReadableLog], None] = lambda _: None,
+    files: FileSystem | None = None,
+    lock_timeout_s: float = 10.0,
+) -> PurgeCounts:
+    """Remove history for good; what was removed. Where nothing goes, nothing is written.
+
+    Args:
+        path: the log's file, or its location in a database.
+        purge: what goes.
+        now: gives ISO 8601 timestamps.
+        known: the scan of the log's file that the plan made.
+        note: is given the log once it was read, before anything changes; an error that it raises ends the purge.
+        files: the system calls, for tests to replace.
+        lock_timeout_s: how long to wait for another process that holds the lock.
+
+    Raises:
+        PurgeError: this log cannot be purged so, or another purge came first; nothing was changed.
+        AppendError: the system or the server refused; the log is what it was.
+        LogFailedError: the log was purged, and the system refused what makes that durable or removes the saved tails;
+            or a server did not say whether it was purged.
+        LockTimeoutError: another process holds the lock.
+        LogUnreadableError: there is no log, or it cannot be read.
+    """
+    if stored_name(path) is not None:
+        from .purge_stored import PurgeRows, open_rows  # its driver is an extra
+
+        with closing(open_rows(path, lock_timeout_s)) as stored:
+            _follow(stored)
+            counts = _begin(stored, purge)
+            if not purge.is_torn_only:
+                note(stored)
+                _rewrite(stored, purge, counts, PurgeRows(stored, path, lock_timeout_s), now())
+            return counts
+    with closing(LogReader(path, files=files, writable=True, snapshots=known)) as reader:
+        _follow(reader)
+        with LogLock(reader, timeout_s=lock_timeout_s):  # no append is half written then
+            counts = _begin(reader, purge)
+            if purge.is_torn_only:
+                remove_tails(reader)
+                return counts
+        note(reader)
+        _rewrite(reader, purge, counts, PurgeFile(reader, purge, lock_timeout_s), now(), known)
+        return counts
+
+
+def _rewrite(
+    log: StoredLog,
+    purge: Purge,
+    counts: PurgeCounts,
+    new: PurgeFile | PurgeRows,
+    time: str,
+    known: KnownScan | None = None,
+) -> None:
+    """Write what stays of a log anew, and put it in the log's place; nothing where nothing goes."""
+    index = log.index
+    unaltered = known.unaltered_in(index, purge) if known is not None else {}
+    with new, new.refusing():
+        lines = ChainedLines(new.write)
+        rewrite = Rewrite(log, purge, counts, lines, time=time, unaltered=unaltered)
+        end = log.scanner.offset
+        rewrite.run()
+        if counts.is_nothing:
+            return
+        new.read_back()
+        with new.holding():
+            if log.index is not index:
+                raise PurgeError("the log was purged, replaced or damaged meanwhile; nothing was changed; try again")
+            rewrite.take_appended(log.whole_lines(end))
+            lines.put(encode_control("purge", time=time, mode=purge.mode, **counts.to_record()))
+            check_written(new.read_back(), rewrite.expected())
+            new.take_place()
+
+
+def _follow(reader: ReadableLog) -> None:
+    """Read a log that is to be purged.
+
+    Raises:
+        PurgeError: this version does not know it.
+        LogUnreadableError: there is none, or it cannot be read.
+    """
+    follow_log(reader)
+    if version := reader.index.unknown_version:
+        raise PurgeError(f"the log has format version {version}; use the version that wrote it")
+
+
+def _begin(reader: ReadableLog, purge: Purge) -> PurgeCounts:
+    """Count what lies beside the log's records."""
+    counts, file = PurgeCounts(bytes_before=reader.describe().size_bytes), file_reader(reader)
+    if file is None:
+        return counts
+    tails = saved_tails(file.path)
+    if purge.torn:
+        counts.saved_tails = len(tails)
+        counts.torn_bytes = file.torn.torn_bytes if file.torn and not purge.is_torn_only else 0
+    elif purge.redact is not None:
+        counts.tails_matching = sum(_matches(name, purge.redact) for name in tails)
+    return counts
+
+
+def _matches(name: str, replace: Replace) -> bool:
+    """Whether a saved tail holds what is to be redacted."""
+    try:
+        content = Path(name).read_bytes().decode("utf-8", "surrogateescape")
+    except OSError:
+        return False
+    return replace(content) != content

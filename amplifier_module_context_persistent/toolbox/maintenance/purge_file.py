@@ -1,0 +1,206 @@
+"""The file that takes a log's place in a purge; removed again if it does not.
+
+It is locked too until all that is done, so nobody appends to a file whose name could still be lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+from collections.abc import Iterator
+from secrets import token_hex
+
+from ...catalogue.catalogue_file import CatalogueError, remove_catalogue
+from ...errors import AppendError, LogError, LogFailedError, PurgeError
+from ...log.atomic_file import no_room, remove_other_name
+from ...log.filesystem import WINDOWS, FileSystem, unreadable
+from ...log.index import Index
+from ...log.lock import LogLock
+from ...log.reader import LogReader
+from ...log.torn_tail import save_torn_tail, saved_tails
+from .purge_options import Purge
+
+PURGING_SUFFIX = ".purging"
+"""What a purge writes before it takes the log's place has the log's name, this, and a number of its own."""
+
+_BLOCK_BYTES = 1 << 20
+
+
+def unfinished_purges(path: str) -> list[str]:
+    """The files beside a log that purges of this user left, or are writing."""
+    directory, name = os.path.split(path)
+    pattern = re.compile(re.escape(name + PURGING_SUFFIX) + r"(-[0-9a-f]{8})?")
+    return sorted(os.path.join(directory, other) for other in os.listdir(directory) if pattern.fullmatch(other))
+
+
+class PurgeFile:
+    """A new file beside a log; use it in a `with` statement.
+
+    Args:
+        reader: the open log.
+        purge: what goes.
+        lock_timeout_s: how long to wait for another process that holds the log's lock.
+
+    Raises:
+        PurgeError: the file's content would stay elsewhere, or get into other hands.
+        AppendError: the system refuses; the log is what it was.
+    """
+
+    def __init__(self, reader: LogReader, purge: Purge, lock_timeout_s: float) -> None:
+        self._reader, self._files, self._takes_tails = reader, reader.file.files, purge.torn
+        self._timeout_s = lock_timeout_s
+        self._path = f"{reader.path}{PURGING_SUFFIX}-{token_hex(4)}"
+        self._check = LogReader(self._path, files=self._files, max_record_bytes=reader.max_record_bytes)
+        self._fd = -1
+        self._waiting = list[bytes]()
+        self._waiting_bytes = 0
+        self._in_place = False
+
+    def __enter__(self) -> PurgeFile:
+        _check_file(self._reader)
+        try:
+            _sweep(self._files, self._reader.path)
+            self._fd = self._files.create_new(self._path)
+            if not WINDOWS and self._files.try_lock(self._path, self._fd) is None:
+                raise OSError(errno.EWOULDBLOCK, "the new file is locked by another process")
+        except OSError as error:
+            self._discard()
+            raise self._refused(error) from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._check.close()
+        self._discard()
+
+    @contextlib.contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Turn an error of the system into one that says that the log is what it was."""
+        try:
+            yield
+        except LogError:
+            raise
+        except OSError as error:
+            raise self._refused(error) from error
+
+    def write(self, line: bytes) -> None:
+        """Add a line with its LF."""
+        self._waiting.append(line)
+        self._waiting_bytes += len(line)
+        self._flush(_BLOCK_BYTES)
+
+    def read_back(self) -> Index:
+        """Bring what was written to the disk, and read it as any reader would."""
+        self._flush(0)
+        self._files.sync(self._fd)
+        self._check.follow()
+        return self._check.index
+
+    def holding(self) -> LogLock:
+        """Let nobody append to the log while a block lasts; what others appended is taken in."""
+        return LogLock(self._reader, timeout_s=self._timeout_s)
+
+    def take_place(self) -> None:
+        """Rename the file over the log, whose lock is held.
+
+        Raises:
+            PurgeError: the catalogue cannot be removed; nothing was changed.
+            LogFailedError: the log was purged, and what comes after that was refused.
+        """
+        reader, path = self._reader, self._reader.path
+        if (torn := reader.torn) and not self._takes_tails:
+            save_torn_tail(self._files, reader.file.descriptor, path, torn)
+        try:
+            remove_catalogue(path)
+        except CatalogueError as error:
+            raise PurgeError(f"the catalogue cannot be removed ({error}); nothing was changed; try again") from error
+        if WINDOWS:  # an open file cannot be replaced there
+            self._check.close()
+            self._close()
+            reader.close()
+        self._files.replace(self._path, path)
+        self._in_place = True
+        try:
+            self._files.sync_directory(os.path.dirname(path))
+        except OSError as error:
+            reason = f"the log was purged, but that may not survive a power cut ({error}); run the purge again"
+            raise LogFailedError(error.errno or errno.EIO, reason, path) from error
+        try:
+            remove_catalogue(path)
+        except (CatalogueError, OSError) as error:
+            reason = f"the log was purged, but the catalogue may still hold traces of it ({error}); run the purge again"
+            raise LogFailedError(errno.EIO, reason, path) from error
+        if self._takes_tails:
+            remove_tails(reader)
+
+    def _flush(self, more_than_bytes: int) -> None:
+        if self._waiting_bytes > more_than_bytes:
+            written = self._files.write(self._fd, b"".join(self._waiting))
+            if written != self._waiting_bytes:
+                raise OSError(errno.ENOSPC, no_room(written, self._waiting_bytes))
+            self._waiting.clear()
+            self._waiting_bytes = 0
+
+    def _refused(self, error: OSError) -> AppendError:
+        reason = f"the purge was refused ({error.strerror or error}); the log is what it was"
+        return AppendError(error.errno or errno.EIO, reason, self._reader.path)
+
+    def _close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            with contextlib.suppress(OSError):
+                self._files.close(fd)
+
+    def _discard(self) -> None:
+        created = self._fd >= 0
+        self._close()
+        if created and not self._in_place:
+            with contextlib.suppress(OSError):
+                self._files.remove(self._path)
+
+
+def _check_file(reader: LogReader) -> None:
+    """Refuse a file whose content would stay elsewhere, or get into other hands, when its name gets a new one."""
+    files = reader.file.files
+    try:
+        status = files.fstat(reader.file.descriptor)
+        if status.st_nlink > 1:
+            remove_other_name(reader.path, files)
+            status = files.fstat(reader.file.descriptor)
+    except OSError as error:
+        raise unreadable(error, reader.path) from error
+    if status.st_nlink > 1:
+        raise PurgeError(f"the log has {status.st_nlink} names (hard links); remove the others first, then purge")
+    if not WINDOWS and status.st_uid != os.geteuid():
+        raise PurgeError(f"the log belongs to the user with the id {status.st_uid}; purge it as that user")
+
+
+def _sweep(files: FileSystem, path: str) -> None:
+    """Remove what killed purges of this user left; a purge that still runs holds a lock on its file."""
+    for name in unfinished_purges(path):
+        with contextlib.suppress(OSError):
+            if not WINDOWS and files.stat(name).st_uid != os.geteuid():
+                continue
+            fd = files.open_readonly(name)
+            try:
+                if WINDOWS or files.try_lock(name, fd) is not None:
+                    files.remove(name)
+            finally:
+                files.close(fd)
+
+
+def remove_tails(reader: LogReader) -> None:
+    """Remove the saved torn tails of a log.
+
+    Raises:
+        LogFailedError: the system refuses.
+    """
+    files = reader.file.files
+    try:
+        for name in saved_tails(reader.path):
+            files.remove(name)
+        files.sync_directory(os.path.dirname(reader.path))
+    except OSError as error:
+        reason = f"the saved torn tails could not all be removed ({error}); run the purge again"
+        raise LogFailedError(error.errno or errno.EIO, reason, reader.path) from error

@@ -1,0 +1,426 @@
+"""What a purge writes: one pass over a log's lines that gives on the records that stay.
+
+The pass scans the log once more as it goes, so it knows at each record what is live. Resets are not carried over: the
+new messages of a reset are written as messages, and where a reset took effect a new one is written, which keeps what
+is live by then and stays. A message that was never live (its reset was interrupted) stays so.
+
+The pass can go on with what was appended meanwhile: what goes was fixed when it began, and nothing of the rest goes.
+The lines are chained anew (`ChainedLines`), and checked before they take the log's place (`check_written`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from zlib import crc32
+
+from ...errors import PurgeError
+from ...log.format_version import as_known_version
+from ...log.index import ASSISTANT, DAMAGED, UNCHAINED, Index
+from ...log.read_back import NumberedLine
+from ...log.record_kinds import holds_item, kind_of
+from ...log.record_line import (
+    CRC_TAIL_BYTES,
+    Member,
+    Message,
+    decode,
+    encode_control,
+    encode_object,
+    has_crc,
+    member_of,
+    message_id_of,
+    name_of,
+    seal,
+    stored_crc,
+)
+from ...log.reset_record import reset_bodies
+from ...log.scanner import Scanner
+from ...messages.metadata import bound_to, without_bound
+from ...messages.replace_in_message import redact_message
+from .purge_options import Purge, PurgeCounts
+from ...sessions.raw_records import StoredLog, control_body, pieces_of, strings_of, was_live
+from .redact import redact_control, without_title
+
+_TOO_DAMAGED = "the damage in this log is such that it cannot be purged so; only --everything works"
+_CHANGED = "the log was changed otherwise than by appending; nothing was changed in it by the purge; try again"
+_DAMAGED = frozenset({"checksum", "unchained", "repeated", "reset"})
+_DAMAGED_RECORD = b'{"_record":"damaged"}'
+"""Stands for damage that is not carried over by itself; it has no checksum, so it is reported."""
+
+_INTERRUPTED = "interrupted"
+"""The reset that messages belong to which never were live."""
+
+
+class Rewrite:
+    """One pass over a log that gives on what a purge leaves.
+
+    Args:
+        reader: the log, scanned; what goes is decided by what it holds now.
+        purge: what goes.
+        counts: filled in as the pass goes.
+        lines: take what stays.
+        time: of the resets that are written, ISO 8601.
+        unaltered: the ids of messages in which a plan of this purge found nothing to redact, by ordinal.
+    """
+
+    def __init__(
+        self,
+        reader: StoredLog,
+        purge: Purge,
+        counts: PurgeCounts,
+        lines: ChainedLines,
+        *,
+        time: str,
+        unaltered: Mapping[int, str] = MappingProxyType({}),
+    ) -> None:
+        self._reader, self._purge, self._counts, self._time = reader, purge, counts, time
+        self._lines, self._put = lines, lines.put
+        index = reader.index
+        self._total = len(index)
+        self._cut_offset = 0
+        self._gone = self._gone_ordinals(index)
+        self._gone_ids: set[str] = set()
+        self._was_live = bytearray() if purge.everything else was_live(reader)
+        self._scanner = Scanner(reader.max_record_bytes)
+        self._ids: list[str] = []
+        self._live: list[int] = []
+        """The ordinals that are live in the new file."""
+        self._resets = 0
+        self._asked = ("", "")
+        """Whom the new file names for the next answer."""
+        self._answer_altered = False
+        """Whether the answer at hand was redacted: reasoning that comes later in it is bound to what stood there."""
+        self.unaltered: dict[int, str] = {}
+        """The ids of messages that this pass found nothing to redact in, by ordinal."""
+        self._known_unaltered = unaltered
+        self._plan_put = False
+        self._late: list[bytes] = []
+        counts.messages_removed = len(self._gone)
+        counts.messages_kept = self._total - len(self._gone)
+        self._any_chained = any(not flags & UNCHAINED for flags in index.flags) or bool(index.headers)
+
+    def expected(self) -> list[int]:
+        """The hashes of the ids of the messages that stay live, in order."""
+        hashes = self._scanner.index.id_hashes
+        return [hashes[ordinal] for ordinal in self._live]
+
+    def run(self) -> None:
+        """Give on what stays of the log as it was when the pass began.
+
+        Raises:
+            PurgeError: the damage in this log is such that it cannot be done.
+        """
+        if self._purge.everything:
+            self._keep_headers()
+        else:
+            self._keep_parts()
+        # from now on nothing goes but what is to be redacted
+        self._purge, self._cut_offset = replace(self._purge, before=None, cleared=False, everything=False), 0
+
+    def _keep_parts(self) -> None:
+        if any(found.kind == "oversized" for found in self._reader.index.damage):
+            raise PurgeError("a line is too long to be carried over; only --everything removes it")
+        for line in self._reader.whole_lines():
+            self._take(line)
+        index = self._scanner.index
+        if index.live != self._reader.index.live or len(index) != self._total:
+            raise PurgeError(_TOO_DAMAGED if index.damage else _CHANGED)
+        if not _are_same_lines(index, self._reader.index):
+            raise PurgeError(_CHANGED)
+        if self._purge.cleared:
+            for ordinal, content in self._reader.lines(self._reader.index.live):
+                self._put_message(ordinal, content, decode(content), damaged=self._is_damaged(ordinal))
+            for body in self._late:
+                self._put(body)
+        if not self._lines.has_raw and any(found.offset >= self._cut_offset for found in self._reader.index.damage):
+            self._lines.put_raw(_DAMAGED_RECORD)  # nothing that shows the damage was carried over; it is to be reported
+        self._live = [ordinal for ordinal in index.live if ordinal not in self._gone]
+        kept = (ordinal for ordinal in range(self._total) if ordinal not in self._gone)
+        self._counts.altered_kept = sum(bool(index.flags[ordinal] & DAMAGED) for ordinal in kept)
+
+    def take_appended(self, lines: Iterator[NumberedLine]) -> None:
+        """Give on what was appended since; all of it stays, redacted likewise."""
+        for line in lines:
+            self._take(line)
+
+    def _keep_headers(self) -> None:
+        """Keep the headers; what else there is need not even be read."""
+        index, scanner = self._reader.index, Scanner(self._reader.max_record_bytes)
+        removed = (count for name, count in index.control_counts.items() if not kind_of(name).permanent)
+        self._counts.controls_removed = sum(removed)
+        lost = (found for found in index.damage if found.kind in ("unreadable", "oversized", "glued"))
+        self._counts.unreadable_removed = sum(1 for _ in lost)
+        damaged = {found.line for found in index.damage if found.kind in _DAMAGED}
+        for header, place in zip(index.headers, self._reader.scanner.builder.places.headers, strict=True):
+            self._put_control(encode_object(as_known_version(without_title(header))), damaged=place.line in damaged)
+        scanner.go_on(self._reader.scanner)
+        self._scanner, self._total, self._gone, self._was_live = scanner, 0, set(), bytearray()
+
+    def _gone_ordinals(self, index: Index) -> set[int]:
+        purge = self._purge
+        if purge.everything:
+            return set(range(self._total))
+        if purge.cleared:
+            return set(range(self._total)) - set(index.live)
+        if purge.before is None:
+            return set()
+        first = index.find(purge.before)
+        if first is None or not index.is_live(first):
+            raise PurgeError("no live message has this id; what is hidden is purged with --cleared")
+        self._cut_offset = index.offsets[first]
+        position = index.live.index(first)
+        return set(index.live[:position]) | {ordinal for ordinal in range(first) if not index.is_live(ordinal)}
+
+    # -- one line ----------------------------------------------------------------------------------------------------
+
+    def _take(self, line: NumberedLine) -> None:
+        scanner = self._scanner
+        index, first = scanner.index, len(scanner.index)
+        generation, findings, doubtful = index.generation, len(index.damage), dict(scanner.builder.doubtful)
+        if (line.number, line.offset) == (scanner.line + 1, scanner.offset):
+            scanner.feed_lines([line.content])  # a sound message is not parsed for it
+        else:
+            scanner.take(line.content, line.number, line.offset)
+        damaged = any(found.kind in _DAMAGED and found.line == line.number for found in index.damage[findings:])
+        if self._is_known_unaltered(line, first) and len(index.damage) == findings:
+            self._take_unaltered(first, line.content)
+        else:
+            self._take_pieces(line, first, damaged=damaged)
+        withdrawn = {ordinal for hashed, (ordinal, _) in doubtful.items() if hashed not in scanner.builder.doubtful}
+        if withdrawn:  # whoever reads what is written leaves them out likewise
+            self._live = [ordinal for ordinal in self._live if ordinal not in withdrawn]
+        if index.generation != generation + len(withdrawn):
+            self._take_reset(index)
+
+    def _is_known_unaltered(self, line: NumberedLine, ordinal: int) -> bool:
+        """Whether a line that was just scanned is a message in which the plan found nothing to redact."""
+        index, known = self._scanner.index, self._reader.index
+        if ordinal not in self._known_unaltered or len(index) != ordinal + 1:
+            return False
+        place = (line.offset, len(line.content) + 1)
+        is_same_place = place == (known.offsets[ordinal], known.lengths[ordinal])
+        return is_same_place and index.checks[ordinal] == known.checks[ordinal]
+
+    def _take_unaltered(self, ordinal: int, line: bytes) -> None:
+        """Carry over a message that the plan has looked at: the line is the same, as its checksum tells."""
+        self._ids.append(self._known_unaltered[ordinal])
+        self._answer_altered = False
+        if self._scanner.index.roles[ordinal] == ASSISTANT:
+            self._put_asked(ordinal)
+        self._put(line[:-CRC_TAIL_BYTES])
+        if self._stays_live(ordinal):
+            self._live.append(ordinal)
+
+    def _take_pieces(self, line: NumberedLine, first: int, *, damaged: bool) -> None:
+        """Take the records of a line, and bytes that are none; the line's first message has the ordinal `first`."""
+        index = self._scanner.index
+        offsets = {index.offsets[ordinal]: ordinal for ordinal in range(first, len(index))}
+        for offset, content, value in pieces_of(line.offset, line.content):
+            if value is None:
+                self._take_raw(offset, content)
+            elif "_record" in value:
+                self._take_control(offset, content, value, damaged=damaged)
+            elif offset in offsets:
+                self._take_message(offsets[offset], content, value, offset, damaged=damaged)
+
+    def _take_raw(self, offset: int, line: bytes) -> None:
+        if offset < self._cut_offset:
+            self._counts.unreadable_removed += 1
+            return
+        if replace := self._purge.redact:
+            text = replace(line.decode("utf-8", "surrogateescape"))
+            changed = text.encode("utf-8", "surrogateescape")
+            self._counts.unreadable_removed += changed != line
+            line = changed
+        self._counts.unreadable_kept += 1
+        self._lines.put_raw(line)
+
+    def _take_message(self, ordinal: int, line: bytes, value: Message, offset: int, *, damaged: bool) -> None:
+        self._ids.append(message_id_of(value, line, offset))
+        if not self._stays_live(ordinal) and self._ids[ordinal] in self._gone_ids:
+            self._gone.add(ordinal)  # a damaged copy of a message that goes
+        if ordinal in self._gone:
+            self._gone_ids.add(self._ids[ordinal])
+        elif not self._purge.cleared:
+            self._put_message(ordinal, line, value, damaged=damaged)
+            if self._stays_live(ordinal):
+                self._live.append(ordinal)
+
+    def _is_damaged(self, ordinal: int) -> bool:
+        flags = self._reader.index.flags[ordinal]
+        return bool(flags & DAMAGED) or (bool(flags & UNCHAINED) and self._any_chained)
+
+    def _put_message(self, ordinal: int, line: bytes, value: Message, *, damaged: bool) -> None:
+        """Write a message; what was damaged stays so, and every reader reports it."""
+        body = self._message_body(ordinal, line, value)
+        if value.get("role") == "assistant":
+            self._put_asked(ordinal)
+        is_same = has_crc(line) and len(body) + CRC_TAIL_BYTES == len(line) and line.startswith(body)
+        if is_same and not damaged and self._purge.redact and not self._answer_altered:
+            self.unaltered[ordinal] = self._ids[ordinal]
+        if not damaged:
+            self._put(body)
+        elif has_crc(line):
+            self._lines.put_raw(body + line[-CRC_TAIL_BYTES:])
+        else:
+            self._lines.put_raw(body + b"}")
+
+    def _put_asked(self, ordinal: int) -> None:
+        """Say who gave an answer where its receipt went: what is bound to a model is shown to that one alone."""
+        provider, model = self._reader.index.model_of(ordinal) if ordinal < self._total else ("", "")
+        if provider and (provider, model) != self._asked:
+            self._put(encode_control("asked", provider=provider, model=model))
+        self._asked = ("", "")
+
+    def _stays_live(self, ordinal: int) -> bool:
+        return ordinal >= self._total or bool(self._was_live[ordinal])
+
+    def _message_body(self, ordinal: int, line: bytes, value: Message) -> bytes:
+        own, changed = self._ids[ordinal], value
+        if self._purge.redact:
+            changed = redact_message(value, self._purge.redact)
+            self._counts.messages_redacted += changed != value
+            goes_on = self._answer_altered and "+" in bound_to(value)
+            self._answer_altered = value.get("role") == "assistant" and (changed != value or goes_on)
+            changed = without_bound(changed) if self._answer_altered else changed
+        metadata = value.get("metadata")
+        known = metadata if isinstance(metadata, dict) else {}
+        member = None if self._stays_live(ordinal) else Member(_INTERRUPTED, ordinal)
+        if ordinal >= self._total:
+            member = member_of(line)
+        same = known.get("message_id") == own and changed == value and member == member_of(line)
+        if has_crc(line) and same:
+            return line[:-CRC_TAIL_BYTES]
+        ordered = {"role": changed["role"], **changed}
+        stamped = ordered.pop("metadata", None)
+        ordered["metadata"] = {**(stamped if isinstance(stamped, dict) else {}), "message_id": own}
+        if member is not None:
+            ordered["_reset"] = [member.reset_id, member.number]
+        return encode_object(ordered)
+
+    def _take_control(self, offset: int, line: bytes, value: Message, *, damaged: bool) -> None:
+        name = name_of(value["_record"])
+        kind = kind_of(name)
+        if kind.frames:  # written anew where it takes effect
+            self._counts.controls_removed += self._purge.cleared
+            if damaged:
+                self._lines.put_raw(_DAMAGED_RECORD)
+        elif not kind.permanent and (
+            (offset < self._cut_offset and not kind.outlives_messages) or self._is_void(name, value)
+        ):
+            self._counts.controls_removed += 1
+        elif self._purge.cleared and not kind.permanent:
+            self._late.append(control_body(line, value))
+        else:
+            if name == "header" and (known := as_known_version(value)) is not value:
+                line, value = encode_object(known) + b"}", known
+            changed = redact_control(value, self._purge.redact) if self._purge.redact else value
+            self._counts.controls_redacted += changed != value
+            if changed != value and (kind.named_by_hash or holds_item(value)):
+                return
+            self._plan_put = self._plan_put or name == "plan"
+            if name in ("view", "asked"):
+                self._asked = str(value.get("provider", "")), str(value.get("model", ""))
+            body = control_body(line, value) if changed == value else encode_object(changed)
+            self._put_control(body, damaged=damaged)
+
+    def _put_control(self, body: bytes, *, damaged: bool) -> None:
+        """Write a control record; what was damaged gets no checksum, so it is reported, and takes no effect again."""
+        if damaged:
+            self._lines.put_raw(body + b"}")
+        else:
+            self._put(body)
+
+    def _is_void(self, name: str, value: Message) -> bool:
+        """Whether a control record touches what goes, or is out of force where the resets that voided it go."""
+        kind, counts = kind_of(name), self._counts
+        if kind.depends_on_history:  # it stands for all that its view could be made of
+            return self._purge.redact is None or bool(counts.messages_redacted + counts.controls_redacted)
+        if holds_item(value) and (self._gone_ids or counts.messages_redacted):
+            return True  # nobody can say what of the messages is in it
+        if self._purge.cleared and name == "asked":
+            return True  # written anew before its answer
+        index = self._reader.index
+        if self._purge.cleared and kind.last_in_force and value not in (index.plan, *index.usage.values()):
+            return True
+        return bool(self._gone_ids) and any(text in self._gone_ids for text in strings_of(value))
+
+    def _take_reset(self, index: Index) -> None:
+        """Write a reset anew: it keeps what it made live, as far as that stays."""
+        live = [ordinal for ordinal in index.live if ordinal not in self._gone]
+        if self._purge.cleared:
+            return
+        if live == self._live and not self._plan_put:
+            self._counts.controls_removed += 2
+            return
+        if not set(self._live).issuperset(live):
+            raise PurgeError(_TOO_DAMAGED)
+        self._resets += 1
+        reset_id = f"purge-{self._time}-{self._resets}"
+        ids = self._ids
+        for body in reset_bodies(
+            self._live,
+            live,
+            lambda ordinals: [ids[ordinal] for ordinal in ordinals],
+            reset_id=reset_id,
+            reason="purge",
+            time=self._time,
+        ):
+            self._put(body)
+        self._live, self._plan_put = live, False
+
+
+_TOLERATED = ("unreadable", "glued", "unchained", "checksum", "repeated")
+
+
+class ChainedLines:
+    """Gives on records and other bytes as lines with LF, each chained to the one before it."""
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._write, self._seed = write, 0
+        self.has_raw = False
+        """Whether bytes were carried over that are no record."""
+
+    def put(self, body: bytes) -> None:
+        """Write a record."""
+        line, self._seed = seal(body, self._seed)
+        self._write(line)
+
+    def put_raw(self, line: bytes) -> None:
+        """Carry over bytes that are no record; the chain goes through them as a reader's does."""
+        self.has_raw, stored = True, stored_crc(line)
+        self._seed = crc32(line, self._seed) if stored is None else stored
+        self._write(line + b"\n")
+
+
+class NoLines(ChainedLines):
+    """Takes records and other bytes and writes nothing: for plans, which only count."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: None)
+
+    def put(self, body: bytes) -> None:
+        """Drop a record."""
+
+    def put_raw(self, line: bytes) -> None:
+        """Drop bytes that are no record."""
+        self.has_raw = True
+
+
+def _are_same_lines(found: Index, known: Index) -> bool:
+    """Whether two scans of a log found the same messages at the same places, and the same damage."""
+    if (found.offsets, found.checks, found.flags) != (known.offsets, known.checks, known.flags):
+        return False
+    return [(one.kind, one.offset) for one in found.damage] == [(one.kind, one.offset) for one in known.damage]
+
+
+def check_written(index: Index, expected: list[int]) -> None:
+    """What was written must hold what stays, live in the same order, and verify.
+
+    Raises:
+        PurgeError: it does not.
+    """
+    wrong = [found for found in index.damage if found.kind not in _TOLERATED]
+    if wrong or [index.id_hashes[ordinal] for ordinal in index.live] != expected:
+        raise PurgeError(_TOO_DAMAGED)

@@ -1,0 +1,66 @@
+"""What a purge is to remove, and what it removed."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from ...messages.replace_in_message import Replace
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """What is to go: at most one of the first four, `torn` beside it or alone."""
+
+    before: str | None = None
+    """What stands before the message with this id."""
+    cleared: bool = False
+    """What is not live."""
+    everything: bool = False
+    redact: Replace | None = None
+    """What it replaces in the strings of messages."""
+    torn: bool = False
+    """The torn tails that were saved beside the log, and the one at its end."""
+
+    @property
+    def is_torn_only(self) -> bool:
+        """Whether nothing of the log itself goes."""
+        return self.torn and not (self.before is not None or self.cleared or self.everything or self.redact)
+
+    @property
+    def mode(self) -> str:
+        """What the `purge` record calls it."""
+        if self.redact is not None:
+            return "redact"
+        return "before" if self.before is not None else "all" if self.everything else "cleared"
+
+
+@dataclass(slots=True)
+class PurgeCounts:
+    """What a purge removes or would remove."""
+
+    messages_removed: int = 0
+    messages_redacted: int = 0
+    messages_kept: int = 0
+    controls_removed: int = 0
+    controls_redacted: int = 0
+    altered_kept: int = 0
+    """Messages among the kept ones whose checksum is wrong; after the purge they are still reported."""
+    unreadable_kept: int = 0
+    """Pieces that are no record; after the purge they are still there."""
+    unreadable_removed: int = 0
+    torn_bytes: int = 0
+    saved_tails: int = 0
+    tails_matching: int = 0
+    """Saved torn tails that hold what is to be redacted, and stay."""
+    bytes_before: int = 0
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether there is nothing to remove."""
+        gone = self.messages_removed + self.messages_redacted + self.unreadable_removed + self.torn_bytes
+        return not (gone + self.saved_tails + self.controls_removed + self.controls_redacted)
+
+    def to_record(self) -> dict[str, int]:
+        """The counts by name."""
+        return dataclasses.asdict(self)

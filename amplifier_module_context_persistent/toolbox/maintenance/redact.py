@@ -1,0 +1,46 @@
+"""Redacting by a pattern inside a control record that stays; `messages.replace_in_message` does it in messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...log.record_kinds import kind_of
+from ...log.record_line import Message, name_of
+from ...messages.replace_in_message import NAMES, Replace, replace_in
+
+_CONTROL_NAMES = NAMES | {"time"}
+_NO_NAMES = frozenset({""})  # plain keys stay, and all values are texts
+
+
+def redact_control(record: Message, replace: Replace) -> Message:
+    """A control record (a plan's notice, a system text) with every match replaced; its names stay."""
+    kind = kind_of(name_of(record.get("_record")))
+    names = _CONTROL_NAMES | kind.names
+    redacted = {key: value if key in names else replace_in(value, replace, NAMES) for key, value in record.items()}
+    for key, places in kind.named_places.items():
+        if isinstance(record.get(key), list):
+            redacted[key] = [_with_names(*both, places) for both in zip(record[key], redacted[key], strict=True)]
+    for key in kind.keyed_by_id:
+        if isinstance(value := record.get(key), dict):
+            redacted[key] = {one_id: replace_in(item, replace, NAMES) for one_id, item in value.items()}
+    for key in kind.foreign & record.keys():
+        redacted[key] = replace_in(record[key], replace, _NO_NAMES)
+    for key, inner in kind.names_inside.items():
+        if isinstance(value := record.get(key), dict):
+            redacted[key] |= {name: value[name] for name in inner if name in value}
+    return redacted
+
+
+def without_title(header: Message) -> Message:
+    """A header without the title of the session that was imported: it says what the messages were about."""
+    source = header.get("source")
+    if not isinstance(source, dict) or "title" not in source:
+        return header
+    return {**header, "source": {key: value for key, value in source.items() if key != "title"}}
+
+
+def _with_names(before: Any, after: Any, places: frozenset[int]) -> Any:
+    """A redacted list with the items that are names as they were."""
+    if not isinstance(before, list):
+        return after
+    return [old if place in places else new for place, (old, new) in enumerate(zip(before, after, strict=True))]

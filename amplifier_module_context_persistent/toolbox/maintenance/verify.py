@@ -1,0 +1,211 @@
+"""What is to be said about a log: its records, its damage, its tail, and what to do about each finding.
+
+Reads only. A report holds counts, places and kinds, and nothing of what a message says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import LogError
+from ...log.base import ReadableLog
+from ...log.filesystem import FileSystem
+from ...log.index import ASSISTANT, TOOL
+from ...log.lock import LogLock
+from ...log.open_log import file_reader, open_reader
+from ...log.reader import LogReader
+from ...log.record_line import ROLES
+from ...log.torn_tail import saved_tails
+from ...messages.message import calls_of, result_id_of
+from .purge_file import unfinished_purges
+from ...sessions.raw_records import follow_log
+
+_CHAIN_KINDS = frozenset({"checksum", "unchained"})
+_KIND_NAME = re.compile(r"[a-z][a-z_]{0,31}")
+_WAIT_S = 2.0
+
+ADVICE = {
+    "checksum": "it is read all the same; if nobody edited it, compare it with a backup",
+    "unchained": "it is read all the same; another program wrote it without a checksum",
+    "repeated": "it counts once; nothing is lost",
+    "glued": "the whole records in it are read; nothing to do",
+    "unreadable": "everything after it is read; get the record from a backup if it matters",
+    "oversized": "it is passed over; raise max_record_bytes to read it",
+    "reset": "check with a backup what should be live; no byte is lost",
+    "torn_tail": "run repair, or let the next append do the same: it is saved aside, then cut",
+    "no_newline": "run repair, or let the next append do the same: the record is whole",
+    "open_call": "an interrupted turn; views put a stand-in for the result; nothing to do",
+    "orphan_result": "views leave it out; nothing to do",
+    "saved_tail": "what a crash left of an append that nobody was told was stored; purge --torn removes it",
+    "purging": "a purge was interrupted and the log is whole; if none is running, delete this file",
+    "columns": "somebody changed the table: copy the log to a file, and that file to another name or database",
+    "mode": "others may read it; make it private with chmod 600",
+}
+"""What to do about each kind of finding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding; `line` and `offset` where it has a place in the log."""
+
+    kind: str
+    detail: str
+    line: int | None = None
+    offset: int | None = None
+
+    @property
+    def advice(self) -> str:
+        """What to do about it."""
+        return ADVICE[self.kind]
+
+
+@dataclass(slots=True)
+class Report:
+    """What a log holds, and what is wrong with it."""
+
+    path: str
+    size_bytes: int = 0
+    messages: dict[str, int] = field(default_factory=dict)
+    """By role."""
+    live: int = 0
+    controls: dict[str, int] = field(default_factory=dict)
+    """By kind; kinds that are no plain names count as `unknown`."""
+    damage: list[Finding] = field(default_factory=list)
+    notes: list[Finding] = field(default_factory=list)
+    """What is worth knowing and is no damage."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether every byte is part of a record that verifies."""
+        return not self.damage
+
+    @property
+    def chain_breaks(self) -> int:
+        """How many lines do not continue the chain of checksums."""
+        return sum(found.kind in _CHAIN_KINDS for found in self.damage)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report in plain JSON types."""
+
+        def plain(found: Finding) -> dict[str, Any]:
+            return {name: getattr(found, name) for name in ("kind", "line", "offset", "detail", "advice")}
+
+        total = sum(self.messages.values())
+        return {
+            "path": self.path,
+            "status": "sound" if self.is_sound else "damaged",
+            "bytes": self.size_bytes,
+            "messages": {"total": total, "live": self.live, "hidden": total - self.live, "by_role": self.messages},
+            "controls": self.controls,
+            "chain_breaks": self.chain_breaks,
+            "damage": [plain(found) for found in self.damage],
+            "notes": [plain(found) for found in self.notes],
+        }
+
+
+def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
+    """Read a whole log and report on it.
+
+    Args:
+        path: a file's path, or `postgresql://…#NAME`.
+        files: the system calls, to be told how far the reading of a file is.
+
+    Raises:
+        LogUnreadableError: there is no log, it cannot be read, or no line of it is a record.
+    """
+    reader = open_reader(path, files=files, trusting=False)
+    try:
+        follow_log(reader)
+        file = file_reader(reader)
+        if file is not None and file.torn:  # perhaps an append that is on its way: look again
+            with contextlib.suppress(LogError), LogLock(file, timeout_s=_WAIT_S):
+                pass  # no writer is at it
+        report = _report(reader)
+        if file is not None:
+            _add_file(report, file)
+        else:
+            report.damage += _columns(reader, path)
+        return report
+    finally:
+        reader.close()
+
+
+def _report(reader: ReadableLog) -> Report:
+    described, index = reader.describe(), reader.index
+    messages = dict(Counter(ROLES[role] for role in index.roles))
+    report = Report(described.location, described.size_bytes, messages, len(index.live))
+    for kind, count in index.control_counts.items():
+        name = kind if _KIND_NAME.fullmatch(kind) else "unknown"
+        report.controls[name] = report.controls.get(name, 0) + count
+    report.damage = [Finding(found.kind, found.detail, found.line, found.offset) for found in index.damage]
+    report.notes = [*_unmatched(reader)]
+    return report
+
+
+def _add_file(report: Report, reader: LogReader) -> None:
+    """Add what only a file can have: a tail, others beside it, a mode."""
+    if torn := reader.torn:
+        detail = f"{torn.torn_bytes:,} bytes at the end are no whole record"
+        report.damage.append(Finding("torn_tail", detail, offset=torn.offset))
+    if reader.lacks_newline:
+        report.damage.append(Finding("no_newline", "the last line has no newline", offset=reader.size))
+    report.notes += _beside(reader)
+
+
+def _columns(reader: ReadableLog, path: str) -> Iterator[Finding]:
+    """Whether the columns of rows, from which sessions are opened, say what the lines say."""
+    by_columns = open_reader(path)
+    try:
+        by_columns.follow()
+        found, index = by_columns.index, reader.index
+        if by_columns.describe() != reader.describe():
+            return  # somebody wrote to it between the two
+        if len(found) != len(index) or found.live != index.live:
+            yield Finding("columns", "the columns give another history than the lines")
+            return
+        names = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "answered_by")
+        for ordinal, offset in enumerate(index.offsets):
+            if wrong := [name for name in names if getattr(found, name)[ordinal] != getattr(index, name)[ordinal]]:
+                yield Finding("columns", f"its columns are not what its line says: {', '.join(wrong)}", offset=offset)
+                return
+    finally:
+        by_columns.close()
+
+
+def _unmatched(reader: ReadableLog) -> Iterator[Finding]:
+    """Calls of the live history without results, and results without calls."""
+    index = reader.index
+    ordinals = [ordinal for ordinal in index.live if index.roles[ordinal] in (ASSISTANT, TOOL)]
+    waiting: dict[str, int] = {}
+    lost: list[int] = []
+    for ordinal, message in zip(ordinals, reader.read(ordinals), strict=True):
+        result = result_id_of(message)
+        if result is None:
+            for call in calls_of(message):
+                if call.id in waiting:
+                    lost.append(waiting[call.id])
+                waiting[call.id] = ordinal
+        elif waiting.pop(result, None) is None:
+            yield Finding("orphan_result", "a tool result answers no call before it", offset=index.offsets[ordinal])
+    for ordinal in sorted([*lost, *waiting.values()]):
+        yield Finding("open_call", "a tool call has no result", offset=index.offsets[ordinal])
+
+
+def _beside(reader: LogReader) -> Iterator[Finding]:
+    """What lies beside the log, and who may read it."""
+    for name in saved_tails(reader.path):
+        with contextlib.suppress(OSError):
+            size = os.stat(name, follow_symlinks=False).st_size
+            yield Finding("saved_tail", f"{os.path.basename(name)}: {size:,} bytes of a torn tail")
+    for leftover in unfinished_purges(reader.path):
+        yield Finding("purging", f"{os.path.basename(leftover)} is left over")
+    mode = stat.S_IMODE(reader.file.files.fstat(reader.file.descriptor).st_mode)
+    if os.name == "posix" and mode & 0o077:
+        yield Finding("mode", f"its mode is {mode:04o}")

@@ -1,0 +1,397 @@
+"""Sessions looked at again, from Python: turns, requests, views, and what another policy would have done.
+
+    from amplifier_module_context_persistent.toolbox.replay import open_transcript, replay
+
+    with open_transcript("session.jsonl") as transcript:
+        played = replay(transcript, "truncate:target_usage=0.4", budget_tokens=40_000)
+
+The log is read and never written. `docs/replay.md` shows what can be done with it. A transcript may be a log of this
+package or a file of plain messages, one JSON object a line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TypeVar, overload
+
+from ...messages.message import Message
+from ...messages.metadata import instant_of, timestamp_of
+from ...tokens.counter import count_message, open_counter
+from ...sessions.find_session import SessionNameError, find_session
+from ...sessions.transcript import LiveMessage, Progress, Transcript, Turn
+from ...sessions.view_rebuild import Rebuilder
+from .evidence import PlayedSession, far_evidence, with_id
+from .measures import Measures, Played, Prices
+from .play_session import Player
+from .policies import CachedCounter, PolicyChoice, PolicyError, policy_of
+from .visibility import Compacted, Marker, Marks, PastPositions, Run, lost, marker_of
+
+__all__ = [
+    "Compacted",
+    "Comparison",
+    "Marks",
+    "Measures",
+    "Played",
+    "PolicyError",
+    "Prices",
+    "Replayed",
+    "Run",
+    "Seen",
+    "SessionNameError",
+    "Transcript",
+    "Turn",
+    "compare",
+    "open_transcript",
+    "play",
+    "replay",
+    "requests",
+]
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A request, and what the model saw of the `place` messages before it.
+
+    `marks` is None if the view could not be made. `hash` is that of the receipt, if there is one, and `proved` says
+    whether the rebuilt view has it (None for a view made under a policy). `lacks` names what the log lacks for the
+    view; if it lacks nothing and the view is not proved, the log was altered.
+    """
+
+    number: int
+    place: int
+    time: str
+    tokens: int
+    budget_tokens: int
+    view: Sequence[Message] | None
+    marks: Marks | None
+    compaction: Compacted | None = None
+    plan: str = ""
+    hash: str = ""
+    proved: bool | None = None
+    lacks: Sequence[str] = ()
+    unbound: int = 0
+    """How many answers it shows without their reasoning, as what stood before it had changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A session played under a policy: the sums, and the figures of each request (whose views are not kept)."""
+
+    policy: str
+    measures: Measures
+    requests: list[Played] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A session played under several policies; `whole` is the cost of sending all of it with every request."""
+
+    budget_tokens: int
+    tokenizer: str
+    messages: int
+    whole: Measures
+    replayed: list[Replayed]
+
+
+def open_transcript(session: str | Path) -> Transcript:
+    """Open a session to be read: by the path of its log, by its id, or by the beginning of its id.
+
+    Raises:
+        SessionNameError: nothing or more than one session has that name.
+        LogUnreadableError: it is not there, or it cannot be read.
+    """
+    return Transcript(find_session(str(session)))
+
+
+def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
+    """Rebuild the views that a session handed out from their receipts, in order.
+
+    Args:
+        transcript: the session.
+        start: leave out requests with fewer live messages before them.
+
+    Raises:
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    index, rebuilder = transcript.book.index, Rebuilder(transcript.reader, transcript.book)
+    markers: dict[int, tuple[Marker, PastPositions]] = {}
+    before: Seen | None = None
+    latest = 0
+    for number, noted in enumerate(transcript.requests(), 1):
+        if id(noted.live) not in markers:
+            markers[id(noted.live)] = marker_of(transcript, noted, index)
+        marker, positions = markers[id(noted.live)]
+        total = positions.count_to(noted.receipt.upto)
+        current = noted.live is index.live
+        latest = max(latest, total if current else 0)
+        if latest < start:
+            continue
+        made = rebuilder.view(noted)
+        positions.learn(made.messages or ())
+        receipt = noted.receipt
+        seen = Seen(
+            number,
+            latest,
+            receipt.time,
+            receipt.tokens,
+            receipt.budget_tokens,
+            made.messages,
+            marker.mark(made.messages, total) if made.messages is not None else None,
+            plan=receipt.plan,
+            hash=receipt.hash,
+            proved=made.proved,
+            lacks=tuple(made.reasons),
+            unbound=receipt.unbound,
+        )
+        plan = transcript.book.plan(receipt.plan) or {}
+        was = plan.get("tokens_before") if before is None or before.plan != receipt.plan else None
+        before = _against(seen, before, marker, tokens_before=was if isinstance(was, int) else None)
+        yield before
+
+
+def play(
+    transcript: Transcript, policy: str = "default", *, budget_tokens: int, tokenizer: str = "auto"
+) -> Iterator[Seen]:
+    """Play a session under a policy, request by request, one before each assistant message.
+
+    Args:
+        transcript: the session.
+        policy: as `policy_of` reads it, such as `truncate:target_usage=0.4`.
+        budget_tokens: the budget of every request.
+        tokenizer: what counts: `auto`, `estimate`, or an encoding's name.
+
+    Raises:
+        PolicyError: there is no such policy, or it has no such option.
+    """
+    chosen = policy_of(policy)
+    counter = CachedCounter(open_counter(tokenizer))
+    messages = StoredMessages(transcript)
+    session = PlayedSession(transcript.path, messages, 0, {})
+    measures = Measures(session.name, budget_tokens, chosen.name, 0)
+    player = Player(session, counter)
+    marker = Marker(player.positions.get, lambda wanted: (messages[position] for position in wanted))
+    before: Seen | None = None
+    for played in _drive(player.requests(chosen.open, budget_tokens, chosen.options, measures)):
+        marks = marker.mark(played.view, played.place) if played.view is not None else None
+        seen = Seen(
+            played.number,
+            played.place,
+            "",
+            played.tokens,
+            budget_tokens,
+            played.view,
+            marks,
+            unbound=played.unbound,
+        )
+        before = _against(seen, before, marker)
+        yield before
+
+
+def replay(
+    transcript: Transcript,
+    policy: str = "default",
+    *,
+    budget_tokens: int,
+    tokenizer: str = "auto",
+    progress: Progress | None = None,
+) -> Replayed:
+    """Play a session under a policy and measure every request; as `compare` for one policy.
+
+    Raises:
+        PolicyError: there is no such policy, or it has no such option.
+    """
+    comparison = compare(transcript, [policy], budget_tokens=budget_tokens, tokenizer=tokenizer, progress=progress)
+    return comparison.replayed[0]
+
+
+def compare(
+    transcript: Transcript,
+    policies: Sequence[str],
+    *,
+    budget_tokens: int,
+    tokenizer: str = "auto",
+    progress: Progress | None = None,
+) -> Comparison:
+    """Play a session under several policies and measure them; a view is asked for before each assistant message.
+
+    Args:
+        transcript: the session.
+        policies: as `policy_of` reads them, such as `none` or `truncate:target_usage=0.4`.
+        budget_tokens: the budget of every request.
+        tokenizer: what counts: `auto`, `estimate`, or an encoding's name.
+        progress: is told what is being done.
+
+    Raises:
+        PolicyError: there is no such policy, or it has no such option.
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    chosen = [policy_of(policy) for policy in policies]
+    counter = CachedCounter(open_counter(tokenizer))
+    tell = progress or (lambda *_: None)
+    messages, tokens = StoredMessages(transcript), 0
+    for done, message in enumerate(messages, 1):
+        tokens += count_message(message, counter)
+        tell("reading", done, len(messages))
+    found = far_evidence(messages, lambda done: tell("looking for far evidence", done, len(messages)))
+    session, told = PlayedSession(transcript.path, messages, tokens, found), partial(tell, "adding up all of it")
+    player = Player(session, counter, progress=lambda done: told(done, len(messages)))
+    whole = _play(player, policy_of("none"), budget_tokens, tell)
+    replayed = [whole if one.name == "none" else _play(player, one, budget_tokens, tell) for one in chosen]
+    for one in replayed:
+        one.measures.billed_ratio = one.measures.billed / max(1.0, whole.measures.billed)
+    return Comparison(budget_tokens, counter.name, len(messages), whole.measures, replayed)
+
+
+def _play(player: Player, chosen: PolicyChoice, budget_tokens: int, tell: Progress) -> Replayed:
+    figures: list[Played] = []
+
+    def on_request(played: Played) -> None:
+        figures.append(played)
+        tell(f"playing {chosen.name}", played.place, len(player.session.messages))
+
+    async def measured() -> AsyncGenerator[Measures, None]:
+        yield await player.play(chosen.name, chosen.open, budget_tokens, chosen.options, on_request)
+
+    (measures,) = _drive(measured(), player.stop)
+    return Replayed(chosen.name, measures, figures)
+
+
+def _drive(generator: AsyncGenerator[T, None], stop: Callable[[], None] = lambda: None) -> Iterator[T]:
+    """Step through an asynchronous generator from plain code, whether or not an event loop runs in this thread.
+
+    `stop` makes a step end soon, where one takes long: it is called when this thread is interrupted meanwhile.
+    """
+    with ThreadPoolExecutor(1, "replay") as thread:
+        runner = thread.submit(asyncio.Runner).result()
+
+        async def step() -> list[T]:
+            async for item in generator:
+                return [item]
+            return []
+
+        async def close() -> None:
+            await generator.aclose()
+
+        try:
+            while items := _result(thread.submit(runner.run, step())):
+                yield items[0]
+        except KeyboardInterrupt:
+            stop()
+            raise
+        finally:
+            thread.submit(runner.run, close()).result()
+            thread.submit(runner.close).result()
+
+
+def _result(future: Future[T]) -> T:
+    """Wait in short turns: a signal that comes right before a wait is heard only after it."""
+    while not wait([future], timeout=0.2).done:
+        pass
+    return future.result()
+
+
+def _against(seen: Seen, before: Seen | None, marker: Marker, *, tokens_before: int | None = None) -> Seen:
+    """Add what a request lost against the one before it, if there is one and both could be made.
+
+    The size before a compaction is what its plan says, as in all statistics; else that of the view before.
+    """
+    earlier = before.marks if before is not None else Marks(0)
+    if seen.marks is None or earlier is None:
+        return seen
+    was = before.tokens if before is not None else 0
+    tokens_before = was if tokens_before is None else tokens_before
+    view = seen.view or ()
+    compaction = lost(earlier, seen.marks, view, marker, tokens_before=tokens_before, tokens_after=seen.tokens)
+    return dataclasses.replace(seen, compaction=compaction)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happened: a message was added, or a request was made (`seen`) when there were `place` of them."""
+
+    turn: int
+    place: int
+    at: datetime | None
+    placed: LiveMessage | None = None
+    seen: Seen | None = None
+
+
+def timeline(transcript: Transcript, turns: Iterable[Turn], seen: Iterable[Seen] = ()) -> Iterator[Step]:
+    """Merge the messages of turns, which follow one another, with requests in the order of their positions.
+
+    A request comes before the message that answered it; those after the last message come at the end.
+    """
+    waiting = iter(seen)
+    request = next(waiting, None)
+    number = 0
+    for turn in turns:
+        number = turn.number
+        for position, placed in enumerate(transcript.placed(turn.start, turn.stop), turn.start):
+            while request is not None and request.place <= position:
+                yield Step(number, request.place, instant_of(request.time), seen=request)
+                request = next(waiting, None)
+            yield Step(number, position, instant_of(timestamp_of(placed.message)), placed=placed)
+    while request is not None:
+        yield Step(number, request.place, instant_of(request.time), seen=request)
+        request = next(waiting, None)
+
+
+class Pace:
+    """How long to wait before each step, so that a session is played as it happened.
+
+    Args:
+        speed: how many times faster.
+        max_pause_s: no pause is longer; None for no limit.
+    """
+
+    def __init__(self, speed: float = 1.0, max_pause_s: float | None = None) -> None:
+        self._speed, self._max_pause_s = speed, max_pause_s
+        self._before: datetime | None = None
+
+    def pause_s(self, step: Step) -> float:
+        """The pause before a step: the time since the message before; none before a request, which follows at once."""
+        before, at = self._before, step.at
+        if at is None or step.placed is None:
+            return 0.0
+        self._before = at if before is None else max(before, at)
+        passed_s = (at - before).total_seconds() / self._speed if before is not None else 0.0
+        return max(0.0, passed_s if self._max_pause_s is None else min(passed_s, self._max_pause_s))
+
+
+class StoredMessages(Sequence[Message]):
+    """The live messages of a transcript, each with an id, parsed afresh whenever it is asked for."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+
+    def __len__(self) -> int:
+        return len(self._transcript)
+
+    def __iter__(self) -> Iterator[Message]:
+        for position, message in enumerate(self._transcript.messages()):
+            yield with_id(self._transcript.path, position, message)
+
+    @overload
+    def __getitem__(self, position: int) -> Message: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> list[Message]: ...
+
+    def __getitem__(self, position: int | slice) -> Message | list[Message]:
+        if isinstance(position, slice):
+            return [self[one] for one in range(*position.indices(len(self)))]
+        at = position if position >= 0 else len(self) + position
+        if not 0 <= at < len(self):
+            raise IndexError("there is no such message")
+        (message,) = self._transcript.messages(at, at + 1)
+        return with_id(self._transcript.path, at, message)

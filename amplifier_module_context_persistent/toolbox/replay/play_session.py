@@ -1,0 +1,320 @@
+"""Playing a session through a policy, request by request: one before each assistant message.
+
+Under the policy `none` each view is a beginning of the view of the whole history. So its requests are found in sums,
+without making their views: the history is arranged, written and looked at a few hundred messages at a time, and but for
+numbers, nothing of it is held.
+"""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from types import MappingProxyType
+from typing import Any
+
+from ...config import Config
+from ...messages.message import Message
+from ...tokens.counter import TokenCounter, count_message
+from ...view.arrangement import Arrangement, Arranger, Item, Presentation
+from ...view.calls_and_results import newest_group, tool_groups
+from ...view.entry import Entry, classify
+from ...view.receipts import canonical
+from ...view.recipients import lacks_reasoning
+from ...view.render import render
+from .evidence import MessageParts, PlayedSession, Progress, said
+from .measures import Measures, Played
+from .policies import ManagerPolicy, Open, Policy, SummaryExchange, WholeHistory
+
+_NOTHING: Mapping[int, Message] = MappingProxyType({})
+
+_Known = tuple[int, int, MessageParts]
+"""A message of a view: its tokens, the inserted ones of them, and what it says."""
+
+OnView = Callable[[int, Sequence[Message], Sequence[MessageParts], int], None]
+"""Is given how many messages came before a request, its view, what the view's messages say, and how many of the first
+are those of the view before."""
+
+
+LookAt = Callable[[Message, Mapping[int, Message]], tuple[int, int]]
+"""Counts a message of a view, and what of it was inserted; it is given messages of the session by their positions."""
+
+_AT_ONCE = 256  # messages
+
+
+@dataclass(slots=True)
+class _Before:
+    """The view before, and what is known of its messages."""
+
+    view: Sequence[Message] = ()
+    known: list[_Known] = field(default_factory=list)
+    lines: list[bytes] = field(default_factory=list)
+    """The hashes of the messages' canonical bytes."""
+
+
+class Player:
+    """Plays one session.
+
+    Args:
+        session: what is played; its messages are gone through once for each policy, and looked up one by one.
+        counter: counts tokens.
+        progress: is told how many messages were added up for the policy `none`, before its first request.
+    """
+
+    def __init__(self, session: PlayedSession, counter: TokenCounter, *, progress: Progress = lambda _: None) -> None:
+        self.session, self._counter = session, counter
+        self.positions: dict[str, int] = {}
+        """By a message's id, the position of the first message that has it."""
+        for position, message in enumerate(session.messages):
+            self.positions.setdefault(message["metadata"]["message_id"], position)
+        self.on_view: OnView = lambda *_: None
+        """Is told each view that is measured."""
+        self._is_stopped, self._progress = False, progress
+        self._begin()
+
+    def stop(self) -> None:
+        """End what is played now, by an error before the next message; for another thread to call."""
+        self._is_stopped = True
+
+    def _check_stopped(self) -> None:
+        if self._is_stopped:
+            raise InterruptedError("it was interrupted")
+
+    def _begin(self) -> None:
+        """Forget the view before: another policy begins."""
+        self._before = _Before()
+
+    async def play(
+        self,
+        name: str,
+        open_policy: Open,
+        budget_tokens: int,
+        options: Mapping[str, Any],
+        on_request: Callable[[Played], None] | None = None,
+    ) -> Measures:
+        """Play the session through a policy; `on_request` is told each request as it is played, without its view."""
+        measures = Measures(self.session.name, budget_tokens, name, self.session.tokens)
+        config = Config.load(options)
+        measures.band = config.compact_threshold - config.target_usage
+        tell = on_request or (lambda _: None)
+        if open_policy is WholeHistory and (whole := self._whole_view()) is not None:
+            for played in whole.play(self.session, measures):
+                tell(played)
+                self._check_stopped()
+        else:
+            async for played in self.requests(open_policy, budget_tokens, options, measures):
+                tell(replace(played, view=None))
+        return measures
+
+    async def requests(
+        self, open_policy: Open, budget_tokens: int, options: Mapping[str, Any], measures: Measures
+    ) -> AsyncGenerator[Played, None]:
+        """Play the session request by request, adding each to the measures."""
+        self._begin()
+        policy = open_policy(budget_tokens, self._counter, options)
+        if (
+            isinstance(policy, WholeHistory) and open_policy is not WholeHistory
+        ):  # whose views show all, and so hold all
+            policy.read_from(self.session.messages)
+        elif isinstance(policy, ManagerPolicy):
+            policy.expect_recalls({term for terms in self.session.evidence.values() for term in terms})
+        found: set[str] = set()
+        try:
+            for position, message in enumerate(self.session.messages):
+                self._check_stopped()
+                if message.get("role") == "assistant":
+                    start = time.perf_counter()
+                    view = await policy.view()
+                    elapsed = (time.perf_counter() - start) * 1000
+                    measures.requests += 1
+                    measures.total_ms += elapsed
+                    measures.max_ms = max(measures.max_ms, elapsed)
+                    if view is None:
+                        measures.refused += 1
+                        measures.evidence += len(self.session.evidence.get(position, []))
+                        yield Played(measures.requests, position, None)
+                    else:
+                        yield await self._measure(measures, policy, position, view, found)
+                await policy.add(message)
+        finally:
+            await policy.close()
+
+    async def _measure(
+        self, measures: Measures, policy: Policy, position: int, view: list[Message], found: set[str]
+    ) -> Played:
+        """Add a request to the measures; its view is what the next one is compared with."""
+        before = self._before
+        self._bill(measures, policy.asked(), before.view)
+        shared = common_prefix(before.view, view)
+        broke = shared < len(before.view)
+        lines = before.lines[:shared] + [
+            blake2b(canonical(message), digest_size=16).digest() for message in view[shared:]
+        ]
+        known = before.known[:shared] + self._look(view, shared, lines)
+        parts = [part for _, _, part in known]
+        sizes = [size for size, _, _ in known]
+        tokens, cached = sum(sizes), sum(sizes[:shared])
+        measures.breaks += broke
+        unbound = sum(map(lacks_reasoning, view))
+        measures.unbound += bool(unbound)
+        measures.request_tokens.append(tokens)
+        measures.cached_tokens += cached
+        measures.inserted_tokens += sum([inserted for _, inserted, _ in known])
+        self.on_view(position, view, parts, 0 if broke else shared)
+        await self._look_for_evidence(measures, policy, position, parts, found)
+        self._before = _Before(view, known, lines)
+        return Played(measures.requests, position, view, tokens, cached, broke, unbound)
+
+    def _look(self, view: Sequence[Message], start: int, lines: Sequence[bytes]) -> list[_Known]:
+        """What is known of the messages of a view from a position on; those that stood in the view before are known."""
+        if start == len(self._before.view):
+            return [self._look_at(message) for message in view[start:]]
+        known = dict(zip(self._before.lines, self._before.known, strict=True))
+        return [
+            known[line] if line in known else self._look_at(message)
+            for line, message in zip(lines[start:], view[start:], strict=True)
+        ]
+
+    async def _look_for_evidence(
+        self, measures: Measures, policy: Policy, position: int, parts: Sequence[MessageParts], found: set[str]
+    ) -> None:
+        """Count which far evidence of the next action a view shows; `found` was recalled before."""
+        if not (wanted := self.session.evidence.get(position)):
+            return
+        original = "\n".join([part.original for part in parts])
+        altered = "\n".join([part.text for part in parts if part.text is not part.original])
+        measures.evidence += len(wanted)
+        for term in wanted:
+            is_original = term in original
+            measures.evidence_original += is_original
+            measures.evidence_shown += is_original or term in altered
+            if not is_original and term not in found:
+                inserted = "\n".join(piece for part in parts for piece in part.inserted)
+                if not await policy.recalls(term, inserted):
+                    continue
+                found.add(term)  # the log keeps it
+            measures.evidence_recoverable += 1
+
+    def _bill(self, measures: Measures, asked: Sequence[SummaryExchange], before: Sequence[Message]) -> None:
+        """Add what a provider was asked to sum up."""
+        for one in asked:
+            sizes = [count_message(message, self._counter) for message in one.messages]
+            shared = common_prefix(before, one.messages)
+            measures.summaries += 1
+            measures.summary_tokens += sum(sizes)
+            measures.summary_cached_tokens += sum(sizes[:shared])
+            measures.answer_tokens += self._counter.count_text(one.answer)
+
+    def _whole_view(self) -> WholeView | None:
+        """The view of the whole history; None if views of fewer messages do not begin it."""
+        return WholeView.of(
+            self.session.messages,
+            self._counter,
+            lambda message, known: self._look_at(message, known)[:2],
+            progress=self._progress,
+        )
+
+    def _look_at(self, message: Message, known: Mapping[int, Message] = _NOTHING) -> _Known:
+        """A message of a view; `known` are messages of the session, which need not be read."""
+        self._check_stopped()
+        position = self.positions.get(str((message.get("metadata") or {}).get("message_id")))
+        original = None if position is None else known.get(position) or self.session.messages[position]
+        part = said(message, original)
+        size = count_message(message, self._counter)
+        return size, size if part.whole else sum(map(self._counter.count_text, part.inserted)), part
+
+
+def common_prefix(before: Sequence[Any], after: Sequence[Any]) -> int:
+    """How many leading messages two views have in common."""
+    if list(after[: len(before)]) == list(before):
+        return len(before)
+    for position, (left, right) in enumerate(zip(before, after, strict=False)):
+        # what equals nothing, not even itself, is compared as it is written
+        if left != right and (isinstance(left, bytes) or canonical(left) != canonical(right)):
+            return position
+    return min(len(before), len(after))
+
+
+@dataclass(slots=True)
+class WholeView:
+    """Sums up to each message of the view of a whole history, and for each message of the history what comes before."""
+
+    before: array[int] = field(default_factory=lambda: array("I"))
+    tokens: array[int] = field(default_factory=lambda: array("Q", [0]))
+    inserted: array[int] = field(default_factory=lambda: array("Q", [0]))
+
+    @classmethod
+    def of(
+        cls,
+        messages: Sequence[Message],
+        counter: TokenCounter,
+        look_at: LookAt,
+        *,
+        progress: Progress = lambda _: None,
+    ) -> WholeView | None:
+        """Take a history; None if a view of fewer messages is not its beginning."""
+        whole = cls()
+        arranger = Arranger(lambda one: count_message(one, counter), Presentation())
+        entries, known = list[Entry](), dict[int, Message]()
+        for position, message in enumerate(messages):
+            entries.append(classify(position, message, arranger.count))
+            known[position] = message
+            is_last = position + 1 == len(messages)
+            if len(entries) % _AT_ONCE and not is_last:
+                continue
+            progress(position + 1)
+            if not arranger.goes_on_in(entries, arranger.how):
+                return None  # a result came late: views before it had a stand-in in its place
+            groups = tool_groups(entries)
+            if groups and groups[newest_group(groups)].unanswered and not is_last:
+                continue
+            if not whole._take(arranger.arrange(entries), known, look_at):
+                return None
+            arranger = replace(arranger, entries=[], items=[], tokens=0)
+            entries, known = [], {}
+        whole.before.extend([len(whole.tokens) - 1] * (len(messages) - len(whole.before)))
+        return whole
+
+    def _take(self, made: Arrangement, known: Mapping[int, Message], look_at: LookAt) -> bool:
+        """Take the next items, whole tool groups; False if they are not in the history's order."""
+        begin = len(self.tokens) - 1
+        for at, item in enumerate(made.items):
+            if item.entry is None:
+                continue
+            if item.entry.ordinal < len(self.before):
+                return False
+            led = at > 0 and item.result is None and _leads(made.items[at - 1])
+            self.before.extend([begin + at - led] * (item.entry.ordinal + 1 - len(self.before)))
+        boundary = Config.load({}).truncate_boundary
+        for message in render(made, lambda wanted: (known[entry.ordinal] for entry in wanted), boundary=boundary):
+            size, inserted = look_at(message, known)
+            self.tokens.append(self.tokens[-1] + size)
+            self.inserted.append(self.inserted[-1] + inserted)
+        return True
+
+    def play(self, session: PlayedSession, measures: Measures) -> Iterator[Played]:
+        """Play the session with views that leave out nothing, adding each request to the measures."""
+        cached = 0
+        for position, message in enumerate(session.messages):
+            if message.get("role") != "assistant":
+                continue
+            shown = self.before[position]
+            tokens = self.tokens[shown]
+            measures.requests += 1
+            measures.request_tokens.append(tokens)
+            measures.cached_tokens += cached
+            measures.inserted_tokens += self.inserted[shown]
+            wanted = len(session.evidence.get(position, ()))
+            measures.evidence += wanted
+            measures.evidence_original += wanted
+            measures.evidence_shown += wanted
+            measures.evidence_recoverable += wanted
+            yield Played(measures.requests, position, None, tokens, cached)
+            cached = tokens
+
+
+def _leads(item: Item) -> bool:
+    """Whether it is a user message that was inserted before the next one."""
+    return item.inserted is not None and item.inserted.get("role") == "user"

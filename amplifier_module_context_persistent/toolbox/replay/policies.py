@@ -1,0 +1,445 @@
+"""The policies that a session can be played through; each is given its messages one by one and asked for views.
+
+- `truncate`, `importance`, `sliding_window`: the strategies of the package, the first by default, through its context
+  manager, over a temporary log;
+- `summarize`, `native`: likewise, with a stand-in for the provider, whose requests are billed too. It answers with
+  excerpts: what the assistant said, the first line of each message, the newest that fit. A model's summary would say
+  more; so the tokens of request and answer can be measured, the quality of the answer cannot;
+- `none`: a baseline, the whole history, whatever its size; the reference for what the others bill;
+- `stateless`: the ladder of the package, computed anew from the whole history on every request that has reached the
+  upper watermark, as engines do that keep no plan;
+- `sliding`: the newest whole tool groups that fit, and the first and the last human message. The window moves at the
+  upper watermark, down to the lower one. A newest group that is larger than the budget exceeds it.
+
+Watermarks are those of the configuration (`compact_threshold`, `target_usage`). A person names a policy as `NAME`, or
+`NAME:OPTION=VALUE,OPTION=VALUE`: a name is one of `POLICIES`, or `default`; an option is any of the configuration that
+says how views are made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+from amplifier_core.llm_errors import ContextLengthError
+
+from ...compaction.plan_request import PlanRequest
+from ...compaction.planner import compact
+from ...config import NATIVE, STRATEGIES, SUMMARIZE, Config
+from ...errors import ConfigError, ContextPersistentError, FloorError, RecallError
+from ...log.record_line import RESERVED_KEYS
+from ...messages.message import Message, call_arguments_of, call_name_of, given_calls, text_of
+from ...messages.metadata import without_bound
+from ...session.manager import PersistentContextManager
+from ...tokens.counter import TokenCounter, count_message
+from ...view.arrangement import Arrangement, arrange
+from ...view.calls_and_results import Group, first_human, last_human, tool_groups
+from ...view.entry import Entry, classify
+from ...view.render import render
+from ...window.when_to_plan import needs_plan
+from .evidence import TermFinder
+from .temporary_log import TemporaryLog
+
+_SHORT_CHARS = 64
+_MOST_COUNTS = 100_000
+
+_REFERENCE = re.compile(r"\brecall ([^\s\]]+)")
+
+
+class CachedCounter:
+    """A counter that counts no text twice that it counted not long ago; it holds no texts."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self.name, self._counter = counter.name, counter
+        self._known: dict[str | bytes, int] = {}
+
+    def count_text(self, text: str) -> int:
+        """Count a text."""
+        key = (
+            text
+            if len(text) <= _SHORT_CHARS
+            else blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        )
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _MOST_COUNTS:
+                self._known.clear()
+            known = self._known[key] = self._counter.count_text(text)
+        return known
+
+
+class Policy(Protocol):
+    """A policy at work on one session."""
+
+    async def add(self, message: Message) -> None:
+        """Take in a message, which has its `metadata.message_id`."""
+
+    async def view(self) -> list[Message] | None:
+        """Make the view of a request; None where the policy says that nothing fits."""
+
+    def asked(self) -> list[SummaryExchange]:
+        """What this policy asked a provider for itself since the last call."""
+
+    async def recalls(self, term: str, inserted: str) -> bool:
+        """Whether the first page of a recall shows a term: one that searches it, or one by a reference in a text."""
+
+    async def close(self) -> None:
+        """Close what is open."""
+
+
+Open = Callable[[int, TokenCounter, Mapping[str, Any]], Policy]
+"""Opens a policy: the budget in tokens, what counts, and keys of the package's configuration."""
+
+
+_READER = "replay"
+"""A provider that nobody knows: its views keep every rule for order and for reasoning."""
+
+
+class ManagerPolicy:
+    """A context manager of the package, over a log that ends with it."""
+
+    def __init__(
+        self,
+        budget_tokens: int,
+        counter: TokenCounter,
+        options: Mapping[str, Any],
+        provider: Excerpts | None = None,
+    ) -> None:
+        whom = {"recipient": _READER}  # a view for nobody shows reasoning that no provider would take
+        settings = {"max_tokens": budget_tokens, "tokenizer": counter.name, "receipts": False, **whom, **options}
+        self._log = TemporaryLog()
+        self._manager = PersistentContextManager(log=self._log, **settings)
+        self._recalls = self._manager.config.recall
+        self._provider = provider
+
+    async def add(self, message: Message) -> None:
+        """Take in a message; the request that it answers is the one that was played.
+
+        A key `_reset` that it has in its log is left out: a manager takes none.
+        """
+        played = {key: value for key, value in without_bound(message).items() if key not in RESERVED_KEYS}
+        await self._manager.add_message(played)
+
+    def expect_recalls(self, terms: Iterable[str]) -> None:
+        """Be ready to search these terms, without reading the history for each of them."""
+        small = {term.lower() for term in terms if term.isascii()}
+        finder = TermFinder(small)
+        self._log.watch(
+            map(str.encode, small), lambda line: map(str.encode, finder.terms_in(line.decode(errors="replace")))
+        )
+
+    async def view(self) -> list[Message] | None:
+        """Ask for the view of a request, as an orchestrator does."""
+        try:
+            view = await self._manager.get_messages_for_request(provider=self._provider)
+        except ContextLengthError:
+            return None
+        await asyncio.sleep(0)  # what the stand-in compacts beside the conversation is there at the next request
+        return view
+
+    def asked(self) -> list[SummaryExchange]:
+        """The requests that the stand-in got."""
+        return self._provider.take() if self._provider is not None else []
+
+    async def recalls(self, term: str, inserted: str) -> bool:
+        """Ask as the tool `recall` does."""
+        questions: list[dict[str, Any]] = [{"query": term, "limit": 1}, {"query": term}]
+        questions += [{"reference": reference} for reference in dict.fromkeys(_REFERENCE.findall(inserted))]
+        for question in questions if self._recalls else ():
+            try:
+                page = await self._manager.recall(**question)
+            except RecallError:
+                continue
+            shown = page.text or "\n".join(hit.excerpt for hit in page.hits)
+            if term in shown:
+                return True
+        return False
+
+    async def close(self) -> None:
+        """Close the manager."""
+        await self._manager.close()
+
+
+def strategy(name: str) -> Open:
+    """A `compaction_strategy` as a policy."""
+    provider = _STAND_INS.get(name)
+    return lambda budget, counter, options: ManagerPolicy(
+        budget, counter, {**options, "compaction_strategy": name}, provider() if provider else None
+    )
+
+
+class WholeHistory:
+    """No compaction, and the base of those that keep the whole history as entries."""
+
+    def __init__(self, budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> None:
+        self.budget_tokens, self.config = budget_tokens, Config.load(options)
+        self._counter = counter
+        self._messages: dict[int, Message] = {}
+        self._stored: Sequence[Message] | None = None
+        self._taken = 0
+        self._arranged = Arrangement()
+        self.entries: list[Entry] = []
+
+    def read_from(self, messages: Sequence[Message]) -> None:
+        """Look up the session's messages there instead of keeping them."""
+        self._stored = messages
+
+    def count(self, message: Message) -> int:
+        """Count a message."""
+        return count_message(message, self._counter)
+
+    def fetch(self, entries: Sequence[Entry]) -> Iterator[Message]:
+        """The messages of entries; they are never altered here, so they are not copied."""
+        known = self._messages if self._stored is None else self._stored
+        return (known[entry.ordinal] for entry in entries)
+
+    def render(self, arrangement: Arrangement) -> list[Message]:
+        """Write a view."""
+        return render(arrangement, self.fetch, boundary=self.config.truncate_boundary)
+
+    def full(self, arrangement: Arrangement) -> bool:
+        """Whether a view has reached the upper watermark."""
+        messages = len(arrangement.items)
+        return needs_plan(self.config, budget_tokens=self.budget_tokens, tokens=arrangement.tokens, messages=messages)
+
+    def take(self, message: Message) -> None:
+        """Take in a message."""
+        self.entries.append(classify(self._taken, message, self.count))
+        if self._stored is None:
+            self._messages[self._taken] = message
+        self._taken += 1
+
+    def arrange(self) -> Arrangement:
+        """Arrange all entries."""
+        self._arranged = arrange(self.entries, self.count, after=self._arranged)
+        return self._arranged
+
+    async def add(self, message: Message) -> None:
+        """Take in a message."""
+        self.take(message)
+
+    async def view(self) -> list[Message] | None:
+        """Show everything."""
+        return self.render(self.arrange())
+
+    def asked(self) -> list[SummaryExchange]:
+        """Nothing: it asks no provider."""
+        return []
+
+    async def recalls(self, term: str, inserted: str) -> bool:
+        """Nothing can be recalled."""
+        return False
+
+    async def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+
+class StatelessLadder(WholeHistory):
+    """The ladder, recomputed from the whole history on every request."""
+
+    async def view(self) -> list[Message] | None:
+        """Show everything while it fits, else what a new plan keeps."""
+        arrangement = self.arrange()
+        if not self.full(arrangement):
+            return self.render(arrangement)
+        try:
+            made = compact(
+                PlanRequest(
+                    self.entries,
+                    config=self.config,
+                    budget_tokens=self.budget_tokens,
+                    fixed_tokens=0,
+                    count=self.count,
+                    fetch=self.fetch,
+                    plan_id="plan",
+                )
+            )
+        except FloorError:
+            return None
+        return self.render(made.arrangement)
+
+
+class SlidingWindow(WholeHistory):
+    """The newest whole tool groups, with the first and the last human message; it holds no others."""
+
+    def read_from(self, messages: Sequence[Message]) -> None:
+        """Keep what the window shows all the same: it is shown on every request."""
+
+    async def view(self) -> list[Message] | None:
+        """Show the window, moved if it is full."""
+        arrangement = self.arrange()
+        if self.full(arrangement):
+            self._move()
+            arrangement = self.arrange()
+        return self.render(arrangement)
+
+    def _move(self) -> None:
+        groups = tool_groups(self.entries)
+        always = {first_human(groups), last_human(groups), len(groups) - 1}
+        tokens = sum(map(_tokens, groups))
+        target = self.config.target_usage * self.budget_tokens
+        dropped: set[int] = set()
+        for position, group in enumerate(groups):
+            if tokens <= target:
+                break
+            if position not in always:
+                dropped.update(entry.ordinal for entry in group.entries())
+                tokens -= _tokens(group)
+        self.entries = [entry for entry in self.entries if entry.ordinal not in dropped]
+        self._messages = {entry.ordinal: self._messages[entry.ordinal] for entry in self.entries}
+
+
+def _tokens(group: Group) -> int:
+    return sum(entry.tokens for entry in group.entries())
+
+
+_LINE_CHARS = 200
+_CHARS_A_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryExchange:
+    """A request for a summary, and the answer."""
+
+    messages: list[Message]
+    answer: str
+
+
+class Excerpts:
+    """Answers requests for summaries, and keeps them until they are taken."""
+
+    def __init__(self) -> None:
+        self._asked: list[SummaryExchange] = []
+
+    async def complete(self, request: Any) -> Any:
+        """Answer a `ChatRequest`."""
+        return SimpleNamespace(content=self._answer(request), tool_calls=None)
+
+    def take(self) -> list[SummaryExchange]:
+        """The requests since the last call."""
+        taken, self._asked = self._asked, []
+        return taken
+
+    def _answer(self, request: Any) -> str:
+        messages = [message.model_dump(exclude_unset=True) for message in request.messages]
+        lines: list[str] = []
+        room = _CHARS_A_TOKEN * (request.max_output_tokens or 0)
+        for message in messages[:-1] or messages:  # the oldest first: these are what a summary replaces
+            line = _first_line(message)
+            if line and (message["role"] == "assistant" or len(messages) == 1):
+                room -= len(line) + 1
+                if room < 0:
+                    break
+                lines.append(line)
+        answer = "\n".join(lines) or "nothing was said"
+        self._asked.append(SummaryExchange(messages, answer))
+        return answer
+
+
+def _first_line(message: Message) -> str:
+    """The first line of what a message says; of one that only calls, what it calls with which values."""
+    said = text_of(message).strip().partition("\n")[0]
+    if not said:
+        asked = [(call_name_of(one), *call_arguments_of(one).values()) for one in given_calls(message).values()]
+        said = "; ".join(" ".join(map(str, words)) for words in asked).partition("\n")[0]
+    return said[:_LINE_CHARS]
+
+
+class ExcerptItems(Excerpts):
+    """A provider's module that compacts: its items are excerpts, too (docs/native_compaction.md has the convention)."""
+
+    name, model = "stand-in", "excerpts"
+
+    def supports_native_compaction(self) -> bool:
+        """It does."""
+        return True
+
+    def validate_compacted_context(self, _message: Message) -> bool:
+        """It takes back what it made."""
+        return True
+
+    async def compact_context(self, request: Any) -> dict[str, Any]:
+        """Make an item of the beginning of a view."""
+        return {"kind": "native", "message": {"role": "user", "content": self._answer(request)}}
+
+
+_STAND_INS = {SUMMARIZE: Excerpts, NATIVE: ExcerptItems}
+BASELINES: dict[str, Open] = {"none": WholeHistory, "stateless": StatelessLadder, "sliding": SlidingWindow}
+"""What the strategies are compared with, by name; no session can be configured to use them."""
+
+POLICIES: dict[str, Open] = {**BASELINES, **{name: strategy(name) for name in STRATEGIES}}
+"""All policies by name."""
+
+
+class PolicyError(ContextPersistentError, ValueError):
+    """There is no such policy, or it has no such option; the message names what there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChoice:
+    """A policy as a person named it, with the options that it is opened with."""
+
+    name: str
+    open: Open
+    options: Mapping[str, Any]
+
+
+NAMES = ("none", "default", *STRATEGIES, "stateless", "sliding")
+"""What `policy_of` knows."""
+
+_NOT_PLAYED = {
+    "auto_save",
+    "compaction_strategy",
+    "durability",
+    "lock_timeout_s",
+    "max_record_bytes",
+    "max_tokens",
+    "memory_files",
+    "receipts",
+    "redact_on_write",
+    "require_persistence",
+    "restore_system_prompt",
+    "storage_path",
+    "token_meter",
+    "tokenizer",
+    "transcript_path",
+}
+OPTIONS = tuple(sorted(Config.options().keys() - _NOT_PLAYED))
+"""The options that a policy may be given: all that say how views are made."""
+
+
+def policy_of(text: str) -> PolicyChoice:
+    """Read a policy: `NAME` or `NAME:OPTION=VALUE,OPTION=VALUE`, values as in JSON, or plain words.
+
+    Raises:
+        PolicyError: no policy has that name, no option that name, or a value is not allowed.
+    """
+    name, _, rest = text.strip().partition(":")
+    if name not in NAMES:
+        raise PolicyError(f"there is no policy {name!r:.80}; known: {', '.join(NAMES)}")
+    options = dict(_option(one) for one in rest.split(",") if one.strip())
+    if options and name == "none":
+        raise PolicyError("the policy none compacts nothing and has no options")
+    chosen = POLICIES["truncate" if name == "default" else name]
+    try:
+        Config.load(options)
+    except ConfigError as error:
+        raise PolicyError(f"{name}: {error}") from error
+    return PolicyChoice(text.strip(), chosen, options)
+
+
+def _option(text: str) -> tuple[str, Any]:
+    key, given, value = text.partition("=")
+    key = key.strip()
+    if key not in OPTIONS or not given:
+        raise PolicyError(f"{text.strip()!r:.80} is no option; write NAME=VALUE with one of: {', '.join(OPTIONS)}")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value.strip()

@@ -1,0 +1,101 @@
+"""`TemporaryLog`: a log as one in memory, whose lines lie in a temporary file without a name.
+
+For a log that is made in order to be looked at, as when a session is played again: it may be larger than what a process
+should hold, and nothing of it is to stay. It is searched often, for texts that are known before: of these it is noted
+which lines hold them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from ...log.filesystem import FileSystem
+from ...log.memory import MemoryLog
+from ...log.read_back import fetch_lines
+from ...log.record_line import MAX_RECORD_BYTES
+
+_BLOCK_BYTES = 1 << 20
+_FILES = FileSystem()
+
+FindIn = Callable[[bytes], Iterable[bytes]]
+"""Gives those of the bytes that are watched that a line, in small letters, holds."""
+
+
+class TemporaryLog(MemoryLog):
+    """A log whose lines lie in a temporary file, which the system removes when it is closed.
+
+    Args:
+        max_record_bytes: larger records are refused.
+    """
+
+    def __init__(self, *, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
+        super().__init__(max_record_bytes=max_record_bytes)
+        self._file = tempfile.TemporaryFile("a+b", prefix="context-")  # noqa: SIM115 - `close` closes it
+        self._written = True
+        self._holders: dict[bytes, array[int]] = {}
+        """By the bytes that are watched, the messages whose lines hold them, in order."""
+        self._find_in: FindIn = lambda _line: ()
+        self._searched = 0
+        """So many messages were looked through for the bytes that are watched."""
+
+    def watch(self, needles: Iterable[bytes], find_in: FindIn) -> None:
+        """Note from the first search on which lines hold some bytes, in small letters: then none is read to find them.
+
+        Args:
+            needles: the bytes; no message was searched before.
+            find_in: which of them a line holds.
+        """
+        self._holders = {needle: array("I") for needle in needles}
+        self._find_in = find_in
+
+    def _keep(self, line: bytes, _messages: int) -> None:
+        self._file.write(line)
+        self._written = False
+
+    def _read(self, offset: int, size: int) -> bytes:
+        if not self._written:
+            self._file.flush()
+            self._written = True
+        return _FILES.read(self._file.fileno(), size, offset)
+
+    def _neighbours(self, ordinals: range) -> bytes:
+        return b"".join(line + b"\n" for _, line in self._lines_of(ordinals))
+
+    def _lines_of(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        return fetch_lines(self.index, ordinals, self._read)
+
+    def records(self) -> Iterator[bytes]:
+        """Give the line of every record, oldest first, each with its LF."""
+        at, begun = 0, b""
+        while block := self._read(at, _BLOCK_BYTES):
+            at += len(block)
+            *lines, begun = (begun + block).split(b"\n")
+            yield from (line + b"\n" for line in lines)
+
+    def find_bytes(self, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
+        """Find the messages, of some, whose lines hold bytes; all of them for bytes that escapes may stand for."""
+        if not needle.isascii():
+            return set(ordinals)
+        if not ignores_case or needle not in self._holders:
+            lines = self._lines_of(ordinals)
+            return {ordinal for ordinal, line in lines if needle in (line.lower() if ignores_case else line)}
+        self._search_new()
+        holders = self._holders[needle]
+        if not isinstance(ordinals, range) or ordinals.step != 1:
+            return {*holders}.intersection(ordinals)
+        return set(holders[bisect_left(holders, ordinals.start) : bisect_left(holders, ordinals.stop)])
+
+    def _search_new(self) -> None:
+        """Look for the bytes that are watched in what was appended since the last search."""
+        new = range(self._searched, len(self.index))
+        for ordinal, line in self._lines_of(new):
+            for needle in self._find_in(line.lower()):
+                self._holders[needle].append(ordinal)
+        self._searched = new.stop
+
+    def close(self) -> None:
+        """Let the file go, and with it all records: it cannot be used after that."""
+        self._file.close()

@@ -1,0 +1,138 @@
+"""What the page holds of one message: its parts in order, and its images.
+
+A part is a list whose first item names its kind: `["t", text]`, `["k", thinking]`, `["c", call id, tool, arguments]`
+with the arguments as JSON text, and `["i", media type, base64]`. Images above the cap are named in the text only.
+
+In all texts what does not print is written as JSON escapes it, so that nothing hides or turns round. Colours of
+terminals are left out; joiners within words and emoji stay.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+from unicodedata import category
+
+from ...messages.message import Message
+from ...messages.secrets.own_forms import OwnForms
+from ...messages.secrets.redact import redact_text, redact_value
+from ...messages.text import parts_of
+
+IMAGE_BYTES = 2_000_000
+"""The largest image that is shown, in characters of base64."""
+ALL_IMAGES_BYTES = 20_000_000
+"""The most that all images of a page come to."""
+
+_SHOWN_MEDIA = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+_DATA_ADDRESS = re.compile(r"data:(image/[a-z+.-]+);base64,", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Bodies:
+    """Makes the bodies of messages; counts what was redacted and which images there were."""
+
+    redact: bool = True
+    own: OwnForms | None = None
+    """What a person has replaced besides."""
+    redacted: Counter[int] = field(default_factory=Counter)
+    """By a message's position, how many secrets were replaced."""
+    kinds: Counter[str] = field(default_factory=Counter)
+    """Of which kinds they were."""
+    images: int = 0
+    images_left_out: int = 0
+    _image_bytes: int = 0
+
+    def body(self, position: int, message: Message) -> list[list[str]]:
+        """Make the body of the message at a position."""
+        bare, images = _without_images(message)
+        if self.redact:
+            bare = redact_value(bare, lambda kind, _field: self._tell(position, kind), own=self.own)
+        parts: list[list[str]] = []
+        for part in parts_of(bare):
+            if part.kind == "call":
+                parts.append(["c", visible(part.call_id), visible(part.name), visible(part.text)])
+            elif part.text:
+                parts.append(["k" if part.kind == "thinking" else "t", visible(part.text)])
+        parts += [["i", kind, data] for kind, data in images if self._is_shown(kind, data)]
+        return parts
+
+    def name(self, text: str) -> str:
+        """A name or an id as the page shows it."""
+        return visible(redact_text(text, own=self.own) if self.redact else text)
+
+    def _tell(self, position: int, kind: str) -> None:
+        self.redacted[position] += 1
+        self.kinds[kind] += 1
+
+    def _is_shown(self, kind: str, data: str) -> bool:
+        self.images += 1
+        fits = len(data) <= IMAGE_BYTES and self._image_bytes + len(data) <= ALL_IMAGES_BYTES
+        if not fits or kind not in _SHOWN_MEDIA or not _BASE64.fullmatch(data):
+            self.images_left_out += 1
+            return False
+        self._image_bytes += len(data)
+        return True
+
+
+def _without_images(message: Message) -> tuple[Message, list[tuple[str, str]]]:
+    """A message whose images are named in words, and the images: kind and base64."""
+    content = message.get("content")
+    images: list[tuple[str, str]] = []
+    if not isinstance(content, list):
+        return message, images
+    blocks = [_named(block, images) for block in content]
+    return ({**message, "content": blocks}, images) if images else (message, images)
+
+
+def _named(block: Any, images: list[tuple[str, str]]) -> Any:
+    if not isinstance(block, dict):
+        return block
+    found = _image_of(block)
+    if found is None:
+        inner = block.get("content")
+        if block.get("type") == "tool_result" and isinstance(inner, list):
+            return {**block, "content": [_named(part, images) for part in inner]}
+        return block
+    images.append(found)
+    return {"type": "text", "text": f"[{found[0] or 'image'}, {len(found[1]) * 3 // 4:,} bytes]"}
+
+
+def _image_of(block: Mapping[str, Any]) -> tuple[str, str] | None:
+    source = block.get("source")
+    if block.get("type") == "image" and isinstance(source, dict) and isinstance(data := source.get("data"), str):
+        return str(source.get("media_type") or "").lower(), data
+    address = block.get("image_url")
+    url = address.get("url") if isinstance(address, dict) else address
+    if isinstance(url, str) and (found := _DATA_ADDRESS.match(url)):
+        return found[1].lower(), url[found.end() :]
+    return None
+
+
+_COLOURS = re.compile("\x1b\\[[0-9;]*m")
+_PLAIN = re.compile(r"[ -~\n\t]*\Z")
+_JOINERS = "\u200c\u200d"
+
+
+def visible(text: str) -> str:
+    """Escape what does not print; line breaks are all of one kind."""
+    if _PLAIN.match(text):
+        return text
+    if "\x1b" in text:
+        text = _COLOURS.sub("", text)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    strange = {ord(c): escape for c in set(text) if (escape := _escape(c))}
+    return text.translate(strange) if strange else text
+
+
+@lru_cache(maxsize=4096)
+def _escape(character: str) -> str:
+    if character.isprintable() or character in "\n\t" or character in _JOINERS or category(character) == "Zs":
+        return ""
+    return json.dumps(character)[1:-1]

@@ -1,0 +1,166 @@
+"""A page that lists reports: one line for each, with a link, what it is about, when it was, and what it cost.
+
+It is made from the reports alone, whoever made them and wherever their logs are. Like a report it is one file that asks
+for nothing; it has no script.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from ...log.atomic_file import NewFile, check_free
+from ...log.not_a_log import check_replaceable
+from .body import visible
+from .shell import moment, page_text, policy_hash, rendered
+
+INDEX_NAME = "index.html"
+
+_STYLES = ("base.css", "index.css")
+_BEGIN, _END = b'<script type="text/plain" id="session">', b"</script>"
+_MADE_BY = b"<!-- A list of reports, made by context-persistent "  # at the beginning of `page/index.html`
+_MOST_SHELL_BYTES = 1 << 20  # the notes of a report stand in its shell, before its data
+
+
+@dataclass(frozen=True, slots=True)
+class ReportLine:
+    """A report in a directory: its file's name, and what it says of its session."""
+
+    file: str
+    notes: Mapping[str, Any]
+
+    def number(self, key: str) -> float:
+        """A count of the notes; 0 where there is none."""
+        given = self.notes.get(key)
+        return given if isinstance(given, int | float) else 0
+
+    def text(self, key: str) -> str:
+        """A text of the notes; empty where there is none."""
+        given = self.notes.get(key)
+        return visible(given) if isinstance(given, str) else ""
+
+
+def reports_in(directory: str | os.PathLike[str]) -> list[ReportLine]:
+    """The reports in a directory, those of the newest sessions first; other files are passed over.
+
+    Raises:
+        OSError: the directory or a page in it cannot be read.
+    """
+    found = [
+        ReportLine(path.name, notes)
+        for path in sorted(Path(directory).glob("*.html"))
+        if path.name != INDEX_NAME and (notes := _notes(path)) is not None
+    ]
+    return sorted(found, key=lambda line: (-line.number("ended"), line.file))
+
+
+def check_index(directory: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Check that a directory has no `index.html`, or such a list; with `force`, any file but a log.
+
+    Raises:
+        FileExistsError: it has another one.
+        ReplaceError: it has a log there.
+        OSError: it cannot be read.
+    """
+    place = Path(directory) / INDEX_NAME
+    check_replaceable(place)
+    check_free(os.fspath(place), replace=force or _is_list(place))
+
+
+def write_index(directory: str | os.PathLike[str], *, force: bool = False) -> tuple[str, int]:
+    """Write `index.html`, which lists the reports in a directory, with mode 0600; such a list is replaced.
+
+    Args:
+        directory: where the reports are.
+        force: replace any `index.html`.
+
+    Returns:
+        Its path, and how many reports it lists.
+
+    Raises:
+        FileExistsError: there is another `index.html`.
+        OSError: a file cannot be read or written.
+    """
+    check_index(directory, force=force)
+    lines = reports_in(directory)
+    styles = "\n".join(map(page_text, _STYLES))
+    policy = f"default-src 'none'; style-src '{policy_hash(styles)}'; base-uri 'none'; form-action 'none'"
+    page = rendered("index.html", policy=policy, styles=Markup(styles), rows=list(_rows(lines)), total=_sums(lines))  # noqa: S704 - ours
+    with NewFile(Path(directory) / INDEX_NAME, replace=True) as file:
+        file.write(page)
+        file.finish()
+    return file.path, len(lines)
+
+
+def _is_list(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return _MADE_BY in file.read(1 << 10)
+
+
+def _notes(path: Path) -> Mapping[str, Any] | None:
+    """What a report says of its session; None for another page."""
+    with path.open("rb") as file:
+        shell = file.read(_MOST_SHELL_BYTES)
+    start = shell.find(_BEGIN)
+    end = shell.find(_END, start)
+    if start < 0 or end < 0:
+        return None
+    try:
+        notes = json.loads(shell[start + len(_BEGIN) : end])
+    except ValueError:
+        return None
+    return notes if isinstance(notes, dict) and "redacts" in notes else None
+
+
+def _rows(lines: list[ReportLine]) -> Iterator[dict[str, Any]]:
+    for line in lines:
+        failed = sum(line.number(key) for key in ("failed", "rejected", "unanswered"))
+        yield {
+            "address": quote(line.file),
+            "title": line.text("title") or f"Session {line.text('id')}",
+            "id": line.text("id"),
+            "when": moment(int(line.number("began"))),
+            "took": _duration(line.number("ended") - line.number("began")),
+            "turns": _count(line.number("turns")),
+            "messages": _count(line.number("messages")),
+            "calls": _count(line.number("calls")),
+            "failed": _count(failed) if failed else "",
+            "read": _count(line.number("input")) if line.number("input") else "",
+            "cost": _money(line.number("cost")),
+            "redacts": line.notes.get("redacts") is True,
+        }
+
+
+def _sums(lines: list[ReportLine]) -> dict[str, str]:
+    sums = {key: sum(line.number(key) for line in lines) for key in ("messages", "calls", "input", "cost")}
+    return {
+        "reports": f"{len(lines):,} report{'' if len(lines) == 1 else 's'}",
+        "messages": f"{_count(sums['messages'])} messages",
+        "calls": f"{_count(sums['calls'])} calls",
+        "read": f"{_count(sums['input'])} tokens read" if sums["input"] else "",
+        "cost": _money(sums["cost"]),
+    }
+
+
+def _count(number: float) -> str:
+    return f"{round(number):,}"
+
+
+def _money(dollars: float) -> str:
+    return "" if dollars <= 0 else f"${dollars:.4f}" if dollars < 0.095 else f"${dollars:,.2f}"
+
+
+def _duration(ms: float) -> str:
+    minutes = round(ms / 60_000)
+    if minutes < 1:
+        return f"{ms / 1000:.0f} s" if ms > 0 else ""
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,258 @@
+"""Making a session's report: the page, and where the session comes from."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ...log.atomic_file import NewFile
+from ...log.not_a_log import check_replaceable
+from ...messages.normalize import tokens_of
+from ...messages.outcome import FAILED, REJECTED
+from ...messages.secrets.own_forms import OwnForms
+from ...tokens.counter import EstimateCounter, TokenCounter
+from ...tokens.prices import PRICES_AS_OF, PriceList
+from ...sessions.cost import Bills
+from ...sessions.session_name import SessionName, name_of
+from ...sessions.source import relatives_of, source_compactions
+from ...sessions.transcript import Progress, Transcript, Turn
+from ...view.plan import IMPORTED
+from .body import Bodies
+from .history import UNANSWERED, BodyBlocks, History, encode_block, read_history
+from .requests import SOME, VIEWS, RequestReader, Requests, supposed_requests
+from .shell import data_blocks, moment, shell
+
+FORMAT_VERSION = 1
+"""Of the data in the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A report that was made: where it lies, and what is in it."""
+
+    path: str
+    size_bytes: int
+    turns: int
+    messages: int
+    requests: int
+    views_proved: int
+    views_not_proved: int
+    redacted: int
+    """Secrets that were replaced."""
+    redacted_messages: list[int] = field(default_factory=list)
+    """Numbers of the messages that they stand in, from 1, among those of the report."""
+    redacted_kinds: dict[str, int] = field(default_factory=dict)
+    images_left_out: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return asdict(self)
+
+
+def report(
+    transcript: Transcript,
+    path: str | os.PathLike[str],
+    *,
+    turns: Sequence[Turn] | None = None,
+    views: str = SOME,
+    redact: bool = True,
+    own: OwnForms | None = None,
+    counter: TokenCounter | None = None,
+    prices: PriceList | None = None,
+    force: bool = False,
+    progress: Progress = lambda *_: None,
+) -> Made:
+    """Make a session's report: one HTML file, complete in itself, with mode 0600.
+
+    Args:
+        transcript: the session, open.
+        path: the file to be made.
+        turns: turns that follow one another, as `transcript.turns()` gives them; by default all.
+        views: which views are made again and proved by their receipts: `some` (the first under each plan, and up to
+            100 others), `all` or `none`.
+        redact: replace what looks like a secret.
+        own: what a person has replaced besides.
+        counter: what counts tokens; by default the estimate.
+        prices: prices of models; by default the list prices that `transcript.cost` knows.
+        force: replace a file that is there.
+        progress: is told what is being done.
+
+    Raises:
+        FileExistsError: there is such a file.
+        ReplaceError: it is a log, the session's or another.
+        ValueError: `views` is none of the three.
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    if views not in VIEWS:
+        raise ValueError(f"views: {views!r} is not known; allowed are: {', '.join(VIEWS)}")
+    check_replaceable(path, own=transcript.path)
+    shown = list(transcript.turns() if turns is None else turns)
+    with NewFile(path, replace=force) as file:
+        blocks, bodies = BodyBlocks(), Bodies(redact=redact, own=own)
+        counter = counter or EstimateCounter()
+        bills = Bills(transcript.reader, prices or PriceList(), partial(tokens_of, counter=counter))
+        history = read_history(transcript, shown, bodies, blocks, counter, bills, progress)
+        start, stop = (shown[0].start, shown[-1].stop) if shown else (0, 0)
+        if transcript.has_requests() and transcript.requests():
+            requests = RequestReader(transcript, start, stop, Bodies(redact=redact, own=own)).read(
+                views, history.billed, progress
+            )
+        else:
+            requests = supposed_requests(history)
+        add_source_compactions(requests, transcript, start, stop, bodies)
+        session = _session(transcript, history, requests, bodies, shown)
+        session["own_prices"] = prices is not None and prices.has_own
+        head = _head(session, blocks, history, requests, bodies)
+        size, encoded = 0, encode_block(head)
+        for piece in chain([shell(**_fields(session))], data_blocks(encoded, blocks.blocks)):
+            file.write(piece)
+            size += len(piece)
+        file.finish()
+    return _made(file.path, size, session, bodies)
+
+
+def _made(path: str, size: int, session: dict[str, Any], bodies: Bodies) -> Made:
+    return Made(
+        path,
+        size,
+        session["turns"],
+        session["messages"],
+        session["requests"],
+        session["proved"],
+        session["not_proved"],
+        session["redacted"],
+        [position + 1 for position in sorted(bodies.redacted)],
+        session["redacted_kinds"],
+        session["images_left_out"],
+    )
+
+
+def _head(
+    session: dict[str, Any], blocks: BodyBlocks, history: History, requests: Requests, bodies: Bodies
+) -> dict[str, Any]:
+    """The first block of data; see docs/report.md."""
+    return {
+        "version": FORMAT_VERSION,
+        "session": session,
+        "starts": blocks.starts,
+        "history": history.to_json(),
+        "requests": requests.to_json(),
+        "redacted": sorted(bodies.redacted.items()),
+    }
+
+
+def _session(
+    transcript: Transcript, history: History, requests: Requests, bodies: Bodies, turns: Sequence[Turn]
+) -> dict[str, Any]:
+    """What the page's head says."""
+    times = [time for time in history.times if time]
+    states = Counter(call.state for call in history.calls)
+    known, named = transcript.header.get("session_id"), _named(transcript, bodies)
+    rows = requests.rows
+    return {
+        "id": bodies.name(known if isinstance(known, str) and known else Path(transcript.path).stem),
+        "title": named.name or next((turn.line for turn in history.turns if turn.line), ""),
+        "description": named.description,
+        "first": turns[0].start if turns else 0,
+        "all_messages": len(transcript),
+        "hidden": len(transcript.reader.index) - len(transcript),
+        "damage": len(transcript.reader.index.damage),
+        "turns": len(history.turns),
+        "messages": len(history),
+        "calls": len(history.calls),
+        "failed": states[FAILED],
+        "rejected": states[REJECTED],
+        "unanswered": states[UNANSWERED],
+        "tokens": sum(history.tokens),
+        "began": min(times) if times else 0,
+        "ended": max(times) if times else 0,
+        "requests": len(rows) if requests.receipts else 0,
+        "compactions": len(requests.compactions),
+        "proved": sum(row["proved"] == "y" for row in rows),
+        "not_proved": sum(row["proved"] == "n" for row in rows),
+        "input": sum(max(0, row["actual"]) for row in rows),
+        "cached": sum(max(0, row["cached"]) for row in rows),
+        "output": sum(max(0, row["output"]) for row in rows),
+        "cost": round(sum(max(0.0, row["cost"]) for row in rows), 4),
+        "prices_as_of": PRICES_AS_OF,
+        "redacts": bodies.redact,
+        "redacted": sum(bodies.redacted.values()),
+        "redacted_messages": len(bodies.redacted),
+        "redacted_kinds": dict(bodies.kinds.most_common()),
+        "images_left_out": bodies.images_left_out,
+        "relatives": relatives(transcript, bodies),
+    }
+
+
+def _named(transcript: Transcript, bodies: Bodies) -> SessionName:
+    """The session's name and description, as the page shows them."""
+    found = name_of(transcript.path)
+    return SessionName(bodies.name(found.name), bodies.name(found.description))
+
+
+def _fields(session: dict[str, Any]) -> dict[str, Any]:
+    """What the template shows before any script runs."""
+    began, ended = session["began"], session["ended"]
+    return {
+        **session,
+        "heading": session["title"] or f"Session {session['id']}",
+        "when": moment(began),
+        "until": moment(ended) if ended > began else "",
+        "notes": session,
+    }
+
+
+_FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,79}")
+
+
+def add_source_compactions(requests: Requests, transcript: Transcript, start: int, stop: int, bodies: Bodies) -> None:
+    """Put the source's compactions into their places among the others.
+
+    What they did shows where they happened; so the first request under the plan that an import made of one has no
+    compaction of its own.
+
+    Args:
+        requests: takes them in.
+        transcript: the session.
+        start: the first position of the history that the page shows.
+        stop: the position after the last one.
+        bodies: redacts the summaries.
+    """
+    rows = [
+        {
+            "plan": "",
+            "request": 0,
+            "place": position + 1 - start,
+            "strategy": IMPORTED,
+            "dropped": found.dropped,
+            "kept": found.kept,
+            "tokens_before": found.tokens_before,
+            "tokens_after": found.tokens_after,
+            "summary": bodies.name(found.summary),
+        }
+        for position, found in sorted(source_compactions(transcript).items())
+        if start <= position < stop
+    ]
+    own = [row for row in requests.compactions if not rows or row.get("strategy") != IMPORTED]
+    requests.compactions = sorted([*rows, *own], key=lambda row: row["place"])
+
+
+def relatives(transcript: Transcript, bodies: Bodies) -> list[dict[str, Any]]:
+    """The sessions that a session's header names: what each one is, its id, and its report's file name by default.
+
+    The file's name is empty where the id could lead elsewhere than beside this report.
+    """
+    found = relatives_of(transcript.header)
+    named = [("parent", found.parent)] if found.parent else []
+    named += [("sub-agent", name) for name in found.subagents] + [("branch", name) for name in found.branches]
+    return [
+        {"what": what, "id": bodies.name(name), "file": f"report-{name}.html" if _FILE_NAME.fullmatch(name) else ""}
+        for what, name in named
+    ]

@@ -1,0 +1,302 @@
+"""Compacting a session from outside: what a plan would take out now, making it, and going back to the plan before.
+
+A plan is appended to the log as a session's own: sessions that have the log open follow it with their next request, and
+history does not change. It is made as after the session's last request: for its model and budget, with its system text.
+Of a session without requests, such as an imported one, the budget has to be given.
+
+A turn is hidden from views, or shown again, in the same way.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from ... import clock
+from ...config import Config
+from ...errors import ContextPersistentError
+from ...log.base import Log
+from ...log.index import Index
+from ...log.open_log import open_log
+from ...log.record_line import Message, encode_object, name_of
+from ...messages.elide import WHOLE
+from ...messages.metadata import given_id
+from ...session.pin_and_hide import hide_record
+from ...tokens.counter import TokenCounter, count_message
+from ...sessions.transcript import Transcript
+from ...sessions.view_rebuild import PastLog, config_of, request_of
+from ...view.arrangement import Item
+from ...view.ids_and_names import begins_strict, late_system_of
+from ...view.plan import Plan, live_positions
+from ...view.receipts import RENDERING
+from ...view.recipients import RULES
+from ...window.message_source import Extras
+from ...window.request import ViewRequest
+from ...window.when_to_plan import matters, needs_plan
+from ...window.window import Window
+from .copy_log import append_all
+from .fork import following_plan
+
+_WITHOUT_PROVIDER = ("truncate", "sliding_window", "importance")
+"""The strategies that ask nobody for a summary."""
+
+
+class CompactError(ContextPersistentError, ValueError):
+    """The session cannot be compacted as it was asked for; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What becomes of one message in the view."""
+
+    number: int
+    """Its position in the live history, from 1."""
+    message_id: str
+    role: str
+    what: str
+    """`left out`, `shortened`, `without reasoning`, `marked` (by a line at its end), or `back`."""
+    tokens: int
+    """How many fewer it takes in the view; negative where it is back."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompactResult:
+    """A plan and what it changes; `plan` is empty where none is made, since it would free less than is worth it."""
+
+    path: str
+    plan: str
+    budget_tokens: int
+    target_tokens: int
+    tokens_before: int
+    """Of the view, system text and tools included."""
+    tokens_after: int
+    changes: Sequence[Change]
+
+    def to_json(self) -> dict[str, Any]:
+        """The report in plain JSON types."""
+        return asdict(self)
+
+
+def compact_session(
+    path: str | Path,
+    counter: TokenCounter,
+    *,
+    budget_tokens: int | None = None,
+    undo: bool = False,
+    dry_run: bool = False,
+    lock_timeout_s: float = 10.0,
+    new_id: Callable[[], str] = clock.new_id,
+) -> CompactResult:
+    """Compact a session's view down to its target, or go back to the plan before.
+
+    Args:
+        path: the session's log (a file, or a location in a database), which may be in use.
+        counter: counts tokens.
+        budget_tokens: of the view; by default that of the last request.
+        undo: go back to the plan before the one in force, or to the whole history where it is the first.
+        dry_run: only say what would be done.
+        lock_timeout_s: how long to wait for another process that holds the log's lock.
+        new_id: gives unique ids.
+
+    Raises:
+        CompactError: there is nothing to go by or to go back to, or what it would lead to does not fit.
+        FloorError: the view cannot be made to fit.
+        LogError: the log is not there, cannot be read, or took nothing.
+    """
+    with Transcript(path) as transcript:
+        session = _Session.of(transcript, counter, budget_tokens)
+        index, found = transcript.reader.index, transcript.path
+        past = PastLog(transcript.reader, index)
+        window = Window(session.config, counter, Extras(), new_id, store=False)
+        whole = replace(session.request, budget_tokens=sys.maxsize)
+        before = window.build(past, whole)
+        if undo:
+            earlier = _plan_before(transcript, new_id)
+            followed = PastLog(transcript.reader, replace(index, plan=earlier))
+            after = Window(session.config, counter, Extras(), new_id, store=False).build(followed, whole)
+            session.check_fits(after.tokens, len(after.items))
+            record, plan = encode_object(earlier), name_of(earlier.get("id"))
+            items, tokens_after = after.items, after.tokens
+        else:
+            made = window.build(past, replace(session.request, plans_now=True)).compaction
+            frees = before.tokens - made.plan.tokens_after if made is not None else 0
+            hides_otherwise = made is not None and set(made.plan.hidden) != set((index.plan or {}).get("hidden", ()))
+            if made is None or not (hides_otherwise or session.is_worth_it(frees)):
+                return session.report(found, "", before.tokens, before.tokens, ())
+            record = window.plan_record(past)
+            items, tokens_after, plan = made.arrangement.items, made.plan.tokens_after, made.plan.id
+        done = session.report(found, plan, before.tokens, tokens_after, _changes(transcript, before.items, items))
+        known = index.generation, _plan_id(index)
+    if not dry_run:
+        _append(open_log(found, lock_timeout_s=lock_timeout_s), record, known)
+    return done
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """How a session's last request was made, or the next one may be."""
+
+    config: Config
+    request: ViewRequest
+
+    @classmethod
+    def of(cls, transcript: Transcript, counter: TokenCounter, budget_tokens: int | None) -> _Session:
+        """Read it from the last receipt; where there is none, the budget has to be given.
+
+        Raises:
+            CompactError: there is neither.
+        """
+        if not transcript.requests():
+            return cls._without_receipts(transcript, budget_tokens)
+        receipt = transcript.request(-1).noted.receipt
+        rendered, budget = config_of(receipt), budget_tokens or receipt.budget_tokens
+        strategy = (transcript.reader.index.plan or {}).get("strategy")
+        options = {name: getattr(rendered, name) for name in RENDERING} | {"max_tokens": budget}
+        options |= {"compaction_strategy": strategy} if strategy in _WITHOUT_PROVIDER else {}
+        asked = replace(request_of(transcript.book, receipt), rules=RULES)
+        head = sum(count_message(message, counter) for message in asked.head)
+        view = sum(count_message(message, counter) for message in transcript.view(-1).messages or ())
+        tools = receipt.tokens - view  # and whatever else was counted that is in no message
+        request = replace(asked, budget_tokens=budget, fixed_tokens=head + min(max(0, tools), budget // 2))
+        return cls(Config.load(options), request)
+
+    @classmethod
+    def _without_receipts(cls, transcript: Transcript, budget_tokens: int | None) -> _Session:
+        """A request of nobody that is known, as of an imported session: what only its maker takes may go."""
+        if budget_tokens is None:
+            raise CompactError("no view was requested, or `receipts` is off: say for which budget (`--budget`)")
+        late_system = late_system_of("auto", transcript.reader.index.headers, is_new=False)
+        config = Config.load({"max_tokens": budget_tokens, "late_system": late_system})
+        return cls(config, ViewRequest(budget_tokens))
+
+    def is_worth_it(self, fewer_tokens: int) -> bool:
+        """Whether a plan that frees so many tokens is made."""
+        return matters(self.config, tokens=fewer_tokens, messages=0, budget_tokens=self.request.budget_tokens)
+
+    def check_fits(self, tokens: int, messages: int) -> None:
+        """Refuse a view that the next request would compact again.
+
+        Raises:
+            CompactError: it would.
+        """
+        budget = self.request.budget_tokens
+        if needs_plan(self.config, tokens=tokens, messages=messages, budget_tokens=budget):
+            enough = ceil(tokens / self.config.compact_threshold) + 1
+            raise CompactError(
+                f"under the plan before, the view has {tokens:,} of {budget:,} tokens: the next request would compact "
+                "it again, so the plan in force stays. Give the session a larger budget (`max_tokens`), and name it "
+                f"here with --budget ({enough:,} or more); or rewind the session to an earlier turn"
+            )
+
+    def report(
+        self, path: str, plan: str, tokens_before: int, tokens_after: int, changes: Sequence[Change]
+    ) -> CompactResult:
+        """What was done, or would be."""
+        budget = self.request.budget_tokens
+        target = int(self.config.target_usage * budget)
+        return CompactResult(path, plan, budget, target, tokens_before, tokens_after, changes)
+
+
+def _plan_before(transcript: Transcript, new_id: Callable[[], str]) -> Message:
+    """The record of the plan before the one in force; of one that keeps everything, where that is the first.
+
+    Raises:
+        CompactError: none is in force, or one that keeps everything.
+    """
+    index = transcript.reader.index
+    if index.plan is None or not (index.plan.get("dropped") or index.plan.get("cuts")):
+        raise CompactError(
+            "no plan is in force that leaves anything out: the view shows the whole history; there is nothing to undo"
+        )
+    before = following_plan(transcript.book, index.live, before=_plan_id(index))
+    if before is not None:
+        return before
+    first, last = (given_id(message) or "" for message in transcript.reader.read([index.live[0], index.live[-1]]))
+    plan = Plan(new_id(), last, keep=(), gaps=(), wire=begins_strict(index.headers))
+    return {"_record": "plan", **plan.to_record([(first, last)])}
+
+
+def _plan_id(index: Index) -> str:
+    return name_of((index.plan or {}).get("id"))
+
+
+def _changes(transcript: Transcript, before: Sequence[Item], after: Sequence[Item]) -> list[Change]:
+    """What becomes of the stored messages of a view, in their order."""
+    old, new = ({i.entry.ordinal: i for i in items if i.entry and i.entry.ordinal >= 0} for items in (before, after))
+    less = {at: _tokens(old.get(at)) - _tokens(new.get(at)) for at in old | new}
+    changed = sorted(at for at, tokens in less.items() if tokens or (at in old) != (at in new))
+    reader = transcript.reader
+    places = live_positions(reader.index.live, changed)
+    return [
+        Change(place + 1, given_id(message) or "", str(message["role"]), _what(old.get(at), new.get(at)), less[at])
+        for at, place, message in zip(changed, places, reader.read(changed), strict=True)
+    ]
+
+
+def _tokens(item: Item | None) -> int:
+    return item.tokens if item is not None else 0
+
+
+def _what(old: Item | None, new: Item | None) -> str:
+    if new is None:
+        return "left out"
+    if old is not None and (old.cut, old.bare, old.silent) != (new.cut, new.bare, new.silent):
+        cuts = [replace(item.cut or WHOLE, then="") for item in (old, new)]
+        if cuts[0] == cuts[1] and (old.bare, old.silent) == (new.bare, new.silent):
+            return "marked"
+    if old is None or new.tokens > old.tokens:
+        return "back"
+    return "shortened" if new.cut != old.cut else "without reasoning"
+
+
+def _append(log: Log, record: bytes, known: tuple[int, str]) -> None:
+    def prepare(index: Index) -> list[bytes]:
+        if (index.generation, _plan_id(index)) != known:
+            raise CompactError("the session was compacted or reset meanwhile; look at it, and try again")
+        return [record]
+
+    append_all(log, prepare)
+
+
+def hide_turn(
+    path: str | Path,
+    turn: int | str,
+    *,
+    hidden: bool = True,
+    reason: str = "",
+    lock_timeout_s: float = 10.0,
+    now: Callable[[], str] = clock.utc_now,
+    new_id: Callable[[], str] = clock.new_id,
+) -> bool:
+    """Keep a turn out of views from the session's next plan on, or show it again from then on.
+
+    Args:
+        path: the session's log (a file, or a location in a database), which may be in use.
+        turn: the turn's number, from 1, or the id of one of its messages.
+        hidden: whether it is hidden.
+        reason: why; the log keeps it.
+        lock_timeout_s: how long to wait for another process that holds the log's lock.
+        now: gives ISO 8601 timestamps.
+        new_id: gives unique ids.
+
+    Returns:
+        Whether that was new.
+
+    Raises:
+        PinError: there is no such turn, or it is the one in progress.
+        LogError: the log is not there, cannot be read, or took nothing.
+    """
+    log, record_id, time = open_log(str(path), lock_timeout_s=lock_timeout_s), new_id(), now()
+    appended: list[bytes] = []
+
+    def prepare(index: Index) -> list[bytes]:
+        record = hide_record(index, log.read, record_id, turn, hidden=hidden, reason=reason, time=time)
+        appended[:] = [] if record is None else [record]
+        return appended
+
+    append_all(log, prepare)
+    return bool(appended)

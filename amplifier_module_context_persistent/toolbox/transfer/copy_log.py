@@ -1,0 +1,260 @@
+"""Copying a log: messages into a new log, as an import and a fork do; or all of it, byte for byte.
+
+Whoever adds records to a log from outside uses `append_all`.
+
+A message keeps its content, its timestamp and its id, given or derived. Only where an earlier message has the same id
+does it get a new one. Nothing else is added: a message without a timestamp stays without. What cannot be copied is
+reported with the reason.
+
+`copy_log` takes over everything: control records, hidden messages, damaged lines, a last line without LF. So the copy
+has the same views and receipts, and a session goes on there. It is read back before it gets its name, and appears
+whole or not at all; the original is only read, and stays.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import LogUnreadableError, RecordError
+from ...log.base import Log, ReadableLog
+from ...log.batch import SEAL_BYTES
+from ...log.database_location import location_of, split_location, stored_name
+from ...log.filesystem import FileSystem
+from ...log.index import Index
+from ...log.not_a_log import check_is_log
+from ...log.open_log import new_log, not_there, open_reader
+from ...log.reader import LogReader
+from ...log.record_line import MAX_RECORD_BYTES, ROLES, decode, encode_message, message_id_of, seal
+from ...messages.incoming import to_plain
+from ...messages.metadata import given_id, timestamp_of
+from ...paths import LOG_NAME, log_name, session_id_of
+from .importers.account import LostLine
+
+MOST_BODY_BYTES = MAX_RECORD_BYTES - SEAL_BYTES
+_BATCH_BYTES = 4 << 20
+_LOST = frozenset({"unreadable", "oversized", "glued"})
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedMessage:
+    """A message that is being copied, and the body of its record."""
+
+    ordinal: int
+    role: str
+    message_id: str
+    body: bytes
+    has_timestamp: bool = True
+    renamed_from: str | None = None
+    """The id that it had in the source, where an earlier message has the same."""
+    named: bool = True
+    """Whether it had an id in the source; else its id is derived from its bytes and its offset."""
+
+
+def carry(
+    reader: ReadableLog, ordinals: Sequence[int], *, rename: Callable[[str], str], refused: dict[int, str]
+) -> Iterator[CopiedMessage]:
+    """Encode messages of a log for another one, in the order asked for.
+
+    Args:
+        reader: the log.
+        ordinals: which messages.
+        rename: gives a new id for an id that an earlier message has.
+        refused: gets the ordinals of messages that cannot be copied, with the reason.
+
+    Raises:
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    index, taken = reader.index, set[int]()
+    for ordinal, line in reader.lines(ordinals):
+        offset, hashed = index.offsets[ordinal], index.id_hashes[ordinal]
+        try:
+            message = decode(line)
+        except ValueError as error:
+            reason = f"the record at byte {offset} was overwritten ({error})"
+            raise LogUnreadableError(errno.EIO, reason, reader.describe().location) from error
+        given = message_id_of(message, line, offset)
+        own = rename(given) if hashed in taken else given
+        taken.add(hashed)
+        try:
+            body = encode_message(to_plain(message, is_stored=True), message_id=own, timestamp=None)
+            check_size(body)
+        except RecordError as reason_given:
+            refused[ordinal] = str(reason_given)
+            continue
+        timed, named = bool(timestamp_of(message)), given_id(message) is not None
+        renamed = given if own != given else None
+        yield CopiedMessage(ordinal, ROLES[index.roles[ordinal]], own, body, timed, renamed, named)
+
+
+def check_size(body: bytes) -> None:
+    """Check that the body of a record is not too long to be read back.
+
+    Raises:
+        RecordError: it is.
+    """
+    if len(body) > MOST_BODY_BYTES:
+        raise RecordError(f"it has {len(body):,} bytes; at most {MOST_BODY_BYTES:,} are stored")
+
+
+def refused_messages(reader: ReadableLog, refused: Mapping[int, str]) -> list[LostLine]:
+    """The messages that cannot be copied, with their lines and offsets; `refused` is what `carry` filled."""
+    reasons = {reader.index.offsets[ordinal]: reason for ordinal, reason in refused.items()}
+    lines, offset, left = dict[int, int](), 0, len(reasons)
+    for number, line in enumerate(reader.records() if reasons else (), start=1):
+        if offset in reasons:
+            lines[offset], left = number, left - 1
+        if not left:
+            break
+        offset += len(line)
+    return [LostLine(lines.get(offset, 0), offset, reason) for offset, reason in sorted(reasons.items())]
+
+
+def unread_lines(reader: ReadableLog) -> list[LostLine]:
+    """The lines of a file that hold bytes which are no record."""
+    return [LostLine(bad.line, bad.offset, bad.detail) for bad in reader.index.damage if bad.kind in _LOST]
+
+
+def torn_tail(reader: LogReader) -> list[LostLine]:
+    """What an interrupted write left at a file's end."""
+    if (torn := reader.torn) is None:
+        return []
+    line = 1 + sum(1 for _ in reader.file.lines(torn.offset))
+    return [LostLine(line, torn.offset, f"{torn.torn_bytes:,} bytes at the end that are no whole record")]
+
+
+Prepare = Callable[[Index], list[bytes]]
+
+
+def append_all(log: Log, prepare: Prepare, bodies: Iterable[bytes] = ()) -> None:
+    """Append what `prepare` gives under the lock, then the bodies, a few MB at a time; the log is closed.
+
+    Raises:
+        LogError: the log took not all of them.
+    """
+    with closing(log):
+        _append(log, prepare)
+        batch, size = list[bytes](), 0
+        for body in bodies:
+            batch.append(body)
+            size += len(body)
+            if size > _BATCH_BYTES:
+                _append(log, batch)
+                batch, size = [], 0
+        if batch:
+            _append(log, batch)
+
+
+def _append(log: Log, bodies: list[bytes] | Prepare) -> None:
+    (outcome,) = log.append([bodies if callable(bodies) else lambda _: bodies])
+    if isinstance(outcome, Exception):
+        raise outcome
+
+
+def write_new_log(path: str, bodies: Iterable[bytes]) -> None:
+    """Write a new log, chained from its first record on; it appears whole or not at all.
+
+    Args:
+        path: the new log's file, or its location in a database.
+        bodies: those of its records.
+
+    Raises:
+        OSError: it cannot be written, or something has its name already.
+    """
+    seed = 0
+    with new_log(path) as new:
+        for body in bodies:
+            line, seed = seal(body, seed)
+            new.write(line)
+        new.finish()
+
+
+@dataclass(frozen=True, slots=True)
+class LogCopy:
+    """What was copied, and to where."""
+
+    source: str
+    path: str
+    """The copy: a file's path, or a location without its password."""
+    size_bytes: int
+    messages: int
+    sha256: str
+    """Of the log's bytes, the same of both."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The report in plain JSON types."""
+        return {
+            "source": self.source,
+            "path": self.path,
+            "bytes": self.size_bytes,
+            "messages": self.messages,
+            "sha256": self.sha256,
+        }
+
+
+def copy_log(source: str, target: str, *, files: FileSystem | None = None) -> LogCopy:
+    """Copy a log; what the original gets meanwhile may be missing.
+
+    Args:
+        source: a log's file, or its location in a database.
+        target: the copy's file or location; `copy_target` completes one.
+        files: the system calls that read a file, to watch them.
+
+    Raises:
+        LogUnreadableError: the original cannot be read, or is no log.
+        FileExistsError: something has the copy's name already.
+        OSError: the copy cannot be written, or is not the same; nothing is left of it.
+    """
+    reader = open_reader(source, files=files, trusting=False)
+    try:
+        reader.follow()
+        described = reader.describe()
+        if not described.exists:
+            raise not_there(described.location)
+        check_is_log(reader)
+        size, digest = 0, hashlib.sha256()
+        with new_log(target, reads_back=True) as new:
+            for line in reader.stored_bytes():
+                size += len(line)
+                digest.update(line)
+                new.write(line)
+            new.finish()
+        return LogCopy(described.location, new.path, size, len(reader.index), digest.hexdigest())
+    finally:
+        reader.close()
+
+
+def copy_target(source: str, target: str) -> str:
+    """Complete the place of a copy: in a directory or a database without a log's name it is named as its session.
+
+    Args:
+        source: the original's file or location.
+        target: a file, a directory, or a location with or without a log's name.
+
+    Raises:
+        ValueError: nothing tells how the session is called.
+    """
+    name = stored_name(target)
+    if name == "":
+        return location_of(split_location(target)[0], _name_of(source))
+    if name is None and (os.path.isdir(target) or target.endswith(os.sep)):
+        return os.path.join(target, _name_of(source).rpartition("/")[2], LOG_NAME)
+    return target
+
+
+def _name_of(source: str) -> str:
+    """The name of a log in a database: what it has there, or project and id as its directories say."""
+    if (name := stored_name(source)) is not None:
+        return name
+    session_id, path = session_id_of(source), Path(source).absolute()
+    if session_id is None:
+        raise ValueError("the file's name says no session; name the copy: postgresql://…#PROJECT/ID, or a file")
+    if path.parents[1].name == "sessions" and path.parents[2].name.startswith("-"):
+        return f"{path.parents[2].name}/{session_id}"
+    return log_name(session_id, ".")

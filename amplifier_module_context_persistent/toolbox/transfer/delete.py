@@ -1,0 +1,178 @@
+"""Deleting sessions: what belongs to one, what stays, and which are older than a time.
+
+A session is its log, what this package put beside it, and its sub-agents' sessions. A fork or a branch is a session of
+its own. The host's files beside a log are the host's: they are named, and stay unless a person asks for them to go. A
+`transcript.jsonl` and a `metadata.json` that a fork or an import wrote go, as long as the host has not changed them.
+So do the copies that a rewind kept.
+
+The log goes last. So after a kill the session is still found, and a second deletion finishes the first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import DeleteError, LogError
+from ...log.database_location import stored_name
+from ...log.open_mark import keep_closed
+from ..maintenance.delete import delete_log, files_of
+from ..maintenance.leftovers import files_left
+from ...sessions.open_files import is_held
+from ..maintenance.written_files import DELETING, WrittenFiles
+from ...sessions.find_session import root_of
+from ...sessions.overview import Overview
+from ...sessions.shared_checkpoint import shared_checkpoints
+from ...sessions.transcript import Transcript
+from .host_files import HOSTS_NAMES, backups, hosts_files, is_hosts_log, own_files
+
+_OPEN = "the session is open; close it first"
+
+
+@dataclass(slots=True)
+class Deletion:
+    """A session that is to be deleted."""
+
+    seen: Overview
+    files: list[str] = field(default_factory=list)
+    """What goes: the log, what belongs to it, and the host's files that we wrote."""
+    host_files: list[str] = field(default_factory=list)
+    """The host's files beside the log."""
+    parent: str = ""
+    """The session whose sub-agent it is."""
+    refused: str = ""
+    """Why it must not be deleted; empty if it may."""
+    finishes: bool = False
+    """Whether an earlier deletion of it was interrupted."""
+    shared: list[str] = field(default_factory=list)
+    """The checkpoints with all messages that several hosts share; they stay."""
+    linked: list[str] = field(default_factory=list)
+    """The files with other names (hard links), under which their content stays."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "session": self.seen.session.id,
+            "path": str(self.seen.session.path),
+            "sub_agent_of": self.parent or None,
+            "messages": self.seen.messages,
+            "bytes": self.seen.size_bytes,
+            "files": self.files,
+            "host_files": self.host_files,
+            **({"finishes": True} if self.finishes else {}),
+            **({"shared_checkpoints": self.shared} if self.shared else {}),
+            **({"linked": self.linked} if self.linked else {}),
+            **({"refused": self.refused} if self.refused else {}),
+        }
+
+
+def with_sub_agents(sessions: Sequence[Overview]) -> Iterator[list[Overview]]:
+    """Give each session together with the sub-agents' sessions that belong to it; the session itself comes first."""
+    groups: dict[tuple[str, str], list[Overview]] = {}
+    roots: dict[str, set[str]] = {}
+    for one in sorted(sessions, key=lambda seen: (seen.session.project, len(seen.session.id), seen.session.id)):
+        project, name = one.session.project, one.session.id
+        known = roots.setdefault(project, set())
+        parent = root_of(name, known) if project else None
+        if parent is not None and not _is_fork(one):
+            groups[project, parent].append(one)
+        else:
+            known.add(name)
+            groups[project, name if project else str(one.session.path)] = [one]
+    yield from groups.values()
+
+
+def _is_fork(seen: Overview) -> bool:
+    """Whether a session's log began with another one's history; what cannot be read is none."""
+    try:
+        with Transcript(seen.session.path) as transcript:
+            return "forked_from" in transcript.header
+    except (LogError, ValueError):
+        return False
+
+
+def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
+    """See what belongs to a session and its sub-agents, and whether they may be deleted; all of them or none may."""
+    planned = [Deletion(one, parent=group[0].session.id if number else "") for number, one in enumerate(group)]
+    for deletion in planned:
+        path = str(deletion.seen.session.path)
+        try:
+            if deletion.seen.error:
+                deletion.refused = f"it cannot be read: {deletion.seen.error}"
+            else:
+                _find_files(deletion, path)
+                deletion.refused = _OPEN if deletion.seen.is_open else ""
+        except (OSError, ValueError) as error:
+            deletion.refused = f"it cannot be read: {error}"
+    reasons = [(deletion, deletion.refused) for deletion in planned if deletion.refused]
+    for deletion in planned:
+        if reasons and not deletion.refused:
+            deletion.refused = f"it belongs together with {reasons[0][0].seen.session.id}: {reasons[0][1]}"
+    return planned
+
+
+def _find_files(deletion: Deletion, path: str) -> None:
+    """Find what goes with a log, and what stays beside it and elsewhere."""
+    deletion.shared = list(map(str, shared_checkpoints(path)))
+    if stored_name(path) is not None:
+        deletion.files = files_of(path)
+        return
+    own = own_files(path) + backups(path)
+    ours = dict.fromkeys([*files_of(path), *files_left(path, HOSTS_NAMES), *map(str, own)])
+    deletion.files = list(ours)
+    deletion.host_files = [str(file) for file in hosts_files(path) if str(file) not in ours]
+    deletion.finishes = WrittenFiles.beside(path).begun == DELETING
+    deletion.linked = [name for name in deletion.files if _has_other_names(name, deletion.files)]
+
+
+def _has_other_names(name: str, going: Sequence[str]) -> bool:
+    """Whether a file has a name (a hard link) besides those that go."""
+    status = os.lstat(name)
+    if status.st_nlink < 2:
+        return False
+    return status.st_nlink > sum(os.path.samestat(os.lstat(one), status) for one in going)
+
+
+def delete_session(
+    deletion: Deletion, *, host_files: bool = False, begin: Callable[[], None] = lambda: None
+) -> list[str]:
+    """Delete a session as it was planned; the files that are gone.
+
+    Args:
+        deletion: what `plan_deletion` found.
+        host_files: delete the host's files beside the log too.
+        begin: called once nothing speaks against the deletion, before anything goes.
+
+    Raises:
+        Exception: what `begin` raises; nothing was deleted.
+        DeleteError: it may not be deleted, or it was written to since; nothing was deleted.
+        LogError: the log cannot be deleted; what is left can be deleted again.
+        OSError: what was noted beside the log cannot be written or removed.
+    """
+    path = str(deletion.seen.session.path)
+    if deletion.refused:
+        raise DeleteError(deletion.refused)
+    if stored_name(path) is not None:
+        return delete_log(path, deletion.seen.size_bytes, begin=begin)
+    note = WrittenFiles.beside(path)
+
+    def begin_noted() -> None:
+        begin()
+        note.begin(DELETING)
+
+    with keep_closed(path) as is_closed:
+        if is_closed is False or is_held(path):
+            raise DeleteError(_OPEN)
+        ours = {*files_left(path, HOSTS_NAMES), *map(str, own_files(path) + backups(path))} - {*files_of(path)}
+        others = [name for name in deletion.files if name in ours]
+        if host_files:
+            others += deletion.host_files
+        gone = delete_log(path, deletion.seen.size_bytes, begin=begin_noted, others=others)
+        note.clear()
+    if is_hosts_log(path):
+        with contextlib.suppress(OSError):  # something else is in it
+            os.rmdir(os.path.dirname(path))
+    return gone

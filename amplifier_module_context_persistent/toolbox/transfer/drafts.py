@@ -1,0 +1,273 @@
+"""Drafts: the sessions of an import, as bodies of records, before any log is written.
+
+The header of a log comes first and says what became of every line, which is known last. So the bodies wait in memory.
+
+What providers reported stays in the answers' `metadata.usage`, and is counted there. Beside it a draft counts its
+context with our tokens, for the sizes in plans.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...errors import RecordError
+from ...forms.canonical import UNKNOWN_TOOL, total
+from ...log.record_line import MAX_DEPTH, encode_control, encode_message, is_too_deep
+from ...log.reset_record import Reset, frame
+from ...messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
+from ...tokens.counter import EstimateCounter, count_message
+from ...tokens.estimate import estimate_tokens
+from ...tokens.usage import usage_of_message
+from ...view.entry import INSTRUCTING
+from ...view.plan import IMPORTED, SUMMARY_TAGS, Plan, keep_runs
+from .copy_log import CopiedMessage, check_size
+from .importers.account import Account
+from .importers.events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
+from .importers.fields import iso_time, result
+
+SOURCE_KIND = "source"
+"""The kind of control record that holds an entry of the source which is no message."""
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierImport:
+    """What an earlier import of a session made, beside what its source says now.
+
+    Only what follows the last clear of the earlier import is live there, so only that is compared.
+    """
+
+    common: int
+    """So many messages of the source stand there, from its first one on."""
+    kept: int
+    """So many live messages there are the source's still."""
+    live: int
+    records: int
+    """The records of the source that it holds."""
+    is_older: bool = False
+    """Whether the source is an older copy of what was imported: it says nothing new, and takes nothing back."""
+    title: str = ""
+    """The title that the source had then."""
+
+
+@dataclass(slots=True)
+class SessionDraft:
+    """One session: the bodies of its records, what is known of its messages, and where it goes."""
+
+    start: SessionStart
+    file: str = ""
+    """The file that it comes from, where that is not the one that was named."""
+    bodies: list[bytes] = field(default_factory=list)
+    at: list[int] = field(default_factory=list)
+    """The positions of messages among the bodies."""
+    ids: list[str] = field(default_factory=list)
+    tokens: array[int] = field(default_factory=lambda: array("Q"))
+    """Of each message, as we count."""
+    systems: set[int] = field(default_factory=set)
+    """The positions of system messages."""
+    clears: list[int] = field(default_factory=list)
+    """How many messages stood before each clear."""
+    roles: Counter[str] = field(default_factory=Counter)
+    renamed: dict[str, str] = field(default_factory=dict)
+    derived_ids: int = 0
+    without_timestamp: int = 0
+    compactions: int = 0
+    known: set[str] = field(default_factory=set)
+    counted: int = 0
+    """The tokens of what the model would see by now, as we count."""
+    reports: int = 0
+    """How many answers say what their request read."""
+    pending: tuple[Plan, list[int], int] | None = None
+    """A compaction after which no person has said anything yet, what it keeps, and its end, by positions."""
+    last_human: int = -1
+    """The position of the last message of a person; -1 if none is live."""
+    session_id: str | None = None
+    path: str = ""
+    key: str = ""
+    """The same for the same session of the same source."""
+    parent_id: str | None = None
+    earlier: EarlierImport | None = None
+
+    @property
+    def messages(self) -> int:
+        """How many messages it has."""
+        return len(self.ids)
+
+    @property
+    def cleared(self) -> int:
+        """How many of them stand before the last clear."""
+        return self.clears[-1] if self.clears else 0
+
+    def record_after(self, messages: int) -> int:
+        """The number of the record that follows so many messages."""
+        return self.at[messages - 1] + 1 if messages else 0
+
+
+class Drafts:
+    """All sessions of an import.
+
+    Args:
+        account: told of messages that cannot be stored.
+    """
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+        self._counter = EstimateCounter()
+        self.sessions: list[SessionDraft] = []
+        self._tools: dict[str, str] = {}
+        """By the id of a call, its tool."""
+
+    def take(self, event: Event) -> None:
+        """Take in an event; the first one is the start of a session."""
+        if isinstance(event, SessionStart):
+            self.sessions.append(SessionDraft(event, self._account.file))
+            return
+        draft = self.sessions[-1]
+        if isinstance(event, MessageRead):
+            self._message(draft, event)
+        elif isinstance(event, CopiedMessage):
+            self._copied(draft, event)
+        elif isinstance(event, CompactionEvent):
+            self._compacted(draft, event)
+        elif isinstance(event, ClearMark):
+            self._cleared(draft, event)
+        else:
+            self._kept(draft, event)
+
+    def finish(self) -> None:
+        """Write the compactions that wait for the end of a session, and forget sessions without a message."""
+        for draft in self.sessions:
+            self._plan(draft)
+        self.sessions = [draft for draft in self.sessions if draft.ids]
+
+    def _message(self, draft: SessionDraft, event: MessageRead) -> None:
+        message = self._with_tool(event.message)
+        metadata = metadata_of(message)
+        given = str(metadata["message_id"])
+        message_id, number = given, 1
+        while message_id in draft.known:
+            number += 1
+            message_id = f"{given}.{number}"
+        body = self._body(event.line, lambda: encode_message(message, message_id=message_id, timestamp=None), message)
+        if body is None:
+            return
+        if message_id != given:
+            draft.renamed[message_id] = given
+        draft.without_timestamp += "timestamp" not in metadata
+        usage = usage_of_message(message) if message["role"] == "assistant" else None
+        draft.reports += usage is not None and usage.input_tokens > 0
+        tokens = count_message(message, self._counter)
+        self._add(draft, body, message_id, str(message["role"]), tokens)
+        draft.counted += tokens
+        if is_human(message):
+            draft.last_human = len(draft.ids) - 1
+            self._plan(draft)
+
+    def _with_tool(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Note the calls of a message; a result that does not name its tool gets the name from its call."""
+        for call in message.get("tool_calls", ()):
+            self._tools[call["id"]] = call["tool"]
+        tool = self._tools.get(message.get("tool_call_id", ""), UNKNOWN_TOOL)
+        if message["role"] != "tool" or "name" in message or tool == UNKNOWN_TOOL:
+            return message
+        return result(message["tool_call_id"], message["content"], message["metadata"], tool)
+
+    def _copied(self, draft: SessionDraft, event: CopiedMessage) -> None:
+        if event.renamed_from is not None:
+            draft.renamed[event.message_id] = event.renamed_from
+        draft.derived_ids += event.renamed_from is None and not event.named
+        draft.without_timestamp += not event.has_timestamp
+        self._add(draft, event.body, event.message_id, event.role, 0)
+
+    def _add(self, draft: SessionDraft, body: bytes, message_id: str, role: str, tokens: int) -> None:
+        if role in INSTRUCTING:
+            draft.systems.add(len(draft.ids))
+        draft.at.append(len(draft.bodies))
+        draft.bodies.append(body)
+        draft.known.add(message_id)
+        draft.ids.append(message_id)
+        draft.tokens.append(tokens)
+        draft.roles[role] += 1
+
+    def _kept(self, draft: SessionDraft, event: KeptEntry) -> None:
+        def encode() -> bytes:
+            return encode_control(SOURCE_KIND, line=event.line, type=event.kind, entry=event.entry)
+
+        if (body := self._body(event.line, encode, [event.entry])) is not None:
+            draft.bodies.append(body)
+
+    def _body(self, line: int, encode: Callable[[], bytes], value: Any) -> bytes | None:
+        """The body of a record; None, and noted as lost, if it is too long or nested too deeply to be read back."""
+        try:
+            body = encode()
+            if is_too_deep(body, value, MAX_DEPTH):
+                raise RecordError(f"nested deeper than {MAX_DEPTH} levels")
+            check_size(body)
+        except (RecordError, RecursionError) as refused:
+            self._account.lose_part(line, str(refused) or "nested too deeply")
+            return None
+        return body
+
+    def _cleared(self, draft: SessionDraft, event: ClearMark) -> None:
+        """Write the reset that a clear of our own writes; nothing where nothing stands before it."""
+        if len(draft.ids) == draft.cleared:
+            return
+        self._plan(draft)
+        draft.clears.append(len(draft.ids))
+        reset = Reset(f"imported-clear-{len(draft.clears)}", "clear", iso_time(event.time), draft.ids[-1], 0, 0)
+        draft.bodies += frame(reset, ())
+        draft.counted = 0
+        draft.last_human = -1
+
+    def _compacted(self, draft: SessionDraft, event: CompactionEvent) -> None:
+        self._plan(draft)
+        draft.compactions += 1
+        live = range(draft.cleared, len(draft.ids))
+        systems = draft.systems & set(live)
+        if len(live) == len(systems):
+            if event.summary.strip():
+                metadata: dict[str, Any] = {"source": COMPACTION_SOURCE, "message_id": event.message_id}
+                if time := iso_time(event.time):
+                    metadata["timestamp"] = time
+                self._message(
+                    draft, MessageRead({"role": "user", "content": event.summary, "metadata": metadata}, event.line)
+                )
+            return
+        positions = {draft.ids[position]: position for position in live}
+        wanted = {*systems, *range(positions.get(event.keep_from, live.stop), live.stop)}
+        wanted.update(positions[one] for one in event.keep if one in positions)
+        for first, last in event.keep_runs:
+            wanted.update(range(positions.get(first, live.start), positions.get(last, -1) + 1))
+        kept = sorted(wanted)
+        notice = event.summary.strip().join(SUMMARY_TAGS) if event.summary.strip() else ""
+        after = estimate_tokens(notice) + sum(draft.tokens[position] for position in kept)
+        plan = Plan(
+            id=f"imported-{draft.compactions}",
+            upto=draft.ids[-1],
+            keep=(),
+            notice=notice,
+            tokens_before=total(event.tokens_before) or draft.counted,
+            tokens_after=after,
+            strategy=IMPORTED,
+        )
+        draft.pending, draft.counted = (plan, kept, len(draft.ids) - 1), after
+
+    def _plan(self, draft: SessionDraft) -> None:
+        """Write the plan that waits; a view shows a person's last message, so it is kept if none came since."""
+        if draft.pending is None:
+            return
+        (plan, kept, upto), draft.pending = draft.pending, None
+        if 0 <= draft.last_human <= upto:
+            kept = sorted({*kept, draft.last_human})
+        talk = next((position for position in kept if position not in draft.systems), upto + 1)
+        whole = replace(
+            plan,
+            keep=tuple(draft.ids[position] for position in kept),
+            notice_before=draft.ids[talk] if plan.notice and talk < len(draft.ids) else "",
+            dropped=upto + 1 - draft.cleared - len(kept),
+        )
+        runs = keep_runs((position, draft.ids[position]) for position in kept)
+        draft.bodies.append(encode_control("plan", **whole.to_record(runs)))

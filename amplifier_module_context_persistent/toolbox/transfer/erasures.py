@@ -1,0 +1,336 @@
+"""What was erased here, so that an import does not bring it back.
+
+One file of JSON lines, `~/.amplifier/context-erased.jsonl` (mode 0600), outlives the sessions and their catalogues.
+A deletion adds a line for its session, a purge one for what it took. Rules:
+- The file holds no text of a session. A session is named by salted hashes: of its key and its id in the source that it
+  was imported from, of its log's id, and of its messages if the source gives no id.
+- A purge's rule is its expression if that says little of what it matched; else salted hashes of what it matched.
+- A line is written before anything is removed, and lifted (by another line) if nothing was removed after all, and by an
+  import that was told to bring it back.
+- A line that cannot be read is passed over; a file that cannot be read is an error: nobody knows what it forbids.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+from zlib import crc32
+
+from ...errors import ContextPersistentError
+from ...log.base import ReadableLog
+from ...log.filesystem import FileSystem, make_directories
+from ...log.open_log import open_reader
+from ...log.record_line import CRC_TAIL_BYTES
+from ...messages.replace_in_message import REPLACEMENT
+from ...messages.secrets.found import REDACTED
+from ...messages.secrets.redact import redact_text
+from ...search.pattern import compile_regex, replace_matches
+
+SESSION, TEXT, MESSAGES = "session", "text", "messages"
+"""What a line says was erased: a whole session, a text within it, or some of its messages."""
+
+_FIRST_HASH = re.compile(r":[0-9a-f]{16}(?=:|$)")
+"""In a session's key: a part of the hash of its first message."""
+_MOST_TAKEN = 1000
+_MOST_TAKEN_BYTES = 4096
+_LEAST_UNKNOWN = 12
+"""So many characters of each match must not be told by an expression that is kept."""
+_MOST_COMPARED = 30
+
+
+class ErasedError(ContextPersistentError, ValueError):
+    """What is to be imported was deleted or purged here; nothing was imported."""
+
+
+def erasures_path() -> Path:
+    """The file of erasures of this user."""
+    return Path.home() / ".amplifier" / "context-erased.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceNames:
+    """By what a session is known again: names of its source, and its first messages if the source gives no id."""
+
+    names: tuple[str, ...] = ()
+    count: int = 0
+    """How many messages the source had."""
+    content: str = ""
+    """The hash of these messages; empty if the source has an id."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenHashes:
+    """Salted hashes of the texts that a purge took, by which they are found again."""
+
+    salt: str
+    hashes: frozenset[tuple[int, int, str]]
+    """Of each text its bytes, a short check, and its hash."""
+
+    @classmethod
+    def of(cls, salt: str, texts: Iterable[str]) -> TakenHashes:
+        """Hash texts; longer ones than are looked for are left out."""
+        encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
+        wanted = [one for one in encoded if 0 < len(one) <= _MOST_TAKEN_BYTES]
+        return cls(salt, frozenset((len(one), _check(salt, one), _hash(salt, one)) for one in wanted[:_MOST_TAKEN]))
+
+    def replace(self, text: str) -> str:
+        """A text with everything replaced that has one of the hashes."""
+        content = text.encode("utf-8", "surrogatepass")
+        for length in sorted({length for length, _, _ in self.hashes}, reverse=True):
+            content = self._without(content, length)
+        return content.decode("utf-8", "surrogatepass")
+
+    def _without(self, content: bytes, length: int) -> bytes:
+        checks = {check for size, check, _ in self.hashes if size == length}
+        known = {digest for size, _, digest in self.hashes if size == length}
+        seed, pieces, start, at = crc32(self.salt.encode()), list[bytes](), 0, 0
+        while at + length <= len(content):
+            window = content[at : at + length]
+            if crc32(window, seed) & 0xFFFF in checks and _hash(self.salt, window) in known:
+                pieces += [content[start:at], REPLACEMENT.encode()]
+                start = at = at + length
+            else:
+                at += 1
+        return b"".join([*pieces, content[start:]]) if pieces else content
+
+
+def _check(salt: str, text: bytes) -> int:
+    return crc32(text, crc32(salt.encode())) & 0xFFFF
+
+
+def _hash(salt: str, text: bytes) -> str:
+    return hashlib.blake2b(text, digest_size=16, key=salt.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class TextRule:
+    """What a purge replaced in texts: secrets in known forms, the matches of an expression, texts with some hashes."""
+
+    secrets: bool = False
+    expression: str = ""
+    taken: TakenHashes | None = None
+
+    def replace(self, text: str) -> str:
+        """A text with everything replaced that the rule takes."""
+        if self.secrets:
+            text = redact_text(text).replace(REDACTED, REPLACEMENT)
+        if self.expression:
+            text = replace_matches(compile_regex(self.expression), REPLACEMENT, text)
+        return self.taken.replace(text) if self.taken is not None else text
+
+    def to_json(self) -> dict[str, Any]:
+        """The rule in plain JSON types."""
+        hashes = sorted(self.taken.hashes) if self.taken is not None else []
+        found = {"secrets": self.secrets, "expression": self.expression, "hashes": hashes}
+        return {key: value for key, value in found.items() if value}
+
+    @classmethod
+    def from_json(cls, salt: str, value: dict[str, Any]) -> TextRule:
+        """Read a rule; errors of its types are possible."""
+        hashes = frozenset((int(one[0]), int(one[1]), str(one[2])) for one in value.get("hashes", ()))
+        taken = TakenHashes(salt, hashes) if hashes else None
+        return cls(value.get("secrets") is True, str(value.get("expression", "")), taken)
+
+
+def rule_of(salt: str, *, secrets: bool, expression: str, taken: Iterable[str]) -> TextRule:
+    """The rule that a purge leaves.
+
+    Args:
+        salt: that of its line.
+        secrets: whether secrets in known forms were replaced.
+        expression: what was searched for; empty if nothing but secrets.
+        taken: the texts that it matched.
+    """
+    texts = sorted(set(taken), key=len)
+    if expression and texts and all(_unknown(expression, one) >= _LEAST_UNKNOWN for one in texts[:_MOST_COMPARED]):
+        return TextRule(secrets=secrets, expression=expression)
+    return TextRule(secrets=secrets, taken=TakenHashes.of(salt, texts) if texts else None)
+
+
+def _unknown(expression: str, text: str) -> int:
+    """How many characters of a text an expression does not tell, even one by one in their order."""
+    signs, rest = expression.casefold(), text.casefold()[:256]
+    row = [0] * (len(rest) + 1)
+    for sign in signs:
+        before, row = row, [0]
+        for at, other in enumerate(rest):
+            row.append(before[at] + 1 if sign == other else max(before[at + 1], row[at]))
+    return len(rest) - row[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """One line of the file."""
+
+    salt: str
+    """It also names the line."""
+    what: str
+    time: str
+    names: frozenset[str]
+    """Salted hashes."""
+    count: int = 0
+    content: str = ""
+    """The salted hash of the first `count` messages; empty if the names tell enough."""
+    rule: TextRule = field(default_factory=TextRule)
+
+    @property
+    def day(self) -> str:
+        """When, as a person is told."""
+        return self.time[:10] or "an unknown day"
+
+    def concerns(self, names: Sequence[str], content_of: Callable[[int], str]) -> bool:
+        """Whether a session is the one that the line names; `content_of` hashes its first messages."""
+        if any(_named(self.salt, name) in self.names for name in names):
+            return True
+        return bool(self.content) and _named(self.salt, content_of(self.count)) == self.content
+
+    def to_line(self) -> bytes:
+        """The line with its LF."""
+        value: dict[str, Any] = {"erased": self.what, "time": self.time, "salt": self.salt, "names": sorted(self.names)}
+        if self.content:
+            value |= {"count": self.count, "content": self.content}
+        if rule := self.rule.to_json():
+            value["rule"] = rule
+        return json.dumps(value).encode() + b"\n"
+
+
+def _named(salt: str, name: str) -> str:
+    return hashlib.sha256(f"{salt}:{name}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def erasure_of(
+    source: SourceNames, what: str, *, time: str, rule: Callable[[str], TextRule] = lambda _: TextRule()
+) -> Erasure:
+    """Make the line of an erasure; `rule` makes that of a purge from the line's salt."""
+    salt = token_hex(16)
+    names = frozenset(_named(salt, name) for name in source.names)
+    content = _named(salt, source.content) if source.content else ""
+    return Erasure(salt, what, time, names, source.count, content, rule(salt))
+
+
+def erasures() -> list[Erasure]:
+    """The erasures that are in force, oldest first.
+
+    Raises:
+        OSError: the file is there and cannot be read.
+    """
+    path = erasures_path()
+    try:
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a directory is an error that names it
+            raise OSError(errno.EINVAL, "this is no regular file, so nobody knows what was erased", os.fspath(path))
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    found: dict[str, Erasure] = {}
+    for line in content.splitlines():
+        with contextlib.suppress(ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+            value = json.loads(line)
+            for salt in value.get("lifts", ()):
+                found.pop(str(salt), None)
+            if "erased" in value:
+                found[str(value["salt"])] = _erasure(value)
+    return list(found.values())
+
+
+def _erasure(value: dict[str, Any]) -> Erasure:
+    salt = str(value["salt"])
+    return Erasure(
+        salt,
+        str(value["erased"]),
+        str(value["time"]),
+        frozenset(map(str, value["names"])),
+        int(value.get("count", 0)),
+        str(value.get("content", "")),
+        TextRule.from_json(salt, value.get("rule", {})),
+    )
+
+
+def note_erasure(erasure: Erasure) -> None:
+    """Add the line of an erasure, durably.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if erasure.names or erasure.content:
+        _append(erasure.to_line())
+
+
+def lift(found: Iterable[Erasure]) -> None:
+    """Take erasures out of force; errors as `note_erasure`."""
+    salts = [one.salt for one in found if one.names or one.content]
+    if salts:
+        _append(json.dumps({"lifts": salts}).encode() + b"\n")
+
+
+def _append(line: bytes) -> None:
+    path, files = os.fspath(erasures_path()), FileSystem()
+    make_directories(files, os.path.dirname(path))
+    fd = files.open_log(path, create=True)
+    try:
+        size = files.fstat(fd).st_size
+        is_torn = bool(size) and files.read(fd, 1, size - 1) != b"\n"
+        content = b"\n" + line if is_torn else line
+        if files.write(fd, content) != len(content):
+            raise OSError(errno.ENOSPC, "there is no room for the note of what is erased", path)
+        files.sync(fd)
+        files.sync_directory(os.path.dirname(path))
+    finally:
+        files.close(fd)
+
+
+def names_in_log(location: str) -> SourceNames:
+    """By what the session of a log is known again, if it is imported from its source or from a copy of the log.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    with contextlib.closing(open_reader(location)) as reader:
+        reader.follow()
+        return names_in(reader)
+
+
+def names_in(reader: ReadableLog) -> SourceNames:
+    """The same of an open log."""
+    names, count, has_id = dict[str, None](), 0, True
+    for header in reader.index.headers:
+        if log_id := header.get("log_id"):
+            names[f"log:{log_id}"] = None
+        source = header.get("source")
+        if isinstance(source, dict) and source.get("key"):
+            has_id = bool(source.get("session_id"))
+            names |= dict.fromkeys(names_of_key(str(source["key"]), has_id=has_id))
+            count = int(source.get("messages") or 0)
+    wanted = 0 if has_id else min(count, len(reader.index))
+    bodies = (line[:-CRC_TAIL_BYTES] for _, line in reader.lines(range(wanted)))
+    return SourceNames(tuple(names), wanted, content_name(bodies) if wanted else "")
+
+
+def names_of_key(key: str, *, has_id: bool) -> list[str]:
+    """The names that a session's key gives; with an id in the source also without the hash of its first message."""
+    return [f"key:{key}", *([f"id:{_FIRST_HASH.sub('', key)}"] if has_id else [])]
+
+
+def content_name(bodies: Iterable[bytes]) -> str:
+    """A name for messages by the bodies of their records."""
+    digest = hashlib.sha256()
+    for body in bodies:
+        digest.update(len(body).to_bytes(8, "big") + body)
+    return f"content:{digest.hexdigest()}"
+
+
+def concerning(
+    found: Sequence[Erasure], names: Sequence[str], content_of: Callable[[int], str] = lambda _: ""
+) -> Iterator[Erasure]:
+    """The erasures that concern a session."""
+    return (erasure for erasure in found if erasure.concerns(names, content_of))

@@ -1,0 +1,262 @@
+"""Exporting a session's live history.
+
+- `markdown`: for people; turn by turn, with calls, results and thinking folded away.
+- `jsonl`: every message as it was given, with the id and the timestamp that the log gave it; an import restores it.
+- `transcript`: the host's `transcript.jsonl`: no instructions, no `thinking_block`, no None.
+- `atif`, `openai`, `anthropic`, `otlp`: other formats, one file each in `exporters`.
+
+Secrets are replaced in all of them unless that is switched off. In all but Markdown, thinking in which something was
+replaced is left out: providers refuse a signature that does not fit its text. No export holds a control character, so
+none reaches a terminal that shows it. An export to a file has mode 0600 and appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...forms.requests import to_anthropic, to_openai
+from ...log.atomic_file import NewFile
+from ...log.filesystem import FileSystem
+from ...log.not_a_log import check_replaceable
+from ...log.record_line import MARK, Message, encode_object
+from ...messages.host_form import as_hosts_write
+from ...messages.message import THINKING_BLOCKS, is_block
+from ...messages.metadata import without_bound
+from ...messages.secrets.found import REDACTED
+from ...messages.secrets.own_forms import OwnForms
+from ...messages.secrets.redact import redact_value
+from ...messages.text import to_json
+from ...paths import LOG_NAME
+from ...sessions.transcript import Transcript
+from ...view.entry import INSTRUCTING
+from .copy_log import unread_lines
+from .exporters.atif import trajectory
+from .exporters.otlp import spans
+from .exporters.session_view import Exporter, SessionView, json_lines, model_of, tool_definitions
+from .markdown import SessionMarkdown, inline
+
+MAX_TOKENS = 4_096
+"""What Anthropic's API wants to be told; every model of it may answer with so many."""
+
+
+def _openai(view: SessionView) -> Iterator[str]:
+    """`{model, tools, messages}` of Chat Completions, message by message. Thinking has no place in it."""
+    tools = tool_definitions(view.tools, openai=True)
+    return _body({"model": model_of(view), "tools": tools}, to_openai(message for _, message in view.messages()))
+
+
+def _anthropic(view: SessionView) -> Iterator[str]:
+    """`{model, max_tokens, system, tools, messages}` of the Messages API. Thinking without a signature is left out."""
+    tools = tool_definitions(view.tools, openai=False)
+    head = {"model": model_of(view), "max_tokens": MAX_TOKENS, "tools": tools}
+    return _body(head, to_anthropic((message for _, message in view.messages()), cache=False))
+
+
+def _body(head: dict[str, Any], body: dict[str, Any]) -> Iterator[str]:
+    messages = body.pop("messages")
+    given = {key: value for key, value in head.items() if value} | body
+    yield f'{to_json(given)[:-1]}{"," if given else ""}"messages":[\n'
+    yield from json_lines(messages)
+    yield "]}\n"
+
+
+EXPORTERS: dict[str, Exporter] = {
+    "atif": trajectory,
+    "openai": _openai,
+    "anthropic": _anthropic,
+    "otlp": spans,
+}
+"""The formats of others."""
+
+FORMATS = ("markdown", "jsonl", "transcript", *EXPORTERS)
+_MESSAGES_ALONE = ("jsonl", "transcript")
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """Where a secret was replaced: the message's number in the live history, from 1, the field, and the kind."""
+
+    number: int
+    field: str
+    kind: str
+
+
+class Export:
+    """An export of a session: iterate to get it, a piece at a time.
+
+    Args:
+        transcript: the session, open.
+        into: one of `FORMATS`.
+        redact: replace what looks like a secret.
+        own: what a person has replaced besides.
+        start: the position in the live history to begin at.
+        stop: the position to end before.
+    """
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        into: str = "markdown",
+        *,
+        redact: bool = True,
+        own: OwnForms | None = None,
+        start: int = 0,
+        stop: int | None = None,
+    ) -> None:
+        if into not in FORMATS:
+            raise ValueError(f"into: {into!r} is not known; allowed are: {', '.join(FORMATS)}")
+        self._transcript, self._into, self._redact, self._own = transcript, into, redact, own
+        self._start, self._stop = start, len(transcript) if stop is None else min(stop, len(transcript))
+        self.messages = 0
+        """Messages that were given out so far."""
+        self.redacted = 0
+        """Values of them in which something was replaced."""
+        self.redactions: Counter[Redaction] = Counter()
+        """How many secrets were replaced, by message, field and kind."""
+        self.unread = len(unread_lines(transcript.reader))
+        """Lines of the log that cannot be read, so no export has them."""
+
+    def __len__(self) -> int:
+        return max(0, self._stop - self._start)
+
+    def __iter__(self) -> Iterator[str]:
+        if self._into in EXPORTERS:
+            return self._others()
+        return self._markdown() if self._into == "markdown" else self._lines()
+
+    def _messages(self) -> Iterator[tuple[int, Message]]:
+        """The messages with their positions, redacted; each counts once, however often it is looked at."""
+        self.messages = self.redacted = 0
+        self.redactions.clear()
+        for position, message in enumerate(self._transcript.messages(self._start, self._stop), self._start):
+            if self._into == "transcript":
+                if message.get("role") in INSTRUCTING:
+                    continue
+                message = as_hosts_write(message)
+            clean = self._redacted(message, position + 1)
+            yield position, clean if self._into == "markdown" else _sendable(message, clean)
+            self.messages += 1
+
+    def _others(self) -> Iterator[str]:
+        view = SessionView(self._transcript, self._messages, self._redact_any)
+        for piece in EXPORTERS[self._into](view):
+            yield _printable(piece.removesuffix("\n")) + "\n" if piece.endswith("\n") else _printable(piece)
+
+    def _redact_any(self, value: Any) -> Any:
+        return redact_value(value, own=self._own) if self._redact else value
+
+    def _lines(self) -> Iterator[str]:
+        for _, message in self._messages():
+            yield _printable((encode_object(message).removesuffix(MARK) + b"}").decode("utf-8")) + "\n"
+
+    def _markdown(self) -> Iterator[str]:
+        yield from SessionMarkdown(self._transcript, self._redact_any).pieces(self._messages())
+        if self.redacted:
+            kinds = ", ".join(f"{inline(kind)} {count:,}" for kind, count in self.redacted_kinds())
+            yield f"---\n\n{redacted_values(self.redacted)} Secrets: {kinds}\n"
+
+    def redacted_kinds(self) -> list[tuple[str, int]]:
+        """How many secrets of which kind were replaced, the most frequent kind first."""
+        kinds: Counter[str] = Counter()
+        for redaction, count in self.redactions.items():
+            kinds[redaction.kind] += count
+        return kinds.most_common()
+
+    def _redacted(self, message: Message, number: int) -> Message:
+        if not self._redact:
+            return message
+
+        def found(kind: str, field: str) -> None:
+            self.redactions[Redaction(number, field, kind)] += 1
+
+        clean: Message = redact_value(message, found, own=self._own)
+        self.redacted += _changes(message, clean)
+        return without_bound(clean) if self.redacted else clean
+
+
+def export_session(
+    session: str | Path,
+    path: str | Path,
+    into: str = "markdown",
+    *,
+    redact: bool = True,
+    own: OwnForms | None = None,
+    start: int = 0,
+    stop: int | None = None,
+    force: bool = False,
+    files: FileSystem | None = None,
+) -> Export:
+    """Export a session's live history to a file.
+
+    Args:
+        session: the session's log, which may be in use.
+        path: the file to be made, with mode 0600.
+        into: one of `FORMATS`.
+        redact: replace what looks like a secret.
+        own: what a person has replaced besides.
+        start: the position in the live history to begin at.
+        stop: the position to end before.
+        force: replace a file that is there.
+        files: the system calls that read the log, to watch them.
+
+    Returns:
+        The finished export: how many messages it holds, and in how many values something was replaced.
+
+    Raises:
+        LogUnreadableError: the session's log is not there, or cannot be read.
+        ReplaceError: the file is a log, the session's or another.
+        FileExistsError: the file is there already.
+        OSError: it cannot be written.
+    """
+    with Transcript(session, files=files) as transcript:
+        by_messages = into in _MESSAGES_ALONE and os.path.basename(path) != LOG_NAME
+        check_replaceable(path, own=transcript.path, by_messages=by_messages)
+        export = Export(transcript, into, redact=redact, own=own, start=start, stop=stop)
+        with NewFile(path, replace=force) as file:
+            for piece in export:
+                file.write(piece.encode("utf-8"))
+            file.finish()
+        return export
+
+
+def redacted_values(count: int) -> str:
+    """Say how much was replaced."""
+    return f"{count:,} {'value was' if count == 1 else 'values were'} redacted."
+
+
+def _sendable(message: Message, clean: Message) -> Message:
+    """A redacted message without thinking that redacting altered."""
+    if clean is message:
+        return message
+    block, content = message.get("thinking_block"), message.get("content")
+    if block != clean.get("thinking_block"):
+        clean = {key: value for key, value in clean.items() if key != "thinking_block"}
+    if isinstance(content, list):
+        pairs = zip(content, clean["content"], strict=True)
+        kept = [after for before, after in pairs if not (is_block(before, THINKING_BLOCKS) and before != after)]
+        if len(kept) < len(content):
+            clean = {**clean, "content": kept or [{"type": "text", "text": REDACTED}]}
+    return clean
+
+
+def _changes(before: Any, after: Any) -> int:
+    """How many values differ."""
+    if isinstance(before, dict) and isinstance(after, dict) and len(before) == len(after):
+        pairs = zip(before.items(), after.items(), strict=True)
+        return sum((old != new) + _changes(value, changed) for (old, value), (new, changed) in pairs)
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        return sum(_changes(value, changed) for value, changed in zip(before, after, strict=True))
+    return int(before is not after and before != after)
+
+
+def _printable(line: str) -> str:
+    """A line of JSON in which only what prints stands as it is."""
+    if line.isprintable():
+        return line
+    return line.translate({ord(c): json.dumps(c)[1:-1] for c in set(line) if not c.isprintable()})

@@ -1,0 +1,229 @@
+"""ATIF, the Agent Trajectory Interchange Format of Harbor (RFC 0001), as version 1.8.
+
+A step stands for a message; results stand in the step of their call. A plan is a system step that replaces the context.
+Where a receipt tells what a model call saw, its agent step names the steps. What other fields cannot hold stands in
+`extra.context_persistent`, so that an import of the export gives the same session.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ....forms.canonical import total
+from ....log.index import runs_of
+from ....messages.media_blocks import IMAGE_TYPES, source_of
+from ....messages.message import THINKING_BLOCKS, Message, is_block, result_id_of
+from ....messages.metadata import given_id, instant_of, metadata_of, timestamp_of
+from ....messages.text import block_text, blocks_without_calls, calls_with_arguments, to_json
+from ....tokens.usage import CACHE_WRITES
+from ....sessions.view_rebuild import PackedRecord, PlacedReceipt
+from ....view.plan import Plan, kept_ordinals
+from .session_view import SessionView, json_lines, model_of, session_name, tool_definitions
+
+VERSION = "ATIF-v1.8"
+OWN = "context_persistent"
+
+_KEPT = ("provider", "stop_reason", "source", "imported", "error", "is_error")
+
+Step = dict[str, Any]
+
+
+def trajectory(view: SessionView) -> Iterator[str]:
+    """The document, step by step."""
+    agent: dict[str, Any] = {"name": str(view.source.get("format") or "amplifier"), "version": "unknown"}
+    if isinstance(version := view.source.get("version"), str | int):
+        agent["version"] = str(version)
+    if model := model_of(view):
+        agent["model_name"] = model
+    if tools := tool_definitions(view.tools, openai=True):
+        agent["tool_definitions"] = tools
+    head = {"schema_version": VERSION, "agent": agent, "session_id": session_name(view)}
+    yield f'{to_json(head)[:-1]},"steps":[\n'
+    steps = _StepWriter(view)
+    yield from json_lines(steps.made())
+    yield f'],"final_metrics":{to_json(steps.totals())}}}\n'
+
+
+class _StepWriter:
+    """The steps in order; the last one waits, for the results of its calls."""
+
+    def __init__(self, view: SessionView) -> None:
+        self._view = view
+        self._number = 0
+        self._sums: dict[str, float] = {}
+        self._steps: deque[Step] = deque()
+        self._open: set[str] | None = None
+        """The calls without a result of the last step; None where it is not an agent's."""
+        self._step_of = array("I", bytes(4 * len(view.transcript.reader.index)))
+        """By ordinal of the message, its step; 0 before it has one."""
+        self._head = ""
+
+    def totals(self) -> dict[str, Any]:
+        """The sums of all metrics."""
+        sums = {f"total_{name}": number for name, number in self._sums.items()}
+        return {**sums, "total_steps": self._number}
+
+    def made(self) -> Iterator[Step]:
+        """All steps."""
+        transcript = self._view.transcript
+        live, book = transcript.reader.index.live, transcript.book
+        plans: dict[str, list[PackedRecord]] = {}
+        for packed, _ in book.made_for:
+            plans.setdefault(packed.upto, []).append(packed)
+        requests: dict[str, PlacedReceipt] = {noted.receipt.upto: noted for noted in book.requests}
+        before = ""
+        for position, message in self._view.messages():
+            self._take(message, requests.get(before))
+            self._step_of[live[position]] = self._number
+            before = given_id(message) or ""
+            for packed in plans.pop(before, ()):
+                self._plan(packed.record())
+            while len(self._steps) > 1:
+                yield self._steps.popleft()
+        yield from self._steps
+
+    def _take(self, message: Message, asked: PlacedReceipt | None) -> None:
+        role, metadata = str(message.get("role")), metadata_of(message)
+        call_id = result_id_of(message)
+        if self._open is not None and call_id in self._open:
+            self._open.discard(call_id)
+            self._observe(message, call_id)
+        elif call_id is not None:  # a late result, or one of no call
+            self._begin("system", message, "")
+            self._observe(message, call_id)
+        elif role == "assistant":
+            self._agent(message, asked)
+        elif self._open is not None and metadata.get("source") == "atif:observation":
+            self._observe(message, None)
+        else:
+            own = {"message_id": given_id(message), **_kept(metadata)}
+            is_person = role == "user" and not metadata.get("source")
+            if role != "system" and not is_person:
+                own["role"] = role
+            source = "user" if is_person else "system"
+            self._begin(source, message, _content(blocks_without_calls(message)))["extra"] = {OWN: own}
+
+    def _begin(self, source: str, message: Message, said: Any) -> Step:
+        """Begin a step; the one before it is complete."""
+        self._number += 1
+        step: Step = {"step_id": self._number, "source": source, "message": said}
+        if (time := timestamp_of(message)) and instant_of(time) is not None:
+            step["timestamp"] = time
+        self._steps.append(step)
+        self._open = None
+        return step
+
+    def _agent(self, message: Message, asked: PlacedReceipt | None) -> None:
+        if asked is not None and asked.receipt.head and asked.receipt.head != self._head:
+            self._head = asked.receipt.head
+            if (text := self._view.transcript.book.heads.get(self._head)) is not None:
+                step = self._begin("system", {}, self._view.redacted(text))
+                step["extra"] = {OWN: {"head": self._head, "role": "system"}}
+        metadata, blocks = metadata_of(message), blocks_without_calls(message)
+        thoughts = [block for block in blocks if is_block(block, THINKING_BLOCKS)]
+        step = self._begin("agent", message, _content([block for block in blocks if block not in thoughts]))
+        own: dict[str, Any] = {"message_id": given_id(message), **_kept(metadata)}
+        if isinstance(model := metadata.get("model"), str) and model:
+            step["model_name"] = model
+        if thought := "\n\n".join(text for block in thoughts if (text := str(block.get("thinking") or ""))):
+            step["reasoning_content"] = thought
+        if thoughts and thoughts != [{"type": "thinking", "thinking": thought, "signature": None}]:
+            own["thinking"] = thoughts
+        calls = calls_with_arguments(message)
+        if calls:
+            step["tool_calls"] = [
+                {"tool_call_id": call_id, "function_name": name, "arguments": arguments}
+                for call_id, name, arguments in calls
+            ]
+        if metrics := self._metrics(metadata.get("usage")):
+            step["metrics"] = metrics
+        if asked is not None:
+            own["request"] = self._request(asked)
+        step["extra"] = {OWN: own}
+        self._open = {call_id for call_id, _, _ in calls}
+
+    def _observe(self, message: Message, call_id: str | None) -> None:
+        own = {
+            "message_id": given_id(message),
+            "timestamp": timestamp_of(message),
+            "is_error": metadata_of(message).get("is_error"),
+        }
+        observed = {
+            **({"source_call_id": call_id} if call_id else {}),
+            "content": _content(blocks_without_calls(message)),
+            "extra": {OWN: {key: value for key, value in own.items() if value}},
+        }
+        self._steps[-1].setdefault("observation", {"results": []})["results"].append(observed)
+
+    def _plan(self, record: Message) -> None:
+        try:
+            plan = Plan.from_record(record, ())
+        except ValueError:
+            return
+        step = self._begin("system", {}, self._view.redacted(plan.summary or plan.notice))
+        own = {"plan": plan.id, "strategy": plan.strategy, "keep": record.get("keep"), "upto": plan.upto}
+        step["extra"] = {"context_management": {"type": "compaction", "boundary": "replace"}, OWN: own}
+
+    def _request(self, asked: PlacedReceipt) -> dict[str, Any]:
+        """Which steps a model call saw, by its receipt."""
+        receipt, book, index = asked.receipt, self._view.transcript.book, self._view.transcript.reader.index
+        live: Sequence[int] = asked.live
+        seen: list[int] = list(live)
+        record = book.plan(receipt.plan)
+        if record is not None:
+            try:
+                kept, upto = kept_ordinals(replace(index, live=asked.live), record)
+            except ValueError:
+                kept, upto = [], -1
+            seen = [*kept, *live[upto + 1 :]]
+        steps = sorted({step for ordinal in seen if (step := self._step_of[ordinal])})
+        told = {
+            "id": receipt.id,
+            "time": receipt.time,
+            "steps": [[run.start, run.stop - 1] for run in runs_of(steps)],
+            "messages": receipt.messages,
+            "tokens": receipt.tokens,
+            "budget_tokens": receipt.budget_tokens,
+            "plan": receipt.plan,
+            "provider": receipt.provider,
+            "head": receipt.head,
+            "hash": receipt.hash,
+        }
+        return {key: value for key, value in told.items() if value}
+
+    def _metrics(self, usage: Any) -> dict[str, Any]:
+        given = usage if isinstance(usage, dict) else {}
+        metrics = {
+            "prompt_tokens": total(given.get("input_tokens"), given.get("cache_write_tokens")),
+            "completion_tokens": given.get("output_tokens"),
+            "cached_tokens": given.get("cache_read_tokens"),
+            "cost_usd": given.get("cost_usd"),
+        }
+        found: dict[str, Any] = {key: value for key, value in metrics.items() if isinstance(value, int | float)}
+        for key, value in found.items():
+            self._sums[key] = self._sums.get(key, 0) + value
+        if writes := {key: given[key] for key in CACHE_WRITES if isinstance(given.get(key), int)}:
+            found["extra"] = writes
+        return found
+
+
+def _kept(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: metadata[key] for key in _KEPT if metadata.get(key)}
+
+
+def _content(blocks: list[dict[str, Any]]) -> Any:
+    """Text, or parts where there is an image."""
+    if all(isinstance(block.get("text"), str) for block in blocks) and len(blocks) <= 1:
+        return blocks[0]["text"] if blocks else ""
+    parts = []
+    for block in blocks:
+        source = source_of(block)
+        if source is not None and source.kind == "image" and source.address and source.media_type in IMAGE_TYPES:
+            parts.append({"type": "image", "source": {"media_type": source.media_type, "path": source.address}})
+        else:
+            parts.append({"type": "text", "text": block_text(block)})
+    return parts

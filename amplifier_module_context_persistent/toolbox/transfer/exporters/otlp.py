@@ -1,0 +1,190 @@
+"""OpenTelemetry spans as OTLP JSON, with the semantic conventions for generative AI.
+
+All of these conventions are in development (the scope's attributes say so). One trace is one session: a span
+`invoke_agent`, in it `chat {model}` for each answer and `execute_tool {name}` for each result. A chat span's
+`gen_ai.input.messages` are those since the answer before, not the whole history, which would grow with its square;
+what nobody answered stands at the root span.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from ....forms.canonical import total
+from ....messages.media_blocks import source_of
+from ....messages.message import Message, result_id_of
+from ....messages.metadata import given_id, instant_of, metadata_of, timestamp_of
+from ....messages.text import block_text, blocks_without_calls, calls_with_arguments, to_json
+from .session_view import SessionView, first_time, json_lines, session_name
+
+SCOPE = {
+    "name": "amplifier-module-context-persistent",
+    "attributes": [{"key": "gen_ai.semantic_conventions.status", "value": {"stringValue": "development"}}],
+}
+_CLIENT, _INTERNAL = 3, 1
+
+
+def spans(view: SessionView) -> Iterator[str]:
+    """One trace of the session, span by span."""
+    session = session_name(view)
+    resource = {"attributes": _attributes({"service.name": "amplifier", "gen_ai.conversation.id": session})}
+    opened = to_json({"resource": resource})[:-1]
+    yield f'{{"resourceSpans":[{opened},"scopeSpans":[{{"scope":{to_json(SCOPE)},"spans":[\n'
+    yield from json_lines(_Spans(view, session).made())
+    yield "]}]}]}\n"
+
+
+class _Spans:
+    """The spans of a session in the order in which they ended."""
+
+    def __init__(self, view: SessionView, session: str) -> None:
+        self._view, self._session = view, session
+        self._seed = view.session_id or view.transcript.path
+        self._trace = hashlib.sha256(self._seed.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        self._root = self._id("root")
+        self._now = _nanoseconds(first_time(view))
+        """The time of the message before, in nanoseconds; one without a time is no later."""
+        self._names: dict[str, tuple[str, Any]] = {}
+
+    def made(self) -> Iterator[dict[str, Any]]:
+        """All spans."""
+        plans = {str(packed.record().get("upto")) for packed, _ in self._view.transcript.book.made_for}
+        began, heard, compacted = self._now, list[Message](), False
+        for position, message in self._view.messages():
+            began = min(began, self._time(message))
+            call_id = result_id_of(message)
+            if call_id is not None:
+                yield self._tool(message, call_id, position)
+            if message.get("role") == "assistant":
+                yield self._chat(message, heard, position, compacted=compacted)
+                heard, compacted = [], False
+            else:
+                heard.append(message)
+            self._now = max(self._now, self._time(message))
+            compacted = compacted or (given_id(message) or "") in plans
+        told = {
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.conversation.id": self._session,
+            "gen_ai.agent.name": self._view.source.get("format"),
+            "gen_ai.input.messages": to_json([_message(one) for one in heard]) if heard else None,
+        }
+        yield self._span(self._root, "", "invoke_agent", _INTERNAL, began, self._now, told)
+
+    def _chat(self, message: Message, heard: list[Message], position: int, *, compacted: bool) -> dict[str, Any]:
+        metadata = metadata_of(message)
+        usage = metadata.get("usage")
+        counts = usage if isinstance(usage, dict) else {}
+        imported = metadata.get("imported")
+        model = metadata.get("model")
+        written = counts.get("cache_write_tokens")
+        stop = metadata.get("stop_reason")
+        for call_id, name, arguments in calls_with_arguments(message):
+            self._names[call_id] = (name, arguments)
+        told = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.conversation.id": self._session,
+            "gen_ai.provider.name": metadata.get("provider"),
+            "gen_ai.request.model": model,
+            "gen_ai.response.model": model,
+            "gen_ai.response.id": imported.get("response_id") if isinstance(imported, dict) else None,
+            "gen_ai.response.finish_reasons": [stop] if isinstance(stop, str) else None,
+            "gen_ai.usage.input_tokens": total(counts.get("input_tokens"), written),
+            "gen_ai.usage.output_tokens": counts.get("output_tokens"),
+            "gen_ai.usage.cache_read.input_tokens": counts.get("cache_read_tokens"),
+            "gen_ai.usage.cache_creation.input_tokens": written,
+            "gen_ai.conversation.compacted": True if compacted else None,
+            "gen_ai.input.messages": to_json([_message(one) for one in heard]),
+            "gen_ai.output.messages": to_json([_message(message)]),
+        }
+        name = f"chat {model}" if model else "chat"
+        return self._span(self._id(f"chat {position}"), self._root, name, _CLIENT, self._now, self._time(message), told)
+
+    def _tool(self, message: Message, call_id: str, position: int) -> dict[str, Any]:
+        name, arguments = self._names.get(call_id, (str(message.get("name") or "unknown"), None))
+        failed = metadata_of(message).get("is_error") is True
+        told = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.conversation.id": self._session,
+            "gen_ai.tool.name": name,
+            "gen_ai.tool.call.id": call_id,
+            "gen_ai.tool.call.arguments": to_json(arguments) if arguments is not None else None,
+            "gen_ai.tool.call.result": "\n".join(map(block_text, blocks_without_calls(message))),
+            "error.type": "tool_error" if failed else None,
+        }
+        span = self._span(
+            self._id(f"tool {position}"),
+            self._root,
+            f"execute_tool {name}",
+            _INTERNAL,
+            self._now,
+            self._time(message),
+            told,
+        )
+        return {**span, "status": {"code": 2}} if failed else span
+
+    def _span(
+        self, span_id: str, parent: str, name: str, kind: int, start: int, end: int, told: dict[str, Any]
+    ) -> dict[str, Any]:
+        return {
+            "traceId": self._trace,
+            "spanId": span_id,
+            **({"parentSpanId": parent} if parent else {}),
+            "name": name,
+            "kind": kind,
+            "startTimeUnixNano": str(min(start, end)),
+            "endTimeUnixNano": str(end),
+            "attributes": _attributes(told),
+        }
+
+    def _id(self, what: str) -> str:
+        return hashlib.sha256(f"{self._seed} {what}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    def _time(self, message: Message) -> int:
+        """When a message was said, in nanoseconds; one that does not say it, when the one before was."""
+        instant = instant_of(timestamp_of(message)) if timestamp_of(message) else None
+        return _nanoseconds(instant) if instant is not None else self._now
+
+
+def _nanoseconds(instant: datetime) -> int:
+    return int(instant.timestamp() * 1_000_000) * 1_000
+
+
+def _attributes(told: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"key": key, "value": _value(value)} for key, value in told.items() if value is not None]
+
+
+def _value(value: Any) -> dict[str, Any]:
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    if isinstance(value, int):
+        return {"intValue": str(value)}
+    if isinstance(value, float):
+        return {"doubleValue": value}
+    if isinstance(value, list):
+        return {"arrayValue": {"values": [_value(one) for one in value]}}
+    return {"stringValue": str(value)}
+
+
+def _message(message: Message) -> dict[str, Any]:
+    """A message by the conventions: role and parts."""
+    if (call_id := result_id_of(message)) is not None:
+        said = "\n".join(map(block_text, blocks_without_calls(message)))
+        return {"role": "tool", "parts": [{"type": "tool_call_response", "id": call_id, "response": said}]}
+    parts: list[dict[str, Any]] = []
+    for block in blocks_without_calls(message):
+        if block.get("type") == "thinking":
+            parts.append({"type": "reasoning", "content": str(block.get("thinking") or "")})
+        elif (source := source_of(block)) is not None and source.address:
+            parts.append({"type": "uri", "modality": source.kind, "uri": source.address})
+        elif block.get("type") not in ("redacted_thinking", "reasoning"):
+            parts.append({"type": "text", "content": block_text(block)})
+    parts += [
+        {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments}
+        for call_id, name, arguments in calls_with_arguments(message)
+    ]
+    stop = metadata_of(message).get("stop_reason")
+    ended = {"finish_reason": stop} if isinstance(stop, str) else {}
+    return {"role": str(message.get("role")), "parts": parts, **ended}

@@ -1,0 +1,501 @@
+"""The host's own files in a session's directory: `metadata.json` and `transcript.jsonl`.
+
+The host lists and resumes sessions by them. A new session gets both, with the fields that the host's own fork writes,
+so that it is shown with its bundle and resumed under it. A running session's files are never written here: older hosts
+read, change and write them without a lock. `metadata.json` is changed under the lock that newer hosts take.
+
+A note beside the log (`toolbox/maintenance/written_files.py`) says which of them we wrote, and with which content. So they are
+known as ours after a crash, and what the host has changed since is the host's.
+
+The host counts a turn for every message of the role `user`, reminders and hooks' messages included; we count those of a
+person. What is written for the host is counted as the host does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ...errors import LockTimeoutError
+from ...log.atomic_file import NewFile
+from ...log.database_location import stored_name
+from ...log.filesystem import FileSystem, make_directories
+from ...log.open_mark import keep_closed
+from ..maintenance.leftovers import files_left
+from ...sessions.open_files import is_held
+from ...sessions.raw_records import strings_of
+from ..maintenance.written_files import (
+    MAKING,
+    REWINDING,
+    WrittenFiles,
+)
+from ...messages.host_form import as_hosts_write
+from ...messages.host_order import host_order
+from ...messages.message import Message
+from ...messages.metadata import PLACE_KEY, is_ephemeral, metadata_of, timestamp_of
+from ...paths import LOG_NAME, session_id_of
+from ...sessions.session_name import METADATA_NAME, MOST_CHARS
+from ...sessions.session_name import read_metadata as metadata_in
+from ...sessions.shared_checkpoint import shared_checkpoints, texts_of
+from ...sessions.transcript import Transcript, session_id_in
+from ...view.entry import INSTRUCTING
+from .metadata_lock import metadata_lock
+
+TRANSCRIPT_NAME = "transcript.jsonl"
+FORK_MARK = " (fork)"
+HOSTS_NAMES = (TRANSCRIPT_NAME, METADATA_NAME)
+"""The names of the files that we may write for the host."""
+BACKUP_MARK = ".bak-context-persistent-"
+"""In the names of the copies that a rewind keeps of the host's files."""
+_COPIES = (f"{TRANSCRIPT_NAME}*", "events.jsonl*", "context-intelligence/events.jsonl*")
+_OWN_KEYS = frozenset(
+    [
+        "session_id",
+        "parent_id",
+        "forked_from_turn",
+        "forked_at",
+        "created",
+        "turn_count",
+        "bundle",
+        "model",
+        "working_dir",
+        "name",
+        "description",
+        "name_source",
+    ]
+)
+"""What an import or a fork writes into `metadata.json`; the host adds others."""
+
+
+def host_turns(messages: Iterator[Message]) -> int:
+    """How many turns the host counts."""
+    return sum(message.get("role") == "user" for message in messages)
+
+
+@contextlib.contextmanager
+def making_session(log: str | Path) -> Iterator[None]:
+    """Note that a session is being made while a block writes its log and the host's files.
+
+    If that is interrupted by a kill, `is_unfinished` tells, and `write_host_files` finishes it. If it fails, nothing is
+    left of the note.
+    """
+    if not is_hosts_log(log) or os.path.lexists(log):
+        yield
+        return
+    path = os.path.abspath(os.fspath(log))
+    make_directories(FileSystem(), os.path.dirname(path))
+    clear_up(path)
+    WrittenFiles.beside(path).begin(MAKING)
+    try:
+        yield
+    except BaseException:
+        if not os.path.lexists(path):  # else the next call finishes it
+            WrittenFiles.beside(path).finish()
+            with contextlib.suppress(OSError):  # something else is in it
+                os.rmdir(os.path.dirname(path))
+        raise
+    _finish(path, MAKING)
+
+
+def is_unfinished(log: str | Path) -> bool:
+    """Whether the making of a session was interrupted after it got its log."""
+    return is_hosts_log(log) and os.path.isfile(log) and WrittenFiles.beside(log).begun == MAKING
+
+
+def write_host_files(
+    log: str | Path,
+    *,
+    created: str,
+    parent_id: str | None = None,
+    is_fork: bool = False,
+    origin: str | Path | None = None,
+    title: str = "",
+) -> list[str]:
+    """Write the host's files of a new session beside its log, if that lies in a directory of the host's kind.
+
+    Args:
+        log: the new log.
+        created: ISO 8601.
+        parent_id: the session that it comes from or belongs to.
+        is_fork: whether it begins with that session's history.
+        origin: that session's log; the bundle, the model and the name of its metadata are taken over.
+        title: the session's name, if that session has none.
+
+    Returns:
+        The files that were written; none if one of them is there already, and not from an interrupted call.
+
+    Raises:
+        OSError: one cannot be written.
+    """
+    directory = Path(log).parent
+    if not is_hosts_log(log):
+        return []
+    clear_up(log)
+    note = WrittenFiles.beside(log)
+    targets = [directory / TRANSCRIPT_NAME, directory / METADATA_NAME]
+    if any(target.exists() and not note.owns(target.name) for target in targets):
+        return []
+    if not note.begun and any(target.exists() for target in targets):
+        return []
+    known = read_metadata(Path(origin).parent) if origin is not None else {}
+    with Transcript(log) as transcript:
+        turns = host_turns(transcript.messages())
+        lineage = {"parent_id": parent_id} if parent_id else {}
+        fields = {
+            "session_id": directory.name,
+            **lineage,
+            **({"forked_from_turn": turns, "forked_at": created} if is_fork else {}),
+            "created": created,
+            "turn_count": turns,
+            **{key: known.get(key) for key in ("bundle", "model")},
+            **{key: known[key] for key in ("working_dir",) if key in known},
+            **_name_fields(known, title, is_fork=is_fork),
+        }
+        _write_own(note, targets[0], transcript_lines(_as_hosts_see(transcript)))
+    _write_own(note, targets[1], [_pretty(fields)])
+    note.finish()
+    return [os.fspath(target) for target in targets]
+
+
+@contextlib.contextmanager
+def rewinding(log: str | Path, time: str) -> Iterator[None]:
+    """Note that a history is being cut while a block does it, until the host's files are in step with it."""
+    if is_hosts_log(log) and Path(log).with_name(TRANSCRIPT_NAME).is_file():
+        clear_up(log)
+        note = WrittenFiles.beside(log)
+        if not note.begun:
+            note.begin(REWINDING, time)
+    try:
+        yield
+    except BaseException:
+        _finish(log, REWINDING)
+        raise
+
+
+def finish_rewind(log: str | Path) -> tuple[list[str], str]:
+    """Bring the host's files in step after a rewind that was interrupted, as `update_host_files`; else do nothing."""
+    return update_host_files(log, time=WrittenFiles.beside(log).time) if was_rewinding(log) else ([], "")
+
+
+def was_rewinding(log: str | Path) -> bool:
+    """Whether a rewind was interrupted before the host's files were in step."""
+    return is_hosts_log(log) and WrittenFiles.beside(log).begun == REWINDING
+
+
+def update_host_files(
+    log: str | Path, *, time: str | None, redact: Callable[[str], str] | None = None
+) -> tuple[list[str], str]:
+    """Bring the host's files in step with a log whose history was cut or purged.
+
+    Args:
+        log: the log.
+        time: keep the old files beside them, under names with this time; None to keep none.
+        redact: takes a text out of the name and the description that we gave the session.
+
+    Returns:
+        The files that were changed, and why none was, if there are any.
+
+    Raises:
+        OSError: one cannot be written.
+    """
+    target = Path(log).with_name(TRANSCRIPT_NAME)
+    if not is_hosts_log(log) or not target.is_file() or target.is_symlink():
+        _finish(log, REWINDING)
+        return [], ""
+    with keep_closed(os.fspath(log)) as is_closed:
+        if is_closed is False or is_held(log):
+            because = "the session is open"
+        elif is_closed is None and time is not None:
+            because = "this system does not tell whether the session is open"
+        else:
+            try:
+                with metadata_lock(target.parent):
+                    return _rewritten(log, target, time, redact), ""
+            except LockTimeoutError as error:
+                return [], str(error.strerror)
+    _finish(log, REWINDING)  # the host writes its files itself
+    return [], because
+
+
+def _finish(log: str | Path, what: str) -> None:
+    if is_hosts_log(log) and (note := WrittenFiles.beside(log)).begun == what:
+        note.finish()
+
+
+def _rewritten(log: str | Path, target: Path, time: str | None, redact: Callable[[str], str] | None) -> list[str]:
+    """Write the host's files anew, while nobody else changes them; a file that is the host's stays the host's."""
+    clear_up(log)
+    note, metadata = WrittenFiles.beside(log), target.with_name(METADATA_NAME)
+    is_ours = note.owns(METADATA_NAME)
+    changed = [os.fspath(target)]
+    with Transcript(log) as transcript:
+        _keep(target, time)
+        _replace(note, target, transcript_lines(_as_hosts_see(transcript)))
+        if fields := read_metadata(target.parent):
+            _keep(metadata, time)
+            said = {key: text for key in ("name", "description") if isinstance(text := fields.get(key), str)}
+            told = {key: redact(text) for key, text in said.items()} if redact is not None and is_ours else said
+            changed_fields = {**fields, **told, "turn_count": host_turns(transcript.messages())}
+            _replace(note, metadata, [_pretty(changed_fields)])
+            changed.append(os.fspath(metadata))
+    if note.begun == REWINDING:
+        note.finish()
+    return changed
+
+
+def rename_imported(log: str | Path, before: str, title: str) -> bool:
+    """Give a session the title that its source has now, unless a host or a person named it otherwise.
+
+    Args:
+        log: the session's log; a session that is open stays as it is.
+        before: the title that an earlier import gave it; empty if it gave none.
+        title: the title in the source.
+
+    Returns:
+        Whether the session was renamed.
+
+    Raises:
+        LockTimeoutError: another program is changing the metadata; nothing was changed.
+        OSError: the metadata cannot be written.
+    """
+    metadata = Path(log).with_name(METADATA_NAME)
+    if not is_hosts_log(log) or not read_metadata(metadata.parent):
+        return False
+    with keep_closed(os.fspath(log)) as is_closed:
+        if not is_closed or is_held(log):
+            return False
+        return _renamed(log, metadata, before, title)
+
+
+def _renamed(log: str | Path, metadata: Path, before: str, title: str) -> bool:
+    with metadata_lock(metadata.parent):
+        fields = read_metadata(metadata.parent)
+        named, ours = (_name_fields({}, given, is_fork=False) for given in (title, before))
+        if not (fields and named) or fields.get("name") not in (None, "", ours.get("name")):
+            return False
+        _replace(WrittenFiles.beside(log), metadata, [_pretty(fields | named)])
+    return True
+
+
+def _name_fields(known: Mapping[str, Any], title: str, *, is_fork: bool) -> dict[str, str]:
+    """What the metadata of a new session says of its name: that of its origin, or a title; hosts take 200 characters.
+
+    Whether a program made the name up goes with it: then a host may find a better one.
+    """
+    given = known.get("name")
+    name = " ".join((given if isinstance(given, str) and given.strip() else title).split())
+    if not name:
+        return {}
+    mark = FORK_MARK if is_fork else ""
+    fields = {"name": f"{name[: MOST_CHARS - len(mark)]}{mark}"}
+    return fields | {key: text for key in ("description", "name_source") if isinstance(text := known.get(key), str)}
+
+
+def own_transcript(log: str | Path) -> Path | None:
+    """The `transcript.jsonl` that an import or a fork wrote beside its log, while it still holds nothing else.
+
+    Once the host has written to it, it is the host's. An earlier version left no note of what it wrote: then a file is
+    ours if the log holds each of its lines.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+        OSError: the file cannot be read.
+    """
+    target = Path(log).parent / TRANSCRIPT_NAME
+    if not is_hosts_log(log) or not target.is_file() or target.is_symlink():
+        return None
+    note = WrittenFiles.beside(log)
+    if note.is_noted(TRANSCRIPT_NAME):
+        return target if note.owns(TRANSCRIPT_NAME) else None
+    with Transcript(log) as transcript:
+        if not transcript.header.keys() & {"imported_from", "forked_from"}:
+            return None
+        every = transcript.reader.read(range(len(transcript.reader.index)))
+        known = {hash(line) for line in transcript_lines(every)}
+    with target.open("rb") as lines:
+        return target if all(hash(line) in known for line in lines) else None
+
+
+def own_files(log: str | Path) -> list[Path]:
+    """The host's files that an import or a fork wrote beside its log, as long as the host has not changed them.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+        OSError: a file cannot be read.
+    """
+    if not is_hosts_log(log):
+        return []
+    note, directory = WrittenFiles.beside(log), Path(log).parent
+    if note.contents:
+        if os.path.lexists(directory / TRANSCRIPT_NAME) and not note.owns(TRANSCRIPT_NAME):
+            return []  # the host went on with the session, and finds it by its metadata
+        return [directory / name for name in HOSTS_NAMES if note.owns(name)]
+    transcript = own_transcript(log)
+    if transcript is None:
+        return []
+    metadata = directory / METADATA_NAME
+    return [transcript, metadata] if read_metadata(directory).keys() <= _OWN_KEYS else [transcript]
+
+
+def changed_since(log: str | Path) -> list[Path]:
+    """The host's files that we wrote beside a log and that the host has changed since: they are the host's now.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    if not is_hosts_log(log):
+        return []
+    note, directory = WrittenFiles.beside(log), Path(log).parent
+    names = [name for name in note.contents if (directory / name).is_file() and not note.owns(name)]
+    return [directory / name for name in names]
+
+
+def clear_up(log: str | Path) -> None:
+    """Remove what killed operations left beside a log of the host's kind; what cannot be removed stays."""
+    with contextlib.suppress(OSError):
+        for name in files_left(os.fspath(log), HOSTS_NAMES):
+            os.remove(name)
+
+
+def backups(log: str | Path) -> list[Path]:
+    """The copies that rewinds kept of the host's files beside a log."""
+    return sorted(Path(log).parent.glob(f"*{BACKUP_MARK}*")) if is_hosts_log(log) else []
+
+
+def hosts_files(log: str | Path) -> list[Path]:
+    """All files of the host that lie in a session's directory: its copies of the messages, and its metadata."""
+    metadata = Path(log).with_name(METADATA_NAME)
+    return [*_copies_beside(log), *([metadata] if is_hosts_log(log) and metadata.is_file() else [])]
+
+
+def host_copies(log: str | Path) -> list[str]:
+    """Find the host's copies of a session's messages, which a purge of the log does not reach.
+
+    They lie beside the log; a session that several hosts share has another one (`sessions/shared_checkpoint.py`).
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+        OSError: a directory cannot be read.
+    """
+    session_id = session_id_of(os.fspath(log))
+    if session_id is None and os.path.exists(log):
+        with Transcript(log) as transcript:
+            session_id = session_id_in(transcript)
+    return [*map(os.fspath, _copies_beside(log)), *map(os.fspath, shared_checkpoints(log, session_id))]
+
+
+def named_in(log: str | Path) -> list[str]:
+    """Find the host's files that name a session: a name is made of what was said, so it may hold a secret."""
+    if not is_hosts_log(log):
+        return []
+    found = Path(log).parent.glob(f"{METADATA_NAME}*")
+    return sorted(os.fspath(path) for path in found if path.is_file())
+
+
+def _copies_beside(log: str | Path) -> list[Path]:
+    if not is_hosts_log(log):
+        return []
+    return sorted(path for pattern in _COPIES for path in Path(log).parent.glob(pattern) if path.is_file())
+
+
+def told_matches(copy: str | Path, replace: Callable[[str], str]) -> str:
+    """Say how much of a host's copy holds what a redaction would replace, such as `2 lines`; empty if nothing does.
+
+    Raises:
+        OSError: the copy cannot be read.
+    """
+    path = Path(copy)
+    if ".jsonl" in path.name:
+        with path.open("rb") as lines:
+            found, unit = sum(any(replace(text) != text for text in _texts(line)) for line in lines), "line"
+    else:
+        found, unit = sum(replace(text) != text for text in texts_of(path)), "text"
+    return f"{found:,} {unit}{'' if found == 1 else 's'}" if found else ""
+
+
+def _texts(line: bytes) -> Iterator[str]:
+    """The strings of a line of JSON; of any other line, the line."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return iter((line.decode("utf-8", "replace"),))
+    return strings_of(value)
+
+
+def read_metadata(directory: Path) -> dict[str, Any]:
+    """The host's metadata of a session; empty if there is none that can be read."""
+    return metadata_in(directory / METADATA_NAME)
+
+
+def _as_hosts_see(transcript: Transcript) -> Iterator[Message]:
+    """Read the live messages in the order in which hosts see them."""
+    marks = [{"metadata": _marks_of(message)} for message in transcript.messages()]
+    live = transcript.reader.index.live
+    return transcript.reader.read([live[position] for position in host_order(marks)])
+
+
+def _marks_of(message: Message) -> Message:
+    """What of a message's metadata says where hosts see it."""
+    metadata = metadata_of(message)
+    return {key: metadata[key] for key in ("message_id", PLACE_KEY) if key in metadata}
+
+
+def transcript_lines(messages: Iterator[Message]) -> Iterator[bytes]:
+    """The lines of a `transcript.jsonl`: no instructions, thinking or ephemeral messages, and a time in each."""
+    for message in messages:
+        if message.get("role") in INSTRUCTING or is_ephemeral(message):
+            continue
+        written = as_hosts_write(message)
+        if "timestamp" not in written and (time := timestamp_of(message)):
+            written["timestamp"] = time
+        yield json.dumps(written).encode() + b"\n"
+
+
+def _keep(path: Path, time: str | None) -> None:
+    """Copy a file that is about to be changed; a copy of that time that is there already stays."""
+    if time is None:
+        return
+    kept = path.with_name(f"{path.name}{BACKUP_MARK}{''.join(filter(str.isdigit, time))}")
+    if not kept.exists():
+        with NewFile(kept) as file:
+            file.write(path.read_bytes())
+            file.finish()
+
+
+def _write_own(note: WrittenFiles, path: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file of ours, and note its content before it gets its name."""
+    digest, size = hashlib.sha256(), 0
+    with NewFile(path, replace=path.exists()) as file:
+        for piece in pieces:
+            digest.update(piece)
+            size += len(piece)
+            file.write(piece)
+        content = size, digest.hexdigest()
+        note.expect(path.name, content)
+        file.finish()
+    note.settle(path.name, content)
+
+
+def _replace(note: WrittenFiles, path: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file anew; the note knows the new content if the old one was ours."""
+    if note.owns(path.name):
+        _write_own(note, path, pieces)
+        return
+    with NewFile(path, replace=True) as file:
+        for piece in pieces:
+            file.write(piece)
+        file.finish()
+
+
+def _pretty(fields: Mapping[str, Any]) -> bytes:
+    return json.dumps(fields, indent=2).encode() + b"\n"
+
+
+def is_hosts_log(log: str | Path) -> bool:
+    """Whether a log is a file in a directory of its session, as the host makes them."""
+    return stored_name(os.fspath(log)) is None and Path(log).name == LOG_NAME

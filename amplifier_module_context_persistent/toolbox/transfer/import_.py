@@ -1,0 +1,271 @@
+"""Importing: new sessions from a file of another agent, of a provider's requests, of the host, or of this package.
+
+What a file is follows from its content (`importers.registry`). A log is copied (`import_log`). The sessions of another
+file are drafted first, then written: each log appears whole or not at all, and where one cannot be written those of the
+same import are taken back. A second import of a session adds what is new, as long as nobody went on with it here. All
+sessions of a directory, or of the place where another agent keeps its own, are imported file by file (`import_all`).
+
+Nothing is lost silently: the account says what became of every line, in the report and in the new log's header.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ... import clock
+from ...errors import ContextPersistentError
+from ...log.filesystem import FileSystem
+from ...paths import LOG_NAME
+from ...window.message_source import collector_paused
+from .drafts import Drafts, SessionDraft
+from .erasures import ErasedError, lift
+from .host_files import TRANSCRIPT_NAME
+from .import_erasures import honour_erasures
+from .import_log import import_log
+from .importers.account import Account, Import, ImportedSession, LostLine
+from .importers.amplifier_agent import comes_with_transcript
+from .importers.claude_code_files import session_of
+from .importers.registry import FORMATS, Importer, format_check, importer_of, recognise
+from .importers.source import ImportRefusedError, Source
+from .write_import import Destination, SessionWriter, directory_of, key_at, place_sessions
+
+__all__ = ["FORMATS", "Import", "ImportRefusedError", "ImportedSession", "import_session"]
+
+
+def import_session(
+    source: str | Path,
+    *,
+    session_id: str | None = None,
+    path: str | Path | None = None,
+    working_dir: str | None = None,
+    storage: str | None = None,
+    in_own_directory: bool = False,
+    source_format: str = "auto",
+    strict: bool = False,
+    dry_run: bool = False,
+    again: bool = False,
+    now: Callable[[], str] = clock.utc_now,
+    new_id: Callable[[], str] = clock.new_id,
+    files: FileSystem | None = None,
+) -> Import:
+    """Make new sessions from a file, or add to those that were made from it before.
+
+    Args:
+        source: the file; it is only read. `-` is the standard input.
+        session_id: the new session's id; else it is derived from the source, so that a second import finds it. A log
+            keeps its own.
+        path: the new log's file, or its location; else it lies where the sessions of `working_dir` lie.
+        working_dir: the directory that the new session works in; else the current one.
+        storage: the database (a location without a log's name) that gets the sessions, instead of files.
+        in_own_directory: let it work in the directory that the source names, if it names one.
+        source_format: one of `FORMATS`; of a log, all but `auto` and `log` make messages anew, hidden ones too.
+        strict: refuse if anything would be lost.
+        dry_run: only say what would be done.
+        again: import also what was deleted or purged here.
+        now: gives ISO 8601 timestamps.
+        new_id: gives unique ids of logs.
+        files: the system calls that read the file, to watch them.
+
+    Raises:
+        ImportRefusedError: there is no message in it, it is not of the format that was named, or something would be
+            lost and `strict` forbids it.
+        ErasedError: the session was deleted here, or its messages were purged.
+        ConfigError: the session id cannot be part of a path.
+        LogUnreadableError: the file is not there, or cannot be read.
+        OSError: a new log cannot be written, or something else has its name; nothing was changed.
+    """
+    if source_format not in FORMATS:
+        raise ValueError(f"source_format: {source_format!r} is not known; allowed are: {', '.join(FORMATS)}")
+    to = Destination(session_id, path, working_dir, storage)
+    with collector_paused(), Source(source, files=files) as opened:
+        importer = recognise(opened) if source_format == "auto" else importer_of(source_format)
+        opened.check = format_check(importer)
+        if importer.name == "log":
+            return import_log(opened, to, dry_run=dry_run, again=again, now=now)
+        account = Account()
+        if opened.passed_over:
+            said = opened.passed_over[:80]
+            account.notes.append(LostLine(1, 0, f"the text before the JSON is passed over: {said!r}"))
+        sessions = _drafted(importer, opened, account, strict=strict)
+        if in_own_directory:
+            to = replace(to, working_dir=directory_of(sessions[0]) or working_dir)
+        place_sessions(sessions, opened.path, importer.name, to)
+        present = [key_at(draft.path) == draft.key for draft in sessions]
+        honoured = honour_erasures(sessions, present, again=again)
+        writer = SessionWriter(honoured.sessions, importer.name, opened.path, account, now, new_id, again)
+        writer.find_earlier()
+        if not dry_run:
+            writer.write()
+            lift(honoured.overridden)
+        return _report(writer, honoured.told)
+
+
+def _drafted(importer: Importer, source: Source, account: Account, *, strict: bool) -> list[SessionDraft]:
+    """Draft the sessions of a file.
+
+    Raises:
+        ImportRefusedError: there is none, or something would be lost and `strict` forbids it.
+    """
+    drafts = Drafts(account)
+    for event in importer.read(source, account):
+        drafts.take(event)
+    drafts.finish()
+    if not drafts.sessions:
+        raise ImportRefusedError(source.strangeness() or _nothing(account))
+    if strict and account.lost_lines + account.lost_parts:
+        raise ImportRefusedError(f"something would be lost, which --strict forbids: {_first_loss(account)}")
+    return drafts.sessions
+
+
+def _report(writer: SessionWriter, erased: list[str]) -> Import:
+    main = writer.sessions[0]
+    return Import(
+        writer.source,
+        writer.format_name,
+        main.path,
+        main.session_id,
+        writer.account,
+        sessions=[_imported(draft) for draft in writer.sessions],
+        roles=main.roles,
+        derived_ids=main.derived_ids,
+        renamed=main.renamed,
+        without_timestamp=main.without_timestamp,
+        erased=erased,
+    )
+
+
+def _imported(draft: SessionDraft) -> ImportedSession:
+    earlier = draft.earlier
+    return ImportedSession(
+        draft.start.kind,
+        draft.session_id,
+        draft.path,
+        draft.messages,
+        draft.messages - (earlier.common if earlier is not None else 0),
+        draft.compactions,
+        draft.reports,
+        is_older=earlier is not None and earlier.is_older,
+    )
+
+
+def _nothing(account: Account) -> str:
+    if not account.lost:
+        return "there is no message in it"
+    return f"no line of it is a message that can be imported; {_first_loss(account)}"
+
+
+def _first_loss(account: Account) -> str:
+    first = account.lost[0]
+    where = f"{first.file}, " if first.file else ""
+    return f"{where}{account.unit} {first.line:,}: {first.reason}"
+
+
+PLACES = {
+    "claude-code": ("CLAUDE_CONFIG_DIR", "~/.claude", "projects"),
+    "codex": ("CODEX_HOME", "~/.codex", "sessions"),
+    "gemini-cli": ("", "~/.gemini", "tmp"),
+    "pi": ("", "~/.pi", "agent/sessions"),
+    "copilot-cli": ("", "~/.copilot", "session-state"),
+    "amplifier-agent": ("AMPLIFIER_AGENT_STORAGE", "~/.amplifier-agent", "workspaces"),
+}
+"""By format, the variable that names the agent's directory, where it lies otherwise, and where in it sessions are."""
+
+_ENDINGS = (".jsonl", ".json", ".jsonl.zst", ".jsonl.gz", ".json.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFile:
+    """What became of one file: a report; or why it was not imported, and whether it looked like a session at all."""
+
+    path: str
+    report: Import | None = None
+    error: str = ""
+    is_session: bool = True
+    is_erased: bool = False
+    """Whether it was deleted or purged here, and so was left out."""
+
+
+def standard_place(format_name: str) -> Path:
+    """Where an agent keeps its sessions."""
+    variable, home, inner = PLACES[format_name]
+    given = os.environ.get(variable) if variable else None
+    return Path(given or home).expanduser() / inner
+
+
+def session_paths(directory: str | Path) -> list[str]:
+    """The files below a directory that may be sessions, in order; those of sub-agents come with their session.
+
+    Raises:
+        OSError: the directory cannot be read.
+    """
+    os.listdir(directory)  # `os.walk` is silent about one that cannot be read
+    found: list[str] = []
+    for parent, _, names in os.walk(directory):
+        paths = sorted(os.path.join(parent, name) for name in names if name.endswith(_ENDINGS))
+        found += [path for path in paths if os.path.isfile(path) and not _comes_with_its_session(path)]
+    return sorted(found)
+
+
+def _comes_with_its_session(path: str) -> bool:
+    """Whether a file is that of a sub-agent whose session's file is there, or the host's copy of a log."""
+    directory, name = os.path.split(path)
+    if name == TRANSCRIPT_NAME and os.path.isfile(os.path.join(directory, LOG_NAME)):
+        return True
+    if comes_with_transcript(path):
+        return True
+    if not (name.startswith("agent-") and name.endswith(".jsonl")):
+        return False
+    inner = directory.rpartition(f"{os.sep}subagents")
+    if inner[2].split(os.sep)[:2] in ([""], ["", "workflows"]) and os.path.isfile(f"{inner[0]}.jsonl"):
+        return True
+    try:
+        session = session_of(path)
+    except (OSError, ContextPersistentError):
+        return False
+    return bool(session) and os.sep not in session and os.path.isfile(os.path.join(directory, f"{session}.jsonl"))
+
+
+def import_all(
+    paths: list[str],
+    *,
+    working_dir: str | None = None,
+    storage: str | None = None,
+    source_format: str = "auto",
+    strict: bool = False,
+    dry_run: bool = False,
+    again: bool = False,
+) -> Iterator[ImportedFile]:
+    """Import files one after the other; one that cannot be imported does not stop the others.
+
+    Args:
+        paths: as `session_paths` gives them.
+        working_dir: the directory that the new sessions work in; else the one that each session names, or the current.
+        storage: as for `import_session`.
+        source_format: likewise.
+        strict: likewise.
+        dry_run: likewise.
+        again: likewise.
+    """
+    for path in paths:
+        try:
+            report = import_session(
+                path,
+                working_dir=working_dir,
+                storage=storage,
+                in_own_directory=working_dir is None,
+                source_format=source_format,
+                strict=strict,
+                dry_run=dry_run,
+                again=again,
+            )
+        except ErasedError as erased:
+            yield ImportedFile(path, error=str(erased), is_erased=True)
+        except ImportRefusedError as refused:
+            yield ImportedFile(path, error=str(refused), is_session=strict and "would be lost" in str(refused))
+        except (OSError, ContextPersistentError, ValueError) as error:
+            yield ImportedFile(path, error=str(error))
+        else:
+            yield ImportedFile(path, report)

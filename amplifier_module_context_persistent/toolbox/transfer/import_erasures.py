@@ -1,0 +1,117 @@
+"""What an import does about erasures: a deleted session is not imported again, and a purged text is replaced again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+from ...log.record_line import CONTROL_HEAD, Message, decode, encode_object
+from ..maintenance.redact import redact_control
+from ...messages.replace_in_message import Replace, redact_message
+from .drafts import SessionDraft
+from .erasures import (
+    MESSAGES,
+    SESSION,
+    TEXT,
+    ErasedError,
+    Erasure,
+    concerning,
+    content_name,
+    erasures,
+    names_of_key,
+)
+
+ADVICE = "--again imports it all the same"
+
+
+@dataclass(slots=True)
+class Honoured:
+    """The sessions of an import as erasures leave them."""
+
+    sessions: list[SessionDraft]
+    told: list[str] = field(default_factory=list)
+    """What was left out or replaced, for a person."""
+    overridden: list[Erasure] = field(default_factory=list)
+    """The erasures that do not count, since the import was told so."""
+
+
+def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *, again: bool) -> Honoured:
+    """Leave out of an import what was deleted here, and replace what was purged.
+
+    Args:
+        sessions: the sessions, the main one first; their places and keys are known.
+        present: of each, whether an earlier import of it is there.
+        again: import everything all the same.
+
+    Raises:
+        ErasedError: the session itself was deleted, or its messages were purged.
+        OSError: nobody knows what was erased, since the file cannot be read.
+    """
+    found, honoured = erasures(), Honoured([])
+    for draft, is_present in zip(sessions, present, strict=True):
+        about = list(concerning(found, names_of_key(draft.key, has_id=bool(draft.start.source_id)), _contents(draft)))
+        if again:
+            honoured.overridden += about
+            honoured.sessions.append(draft)
+            continue
+        if why := _why_left_out(about, is_present=is_present):
+            if draft is sessions[0]:
+                raise ErasedError(f"{why}; {ADVICE}")
+            honoured.told.append(f"{draft.session_id or draft.path}: {why}, and is left out; {ADVICE}")
+            continue
+        for erasure in about:
+            if erasure.what == MESSAGES:  # a title says what they were about
+                facts = {key: value for key, value in draft.start.facts.items() if key != "title"}
+                draft.start = replace(draft.start, facts=facts)
+            if erasure.what == TEXT and (changed := _replace_in(draft, erasure.rule.replace)):
+                records = "1 record" if changed == 1 else f"{changed:,} records"
+                honoured.told.append(f"a text was purged here on {erasure.day}; it is replaced in {records}; {ADVICE}")
+        honoured.sessions.append(draft)
+    return honoured
+
+
+def _why_left_out(about: Sequence[Erasure], *, is_present: bool) -> str:
+    """Why a session is not imported; empty if it is."""
+    kinds = {erasure.what: erasure for erasure in about}
+    if erasure := kinds.get(SESSION):
+        return f"this session was deleted here on {erasure.day}"
+    if not is_present and (erasure := kinds.get(MESSAGES)):
+        return f"messages of this session were purged here on {erasure.day}"
+    return ""
+
+
+def _contents(draft: SessionDraft) -> Any:
+    """What hashes the first messages of a session whose source gives it no id."""
+
+    @cache  # many erasures may name as many messages
+    def content_of(count: int) -> str:
+        if draft.start.source_id or not 0 < count <= draft.messages:
+            return ""
+        return content_name(draft.bodies[at] for at in draft.at[:count])
+
+    return content_of
+
+
+def _replace_in(draft: SessionDraft, change: Replace) -> int:
+    """Replace a text in all records of a session and in its title; how many records changed."""
+    changed = 0
+    for number, body in enumerate(draft.bodies):
+        value = decode(body + b"}")
+        new = redact_control(value, change) if body.startswith(CONTROL_HEAD) else redact_message(value, change)
+        if new != value:
+            draft.bodies[number] = encode_object(_ordered(new))
+            changed += 1
+    facts = redact_control({"_record": "source", "entry": draft.start.facts}, change)["entry"]
+    draft.start = replace(draft.start, facts=facts)
+    return changed
+
+
+def _ordered(value: Message) -> Message:
+    """A record with its metadata last, as records are written."""
+    if "metadata" not in value:
+        return value
+    rest: Message = {key: item for key, item in value.items() if key not in ("metadata", "_reset")}
+    tail: Message = {key: value[key] for key in ("metadata", "_reset") if key in value}
+    return {**rest, **tail}

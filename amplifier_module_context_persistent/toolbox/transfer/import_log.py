@@ -1,0 +1,244 @@
+"""Importing a log of this package: a copy with the same bytes and the same id, so receipts, plans and usage come along.
+
+A second import of a log that went on appends the records that are new. They get the bytes that they have in the
+original, since a record's checksum follows from those before it.
+
+What else this package and its host write (JSON Lines of messages, a host's transcript, the older module's file) is a
+log to the reader, too: bare messages are valid records. So whatever is damaged in one is found, reported with its line,
+and read around, in bounded memory. Every message is copied as it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import count, islice
+from typing import TypeGuard
+from uuid import NAMESPACE_URL, uuid5
+
+from ...errors import ConfigError
+from ...log.base import ReadableLog
+from ...log.index import UNCHAINED, Index
+from ...log.open_log import open_log, shown, taken_error
+from ...log.reader import LogReader
+from ...log.record_kinds import control_of
+from ...log.record_line import CRC_TAIL_BYTES, ROLES, Message, has_crc
+from ...paths import check_session_id, session_id_of
+from .copy_log import append_all, carry, copy_log, refused_messages, torn_tail, unread_lines
+from .erasures import SESSION, ErasedError, Erasure, concerning, erasures, lift, names_in
+from .host_files import is_unfinished, making_session, write_host_files
+from .import_erasures import ADVICE
+from .importers.account import Account, Import, ImportedSession, LostLine
+from .importers.events import Event, SessionStart
+from .importers.source import ImportRefusedError, Source
+from .write_import import Destination, ImportConflictError, open_earlier
+
+_NOTED = frozenset({"checksum", "unchained", "reset"})
+
+
+def import_log(
+    source: Source, destination: Destination, *, dry_run: bool, again: bool, now: Callable[[], str]
+) -> Import:
+    """Copy a log, or append to an earlier copy what is new.
+
+    Raises:
+        ErasedError: its session was deleted here, or purged after the log was copied.
+        ImportRefusedError: it is no log, or holds no message; or another id is wanted for it.
+        FileExistsError: something else has its name.
+        ImportConflictError: both it and its earlier copy went on.
+        ConfigError: its id cannot be part of a path.
+        OSError: it cannot be written.
+    """
+    with closing(LogReader(source.plain_path)) as reader:
+        reader.follow()
+        if not _is_log(reader):
+            raise ImportRefusedError("this is no log of this package; leave the format to be found out (auto)")
+        if not len(reader.index):
+            raise ImportRefusedError("there is no message in it")
+        overridden = _erasures_of(reader)
+        if overridden and not again:
+            raise ErasedError(f"{_told(overridden[-1])}; {ADVICE}")
+        session_id = _session_id(reader, source, destination)
+        target = destination.place(session_id)
+        earlier, is_older = open_earlier(target), False
+        if earlier is None:
+            added = len(reader.index.live)
+            if not dry_run:
+                with making_session(target):
+                    copy_log(source.plain_path, target)
+                    write_host_files(target, created=now(), origin=source.path)
+        else:
+            with closing(earlier):
+                added, is_older = _go_on(reader, earlier, target, dry_run=dry_run)
+            if not dry_run and is_unfinished(target):
+                write_host_files(target, created=now(), origin=source.path)
+        if not dry_run:
+            lift(overridden)
+        return _report(reader, source, session_id, target, added, is_older=is_older)
+
+
+def _erasures_of(reader: LogReader) -> list[Erasure]:
+    """The erasures that a log would bring back: of its session, and purges that came after it was copied."""
+    about = list(concerning(erasures(), names_in(reader).names))
+    if not any(erasure.what != SESSION for erasure in about):
+        return about
+    purges = filter(_is_purge, (control_of(line.rstrip(b"\n")) for line in reader.records()))
+    purged = max((str(record.get("time", "")) for _, record in purges), default="")
+    return [erasure for erasure in about if erasure.what == SESSION or erasure.time > purged]
+
+
+def _is_purge(found: tuple[str, Message] | None) -> TypeGuard[tuple[str, Message]]:
+    return found is not None and found[0] == "purge"
+
+
+def _told(erasure: Erasure) -> str:
+    if erasure.what == SESSION:
+        return f"this session was deleted here on {erasure.day}"
+    return f"this session was purged here on {erasure.day}, and the file still holds what was removed"
+
+
+def _is_log(reader: LogReader) -> bool:
+    """Whether a file holds control records, or checksums."""
+    index = reader.index
+    return bool(index.control_counts) or any(not flags & UNCHAINED for flags in index.flags)
+
+
+def _session_id(reader: LogReader, source: Source, destination: Destination) -> str | None:
+    """The id of the log's session: its own, if it says one, else the one that is wanted.
+
+    Raises:
+        ImportRefusedError: another one is wanted.
+        ConfigError: it cannot be part of a path.
+    """
+    header = reader.index.headers[-1] if reader.index.headers else {}
+    named, wanted = header.get("session_id"), destination.session_id
+    if wanted is not None:
+        check_session_id(wanted)
+        if isinstance(named, str) and named != wanted:
+            raise ImportRefusedError(f"a log keeps the id of its session, {named!r}; fork the session to have another")
+        return wanted
+    own = named if isinstance(named, str) and named else session_id_of(source.path)
+    if own is None and destination.path is None:
+        own = str(uuid5(NAMESPACE_URL, f"log:{header.get('log_id') or source.path}"))
+    if own is not None and destination.path is None:
+        try:
+            check_session_id(own)
+        except ConfigError as error:
+            raise ImportRefusedError(f"its id cannot be a directory's name ({error}); name a place with -o") from error
+    return own
+
+
+def _go_on(reader: LogReader, earlier: ReadableLog, target: str, *, dry_run: bool) -> tuple[int, bool]:
+    """Append to an earlier copy what the log has beyond it; how many messages, and whether it lacks some instead.
+
+    Raises:
+        FileExistsError: it is no copy of this log.
+        ImportConflictError: it is one, and went on otherwise.
+    """
+    lines, theirs = reader.stored_bytes(), earlier.stored_bytes()
+    common = 0
+    for other in theirs:
+        line = next(lines, None)
+        if line is None:
+            return 0, True
+        if line != other:
+            if not common:
+                raise taken_error(target)
+            raise _conflict(target, common, earlier)
+        common += 1
+    if not common:
+        raise taken_error(target)
+    bodies, known = _bodies(lines, target, common, earlier), len(earlier.index)
+    first = list(islice(bodies, 1))
+    if first and earlier.index.damage:
+        raise _conflict(target, common, earlier)
+    if first and not dry_run:
+
+        def begin(index: Index) -> list[bytes]:
+            if len(index) != known:
+                raise ImportConflictError("the copy was changed meanwhile; import again")
+            return first
+
+        append_all(open_log(target), begin, bodies)
+    return len(reader.index) - known, False
+
+
+def _bodies(lines: Iterator[bytes], target: str, common: int, earlier: ReadableLog) -> Iterator[bytes]:
+    for line in lines:
+        if not has_crc(line.removesuffix(b"\n")):
+            raise _conflict(target, common, earlier)
+        yield line.removesuffix(b"\n")[:-CRC_TAIL_BYTES]
+
+
+def _conflict(target: str, common: int, earlier: ReadableLog) -> ImportConflictError:
+    if earlier.index.control_counts["purge"]:
+        return ImportConflictError(
+            f"{shown(target)}: an earlier copy of this log was purged here since, and the file still holds what was "
+            "removed; nothing was added"
+        )
+    return ImportConflictError(
+        f"{shown(target)}: an earlier copy of this log differs from it after {common:,} lines; "
+        "import the log to another place (-o), and compare them"
+    )
+
+
+def _report(
+    reader: LogReader, source: Source, session_id: str | None, target: str, added: int, *, is_older: bool
+) -> Import:
+    index, account = reader.index, Account()
+    for role, number in Counter(index.roles).items():
+        account.mapped[ROLES[role]] += number
+    _note_others(account, reader, account.mapped, "other line")
+    account.notes = [LostLine(one.line, one.offset, f"{one.detail}; it is copied as it stands") for one in index.damage]
+    live = index.live
+    return Import(
+        source.path,
+        "log",
+        target,
+        session_id,
+        account,
+        sessions=[ImportedSession("session", session_id, target, len(live), added, is_older=is_older)],
+        roles=Counter(ROLES[index.roles[ordinal]] for ordinal in live),
+        hidden=len(index) - len(live),
+    )
+
+
+def read_messages(
+    source: Source, account: Account, *, start: SessionStart | None = None, most: int | None = None, why_not: str = ""
+) -> Iterator[Event]:
+    """Yield the one session of a file of bare messages, or of a log of which messages are made anew.
+
+    Args:
+        source: the file.
+        account: what becomes of its lines.
+        start: what is known of the session.
+        most: only so many messages from the first one on.
+        why_not: why the others are lost.
+    """
+    with closing(LogReader(source.plain_path)) as reader:
+        reader.follow()
+        yield start or SessionStart()
+        yield from _copied(reader, account, range(len(reader.index))[:most], why_not)
+        _note_others(account, reader, account.not_conversational, "blank line")
+        damage = reader.index.damage
+        account.notes = [LostLine(one.line, one.offset, one.detail) for one in damage if one.kind in _NOTED]
+
+
+def _copied(reader: LogReader, account: Account, ordinals: range, why_not: str) -> Iterator[Event]:
+    refused: dict[int, str] = dict.fromkeys(range(len(ordinals), len(reader.index)), why_not)
+    numbers = count(2)
+    for one in carry(reader, ordinals, rename=lambda given: f"{given}.{next(numbers)}", refused=refused):
+        account.map(one.role)
+        yield one
+    lost = [*refused_messages(reader, refused), *unread_lines(reader), *torn_tail(reader)]
+    for loss in sorted(lost, key=lambda loss: loss.offset or 0):
+        account.lose(loss.line, loss.reason, loss.offset)
+
+
+def _note_others(account: Account, reader: LogReader, column: Counter[str], rest: str) -> None:
+    """Note control records, and the lines of which nothing is known, in a column of the account."""
+    column.update({f"{kind} record": number for kind, number in reader.index.control_counts.items() if number})
+    account.lines_by_file[""] = max(account.accounted, reader.scanner.line)
+    if account.lines > account.accounted:
+        column[rest] += account.lines - account.accounted

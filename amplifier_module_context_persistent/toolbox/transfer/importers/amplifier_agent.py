@@ -1,0 +1,93 @@
+"""Transcripts of Amplifier's hosts, with what lies beside them; and those of amplifier-agent from 1.0 on.
+
+Its engine has no place for a context module, and owns the conversation:
+
+    <storage>/workspaces/<workspace>/sessions/<id>/transcript.jsonl   the messages, without the instructions
+                                                   turns.jsonl        a line for each turn that was committed
+                                                   metadata.json      the session's id, directory, provider and model
+
+A turn is committed with its line in `turns.jsonl`, which says how many messages there are then. What the transcript
+holds beyond the last one belongs to a turn that was not committed, and is lost when the engine resumes the session.
+Sources: microsoft/amplifier-agent, `docs/concepts/sessions.md` at 58367dd and `_engine/storage.py` at 49b340c.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ....sessions.session_name import METADATA_NAME, read_metadata
+from ..import_log import read_messages
+from .account import Account
+from .events import Event, SessionStart
+from .fields import named, text
+from .source import Source
+
+TURNS_NAME = "turns.jsonl"
+_BACKUP = ".backup"
+_BESIDE = frozenset({TURNS_NAME, METADATA_NAME, "events.jsonl"})
+_FACTS = {
+    "title": "name",
+    "cwd": "working_dir",
+    "provider": "provider",
+    "model": "model",
+    "workspace": "workspace",
+    "created": "created",
+    "parent_session": "parent_id",
+}
+_NOT_COMMITTED = "its turn was not committed (turns.jsonl); the engine leaves it out too when it resumes the session"
+
+
+def is_session(path: str) -> bool:
+    """Whether a transcript is one of amplifier-agent: its engine's turns, or its kind of metadata, lie beside it."""
+    directory = Path(path).parent
+    has_turns = any((directory / f"{TURNS_NAME}{end}").is_file() for end in ("", _BACKUP))
+    return has_turns or "persistence" in read_metadata(directory / METADATA_NAME)
+
+
+def comes_with_transcript(path: str) -> bool:
+    """Whether a file only repeats or describes what the transcript beside it, or above it, holds."""
+    directory, name = os.path.split(path)
+    above = os.path.dirname(directory) if os.path.basename(directory) == "context-intelligence" else directory
+    return name in _BESIDE and os.path.isfile(os.path.join(above, "transcript.jsonl"))
+
+
+def read_transcript(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the session of a host's transcript, by the name that the host gave it."""
+    given = read_metadata(Path(source.path).with_name(METADATA_NAME))
+    yield from read_messages(source, account, start=SessionStart(facts=named(given, title="name")))
+
+
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the session as it was committed."""
+    path = Path(source.path)
+    given = read_metadata(path.with_name(METADATA_NAME))
+    facts = named(given, **_FACTS)
+    session_id = text(given.get("session_id")) or path.absolute().parent.name
+    start = SessionStart(facts=facts, source_id=session_id)
+    yield from read_messages(source, account, start=start, most=_committed(path.parent), why_not=_NOT_COMMITTED)
+
+
+def _committed(directory: Path) -> int | None:
+    """How many messages were committed, by the last turn; None if no file of turns can be read."""
+    for name in (TURNS_NAME, f"{TURNS_NAME}{_BACKUP}"):
+        if not (directory / name).is_file():  # a FIFO would be waited for
+            continue
+        try:
+            lines = (directory / name).read_bytes().splitlines()
+            turns = [json.loads(line) for line in lines if line.strip()]
+            counts = [_count(turn) for turn in turns]
+        except (OSError, ValueError, RecursionError):
+            continue
+        return counts[-1] if counts else 0
+    return None
+
+
+def _count(turn: Any) -> int:
+    count = turn.get("messages") if isinstance(turn, dict) else None
+    if not isinstance(count, int) or count < 0:
+        raise ValueError("a turn that does not say how many messages there are")
+    return count

@@ -1,0 +1,124 @@
+"""Bodies of Anthropic's Messages API, and lists or lines of such messages (Cline keeps them so).
+
+`forms.anthropic` reads the messages. Of a user message, results come first; the text beside them is a person's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ....forms import anthropic as form
+from ....forms.anthropic import usage
+from ....forms.canonical import plain_content
+from ....messages.metadata import metadata_of
+from .account import Account
+from .events import Event, MessageRead, SessionStart
+from .fields import Message, assistant, blocks_of, items, mapping, metadata, result, text
+from .openai import document_messages, facts_of, id_of, messages_of, sampled
+from .provider_messages import answer_parts, said_parts
+from .source import Sample, Source
+
+
+def assistant_parts(content: Any) -> tuple[list[Message], list[Message]]:
+    """The content blocks of an assistant's message, and its calls."""
+    return answer_parts(form, content)
+
+
+def user_messages(content: Any, message_id: str, time: Any, **more: Any) -> Iterator[Message]:
+    """The messages that a user message stands for: each of its results, then what is said beside them.
+
+    Args:
+        content: text or blocks.
+        message_id: of the first message; others get a number at its end.
+        time: the message's time.
+        more: further metadata of what is said.
+    """
+    results, said = said_parts(form, content)
+    for number, read_result in enumerate(results, 1):
+        own = message_id if number == 1 else f"{message_id}-{number}"
+        told = metadata(own, time, failed=metadata_of(read_result).get("is_error") is True)
+        answered = read_result["content"]
+        output = plain_content(answered) if isinstance(answered, list) else answered
+        yield result(read_result["tool_call_id"], output, told)
+    if said:
+        own = message_id if not results else f"{message_id}-{len(results) + 1}"
+        yield {"role": "user", "content": plain_content(said), "metadata": metadata(own, time, **more)}
+
+
+_OWN_BLOCKS = form.SERVER_CALLS | {"tool_use", "tool_result", "thinking", "redacted_thinking", "document"}
+
+
+def score(sample: Sample) -> int:
+    """Surely of this format is what has its blocks, or `system` beside `messages`."""
+    messages = sampled(sample)
+    body = mapping(sample.document)
+    sure = sum(map(_has_own_blocks, messages))
+    if isinstance(body.get("messages"), list) and ("system" in body or "anthropic_version" in body):
+        sure += 1
+    if not sure or any(message.get("role") == "tool" or "tool_calls" in message for message in messages):
+        return 0
+    known = sum(message.get("role") in ("user", "assistant", "system") for message in messages)
+    return 900 if document_messages(sample.document) is not None else known + 1
+
+
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the one session."""
+    document = source.sample.document
+    facts = facts_of(document)
+    yield SessionStart("session", "", facts, text(facts.get("session_id")))
+    system = mapping(document).get("system")
+    if system:
+        said = plain_content(blocks_of(system))
+        yield MessageRead({"role": "system", "content": said, "metadata": metadata("anthropic-system")})
+    for at in messages_of(source, account):
+        number, message = at
+        role = message.get("role")
+        if role not in ("user", "assistant", "system"):
+            account.lose(number, f"a message of the role {str(role)[:20]!r}")
+            continue
+        read = list(_messages(message, id_of(at, "anthropic"), text(facts.get("model"))))
+        if read:
+            account.map(str(role))
+        else:
+            account.skip(f"{role} without content")
+        for one in read:
+            yield MessageRead(one, number)
+
+
+def _has_own_blocks(message: dict[str, Any]) -> bool:
+    if mapping(message.get("metadata")).get("message_id"):
+        return False  # this package's own export
+    blocks = [block for block in items(message.get("content")) if isinstance(block, dict)]
+    return message.get("role") in ("user", "assistant") and any(
+        text(block.get("type")) in _OWN_BLOCKS and "tool_call_id" not in block for block in blocks
+    )
+
+
+def _messages(message: dict[str, Any], message_id: str, model: str) -> Iterator[dict[str, Any]]:
+    given = mapping(message.get("metadata"))
+    time = given.get("timestamp") or message.get("timestamp") or message.get("ts")
+    if message["role"] == "assistant":
+        blocks, calls = assistant_parts(message.get("content"))
+        reported = usage(message.get("usage")) or mapping(given.get("usage"))
+        read = assistant(
+            blocks,
+            calls,
+            metadata(
+                message_id,
+                time,
+                provider="anthropic",
+                model=text(message.get("model")) or text(given.get("model")) or model,
+                stop_reason=text(message.get("stop_reason")) or text(given.get("stop_reason")),
+                usage=reported,
+            ),
+        )
+        if read is not None:
+            yield read
+    elif message["role"] == "system":
+        content = message.get("content")
+        if content:
+            yield {"role": "system", "content": content, "metadata": metadata(message_id, time)}
+    else:
+        source = text(given.get("source")) or None
+        yield from user_messages(message.get("content"), message_id, time, source=source)

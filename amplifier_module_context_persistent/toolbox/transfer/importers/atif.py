@@ -1,0 +1,219 @@
+"""ATIF, the Agent Trajectory Interchange Format of Harbor (RFC 0001), versions 1.0 to 1.8.
+
+A document of steps by `system`, `user` and `agent`. The first system steps are the system prompt; a later one that
+replaces the context is a compaction. Observations that answer a call are its result, others are told to the agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ....forms.canonical import call, medium, plain_content, source_from_url, text_block, usage_of
+from ....tokens.usage import CACHE_WRITES
+from .account import Account
+from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
+from .fields import (
+    Message,
+    as_text,
+    assistant,
+    blocks_of,
+    items,
+    mapping,
+    metadata,
+    result,
+    session_name,
+    text,
+    thinking_block,
+)
+from .source import ImportRefusedError, Source, entries_of
+
+_MOST_DEPTH = 8
+_STEP = frozenset({"step_id", "timestamp", "source", "message", "model_name", "reasoning_content", "tool_calls"})
+_KNOWN = _STEP | {"observation", "metrics", "extra"}
+_METRICS = frozenset({"prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd"})
+
+
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the trajectory, and those of sub-agents that it holds.
+
+    Raises:
+        ImportRefusedError: the document is no trajectory.
+    """
+    document = source.document()
+    if not is_trajectory(document):
+        raise ImportRefusedError("the document is no ATIF trajectory: it has no steps")
+    yield from _trajectory(document, account, SessionStart("session", "", {}, text(document.get("session_id"))), 0)
+
+
+def is_trajectory(document: Any) -> bool:
+    """Whether a document names its version, or has steps of this shape."""
+    given = mapping(document)
+    named = text(given.get("schema_version")).startswith("ATIF")
+    return isinstance(given.get("steps"), list) and (named or isinstance(given.get("agent"), dict))
+
+
+def _trajectory(document: dict[str, Any], account: Account, start: SessionStart, depth: int) -> Iterator[Event]:
+    agent = mapping(document.get("agent"))
+    start.facts.update(
+        version=text(document.get("schema_version")),
+        agent={key: value for key, value in agent.items() if key != "tool_definitions" and value is not None},
+        tools=items(agent.get("tool_definitions")),
+        notes=text(document.get("notes")),
+        final_metrics=mapping(document.get("final_metrics")),
+        continued_in=text(document.get("continued_trajectory_ref")),
+        trajectory_id=text(document.get("trajectory_id")),
+        extra=mapping(document.get("extra")),
+    )
+    yield start
+    reader = _StepReader(text(agent.get("model_name")))
+    for number, step in entries_of(document["steps"], account):
+        source = text(step.get("source"))
+        if source not in ("system", "user", "agent"):
+            account.lose(number, f"a step of the source {source[:20]!r}")
+            continue
+        events = list(reader.take(number, step, source))
+        if any(not isinstance(event, KeptEntry) for event in events):
+            account.map(f"{source} step")
+            yield from events
+        else:
+            account.keep(f"{source} step without content")
+            yield KeptEntry(step, number, source)
+    for number, inner in enumerate(items(document.get("subagent_trajectories")), 1):
+        if not is_trajectory(inner) or depth >= _MOST_DEPTH:
+            account.next_line()
+            account.lose(account.lines, "a sub-agent's trajectory without steps, or nested too deeply")
+            continue
+        name = session_name(text(inner.get("trajectory_id")) or text(inner.get("session_id"))) or f"agent{number}"
+        facts = {"spawned_by": reader.spawned.get(text(inner.get("trajectory_id")), "")}
+        yield from _trajectory(inner, account, SessionStart("subagent", name, facts), depth + 1)
+
+
+class _StepReader:
+    """The steps of one trajectory, in order."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._talks = False
+        self.spawned: dict[str, str] = {}
+        """By trajectory, the call that started it."""
+
+    def take(self, number: int, step: dict[str, Any], source: str) -> Iterator[Event]:
+        """The events that a step gives."""
+        extra, said, time = mapping(step.get("extra")), _content(step.get("message")), step.get("timestamp")
+        own = mapping(extra.get("context_persistent"))
+        message_id = text(own.get("message_id")) or f"atif-{step.get('step_id') or number}"
+        calls: list[Message] = []
+        if source == "agent":
+            message = self._answer(step, message_id, own)
+            calls = message.get("tool_calls", []) if message is not None else []
+            if message is not None:
+                yield MessageRead(message, number)
+        elif mapping(extra.get("context_management")).get("boundary") == "replace":
+            keep = [(run[0], run[1]) for run in items(own.get("keep")) if _is_run(run)]
+            yield CompactionEvent(as_text(said), number, message_id=message_id, time=time, keep_runs=keep)
+        elif said:
+            role, named = source, text(own.get("source"))
+            if source == "system" and self._talks:
+                role, named = "user", named or "atif:system"
+            role = text(own.get("role")) if own.get("role") in ("system", "developer", "user") else role
+            given = metadata(message_id, time, source=named or None, imported=_rest(step, own))
+            yield MessageRead({"role": role, "content": said, "metadata": given}, number)
+        self._talks = self._talks or source != "system"
+        yield from self._observed(number, step, message_id, calls)
+
+    def _answer(self, step: dict[str, Any], message_id: str, own: dict[str, Any]) -> Message | None:
+        said = _content(step.get("message"))
+        thoughts = [block for block in items(own.get("thinking")) if isinstance(block, dict)]
+        if not thoughts and (thought := text(step.get("reasoning_content"))):
+            thoughts = [thinking_block(thought)]
+        blocks = [*thoughts, *blocks_of(said)]
+        asked = [mapping(one) for one in items(step.get("tool_calls"))]
+        ids = [text(one.get("tool_call_id")) or f"{message_id}-call{at}" for at, one in enumerate(asked, 1)]
+        calls = [
+            call(call_id, text(one.get("function_name")), one.get("arguments"))
+            for call_id, one in zip(ids, asked, strict=True)
+        ]
+        metrics = mapping(step.get("metrics"))
+        writes = {key: mapping(metrics.get("extra")).get(key) for key in CACHE_WRITES}
+        read, written = metrics.get("prompt_tokens"), writes["cache_write_tokens"]
+        usage = usage_of(
+            input_tokens=read - written if isinstance(read, int) and isinstance(written, int) else read,
+            output_tokens=metrics.get("completion_tokens"),
+            cache_read_tokens=metrics.get("cached_tokens"),
+            **writes,
+            cost_usd=metrics.get("cost_usd"),
+        )
+        more = {key: value for key, value in metrics.items() if key not in _METRICS and value is not None}
+        if mapping(more.get("extra")).keys() <= set(CACHE_WRITES):
+            more.pop("extra", None)
+        given = metadata(
+            message_id,
+            step.get("timestamp"),
+            provider=text(own.get("provider")),
+            model=text(step.get("model_name")) or ("" if own else self._model),
+            stop_reason=text(own.get("stop_reason")),
+            failed=own.get("is_error") is True,
+            error=text(own.get("error")),
+            usage=usage,
+            imported={**_rest(step, own), **({"metrics": more} if more else {})},
+        )
+        return assistant(blocks, calls, given)
+
+    def _observed(self, number: int, step: dict[str, Any], message_id: str, calls: list[Message]) -> Iterator[Event]:
+        ids = {one["id"] for one in calls}
+        for at, given in enumerate(items(mapping(step.get("observation")).get("results")), 1):
+            observed = mapping(given)
+            own = mapping(mapping(observed.get("extra")).get("context_persistent"))
+            own_id = text(own.get("message_id")) or f"{message_id}-{at}"
+            call_id = text(observed.get("source_call_id"))
+            refs = [mapping(ref) for ref in items(observed.get("subagent_trajectory_ref"))]
+            for ref in refs:
+                self.spawned.setdefault(text(ref.get("trajectory_id")), call_id)
+            content = _content(observed.get("content"))
+            time = own.get("timestamp") or step.get("timestamp")
+            told = metadata(
+                own_id, time, failed=own.get("is_error") is True, imported={"subagents": refs} if refs else {}
+            )
+            if call_id in ids:
+                yield MessageRead(result(call_id, content, told), number)
+            elif content:
+                told = {**told, "source": "atif:observation"}
+                yield MessageRead({"role": "user", "content": content, "metadata": told}, number)
+            elif refs:
+                yield KeptEntry({"subagents": refs}, number, "sub-agents")
+
+
+def _content(content: Any) -> Any:
+    """A message as text or blocks; images are named by their paths."""
+    if isinstance(content, str):
+        return content
+    blocks: list[Message] = []
+    for part in items(content):
+        given = mapping(part)
+        source = mapping(given.get("source"))
+        if given.get("type") == "text":
+            blocks.append(text_block(text(given.get("text"))))
+        elif given.get("type") == "image" and source:
+            blocks.append(_image(text(source.get("path")), text(source.get("media_type"))))
+        elif given:
+            blocks.append(given)
+    return plain_content(blocks)
+
+
+def _is_run(run: Any) -> bool:
+    return isinstance(run, list) and len(run) == 2 and all(isinstance(one, str) for one in run)
+
+
+def _image(path: str, media_type: str) -> Message:
+    block = medium("image", source_from_url(path))
+    if block["source"]["type"] == "url":
+        block["source"]["media_type"] = media_type
+    return block
+
+
+def _rest(step: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """What a step has beside what all formats have."""
+    kept = {key: value for key, value in step.items() if key not in _KNOWN and value is not None}
+    extra = {key: value for key, value in mapping(step.get("extra")).items() if key != "context_persistent"}
+    return {**mapping(own.get("imported")), **kept, **({"extra": extra} if extra else {})}

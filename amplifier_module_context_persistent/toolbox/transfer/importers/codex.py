@@ -1,0 +1,351 @@
+"""Codex rollouts: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<uuid>.jsonl`, also compressed (`.zst`).
+
+A line is `{timestamp, type, payload}`. What the model got and gave are the `response_item` lines; `event_msg` lines
+repeat them, and tell which of them a person wrote, what was billed, and which turns were rolled back. `compacted` says
+what the model was given from there on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, TypeGuard
+
+from ....forms.canonical import plain_content, total, usage_of
+from ....forms.openai_responses import OUTPUTS, kind_of
+from .account import Account
+from .branches import Branch, branches
+from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
+from .fields import Message, assistant, items, mapping, metadata, named, result, session_name, text, thinking_block
+from .openai import blocks_of, is_answer, of_provider, output_of, parts_of
+from .source import Source, SourceObject, TwoSessionsError, objects_of
+
+CONTEXT = re.compile(r"\s*<[a-zA-Z][\w-]*>|\s*# AGENTS\.md instructions")
+"""How a user's message begins that no person wrote."""
+
+_END_CHARS = 300
+_TOLD = frozenset({"token_count", "user_message", "thread_rolled_back"})
+_REASONING = frozenset({"agent_reasoning", "agent_reasoning_raw_content"})
+
+
+@dataclass(slots=True)
+class _Answer:
+    """The lines of an answer that is being given."""
+
+    model: str
+    lines: list[SourceObject] = field(default_factory=list)
+    reasoning: str = ""
+    """The text of its reasoning items."""
+
+
+@dataclass(slots=True)
+class Rollout:
+    """What the lines of a file stand for; turns that were rolled back apart."""
+
+    account: Account
+    live: list[Event] = field(default_factory=list)
+    answer: _Answer | None = None
+    reasoned: str = ""
+    """The text of the reasoning items of an answer that nothing came after yet."""
+    rolled_back: list[tuple[int, list[Event], list[Event]]] = field(default_factory=list)
+    """The line of each roll-back, what stood before it, and what it took away."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    session_id: str = ""
+    parent_id: str = ""
+    model: str = ""
+    said: set[str] = field(default_factory=set)
+    """What a person wrote, as events say."""
+    tells_people: bool = False
+    last_context: dict[str, Any] = field(default_factory=dict)
+    started: str = ""
+
+    def put(self, event: Event) -> None:
+        """Add what is no part of an answer."""
+        self.end_answer()
+        self.live.append(event)
+        self.reasoned = ""
+
+    def answering(self) -> _Answer:
+        """The answer that is being given."""
+        self.answer = self.answer or _Answer(self.model)
+        return self.answer
+
+    def end_answer(self) -> None:
+        """Put the answer together.
+
+        An event that tells what was reasoned repeats an item that says it, or is all there is: an item may hold nothing
+        but the encrypted state.
+        """
+        answer, self.answer = self.answer, None
+        if answer is None:
+            return
+        self.reasoned = answer.reasoning
+        blocks, calls, time, number = list[Message](), dict[str, Message](), None, 0
+        for line in answer.lines:
+            payload = line.value["payload"]
+            if line.value["type"] != "event_msg":
+                more, called = parts_of(payload)
+            else:
+                said = text(payload.get("text")).strip()
+                if said in answer.reasoning:
+                    self.account.skip("event agent_reasoning")
+                    continue
+                self.account.map("event agent_reasoning")
+                more, called = [thinking_block(said)], []
+            number, time = number or line.number, time or line.value.get("timestamp")
+            for block in more:
+                _add_reasoning(blocks, block)
+            for one in called:
+                calls.setdefault(one["id"], one)
+        provider = text(self.facts.get("provider")) or "openai"
+        given = metadata(f"codex-{number}", time, provider=provider, model=answer.model)
+        if (message := assistant(blocks, calls.values(), given)) is not None:
+            self.live.append(MessageRead(of_provider(message), number))
+
+
+def take(rollout: Rollout, at: SourceObject) -> None:
+    """Note a line, and put it in its place.
+
+    Raises:
+        TwoSessionsError: it begins another session.
+    """
+    kind, payload = text(at.value.get("type")), mapping(at.value.get("payload"))
+    if kind == "response_item" and payload:
+        _item(rollout, at, payload)
+        return
+    if kind == "event_msg":
+        _told(rollout, at, payload)
+        return
+    if kind == "compacted":
+        rollout.account.map(kind)
+        rollout.put(_compaction(rollout, at, payload))
+        return
+    rollout.account.keep(kind or "without a type")
+    if kind == "session_meta" and not rollout.session_id:
+        _note_facts(rollout, payload)
+        return
+    if kind == "session_meta":
+        _check_is_own(rollout, at.number, payload)
+    elif kind == "turn_context":
+        rollout.model = text(payload.get("model")) or rollout.model
+        context = {key: value for key, value in payload.items() if key != "turn_id"}
+        if context == rollout.last_context:
+            return
+        rollout.last_context = context
+    rollout.put(KeptEntry(at.value, at.number, kind))
+
+
+def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
+    """Check that a further `session_meta` is of this session, or of an earlier one that it goes on from.
+
+    Raises:
+        TwoSessionsError: it is of one that began later.
+    """
+    other, known = text(meta.get("id")), rollout.session_id
+    goes_on = rollout.parent_id or "forked_from_session" in rollout.facts
+    if other and other != known and not goes_on and text(meta.get("timestamp")) >= rollout.started:
+        raise TwoSessionsError(line, known, other)
+
+
+def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any]) -> None:
+    kind, number, time = kind_of(item), at.number, at.value.get("timestamp")
+    if kind in ("message", "reasoning") and not plain_content(parts_of(item)[0]):
+        rollout.account.skip(f"{kind} without content")
+    elif is_answer(item):
+        rollout.account.map(kind)
+        answer = rollout.answering()
+        answer.lines.append(at)
+        if kind == "reasoning":
+            answer.reasoning += "".join(block["thinking"] for block in parts_of(item)[0])
+    elif kind in OUTPUTS:
+        rollout.account.map(kind)
+        content, failed = output_of(item)
+        given = metadata(f"codex-{number}", time, failed=failed)
+        rollout.put(MessageRead(result(text(item.get("call_id")), content, given), number))
+    elif kind == "message":
+        role = text(item.get("role"))
+        rollout.account.map(f"message of {role or 'nobody'}")
+        role = role or "user"
+        source: str | None = f"codex:{'context' if role == 'user' else role}"
+        if role == "user" and text_of(item.get("content")) in rollout.said:
+            source = None
+        given = metadata(text(item.get("id")) or f"codex-{number}", time, source=source)
+        said = plain_content(blocks_of(item.get("content")))
+        shown = role if role in ("system", "developer") else "user"
+        rollout.put(MessageRead({"role": shown, "content": said, "metadata": given}, number))
+    else:
+        rollout.account.keep(kind or "item without a type")
+        rollout.put(KeptEntry(at.value, number, "response_item"))
+
+
+def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> None:
+    kind, account = text(event.get("type")), rollout.account
+    if kind in _REASONING and (told := text(event.get("text")).strip()):
+        if told in (rollout.answer.reasoning if rollout.answer else rollout.reasoned):
+            account.skip("event agent_reasoning")
+        else:
+            rollout.answering().lines.append(at)
+        return
+    if kind not in _TOLD:
+        account.skip(f"event {kind}")
+        return
+    account.keep(f"event {kind}")
+    if kind == "user_message":
+        rollout.tells_people = True
+        said = text(event.get("message")).strip()
+        rollout.said.add(said)
+        _mark_person(rollout, said)
+    elif kind == "token_count":
+        usage = _usage(mapping(mapping(event.get("info")).get("last_token_usage")))
+        if usage:
+            rollout.end_answer()
+            _bill(rollout, usage)
+    else:
+        turns = event.get("num_turns")
+        _roll_back(rollout, at.number, turns if isinstance(turns, int) else 1)
+
+
+def _bill(rollout: Rollout, usage: dict[str, Any]) -> None:
+    """Let the last answer say what its request took."""
+    for event in reversed(rollout.live[-64:]):
+        if isinstance(event, MessageRead) and event.message["role"] == "assistant":
+            given = event.message["metadata"]
+            asked = {key: given[key] for key in ("provider", "model") if key in given}
+            event.message["metadata"] = {**asked, "usage": usage} | given | {"usage": usage}
+            return
+
+
+def _is_of_user(event: Event) -> TypeGuard[MessageRead]:
+    return isinstance(event, MessageRead) and event.message["role"] == "user"
+
+
+def _mark_person(rollout: Rollout, said: str) -> None:
+    """Mark the last item that a `user_message` event is about; images and context may stand around its text."""
+    for event in reversed(rollout.live[-8:]):
+        if _is_of_user(event):
+            told = text_of(event.message["content"])
+            if told == said or (said and (told.startswith(said[:_END_CHARS]) or told.endswith(said[-_END_CHARS:]))):
+                event.message["metadata"].pop("source", None)
+                return
+
+
+def _is_person(event: Event, rollout: Rollout) -> TypeGuard[MessageRead]:
+    """Whether a person wrote a user's item: an event says so; where there are no such events, it begins with no tag."""
+    if not _is_of_user(event):
+        return False
+    source, said = event.message["metadata"].get("source"), text_of(event.message["content"])
+    if source == "codex:context":
+        return said in rollout.said or not (rollout.tells_people or CONTEXT.match(said))
+    return source is None
+
+
+def _roll_back(rollout: Rollout, line: int, turns: int) -> None:
+    rollout.end_answer()
+    starts = [at for at, event in enumerate(rollout.live) if _is_person(event, rollout)]
+    if not starts or turns <= 0:
+        return
+    begin = starts[-min(turns, len(starts))]
+    rollout.rolled_back.append((line, rollout.live[:begin], rollout.live[begin:]))
+    del rollout.live[begin:]
+
+
+def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
+    rollout.session_id, rollout.started = text(meta.get("id")), text(meta.get("timestamp"))
+    rollout.facts = named(
+        meta, cwd="cwd", version="cli_version", originator="originator", forked_from_session="forked_from_id"
+    )
+    git = mapping(meta.get("git"))
+    rollout.facts |= {
+        **named(meta, provider="model_provider"),
+        **named(git, git_branch="branch"),
+        "git": git,
+        "tools": items(meta.get("dynamic_tools")),
+    }
+    spawned = mapping(mapping(mapping(meta.get("source")).get("subagent")).get("thread_spawn"))
+    rollout.parent_id = text(spawned.get("parent_thread_id")) or text(meta.get("parent_thread_id"))
+    if spawned:
+        rollout.facts["agent"] = spawned
+    if rollout.parent_id:
+        told = {**meta, **spawned}
+        rollout.facts |= named(told, agent_type="agent_role", description="agent_nickname")
+    given = meta.get("base_instructions")
+    if said := text(mapping(given).get("text")) or text(given) or text(meta.get("instructions")):
+        told = metadata("codex-instructions", source="codex:base-instructions")
+        rollout.live.insert(0, MessageRead({"role": "system", "content": said, "metadata": told}, 1))
+
+
+def _usage(given: dict[str, Any]) -> dict[str, Any]:
+    return usage_of(
+        input_tokens=given.get("input_tokens"),
+        output_tokens=total(given.get("output_tokens")),
+        cache_read_tokens=given.get("cached_input_tokens"),
+        reasoning_tokens=given.get("reasoning_output_tokens"),
+    )
+
+
+def text_of(content: Any) -> str:
+    """The text of a message's content."""
+    return "\n".join(text(block.get("text")) for block in blocks_of(content) if block.get("type") == "text").strip()
+
+
+_TYPES = frozenset({"session_meta", "response_item", "compacted", "turn_context", "event_msg"})
+
+
+def is_entry(entry: dict[str, Any]) -> bool:
+    """Whether an object is a line of a rollout."""
+    return text(entry.get("type")) in _TYPES and isinstance(entry.get("payload"), dict)
+
+
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the session, and turns that were rolled back as branches."""
+    rollout = Rollout(account)
+    for at in objects_of(source, account):
+        take(rollout, at)
+    rollout.end_answer()
+    for event in chain(rollout.live, *(taken for _, _, taken in rollout.rolled_back)):
+        if _is_person(event, rollout):
+            event.message["metadata"].pop("source", None)
+    if rollout.parent_id:
+        name = session_name(rollout.session_id)
+        yield SessionStart("subagent", name, rollout.facts, "", parent_source_id=rollout.parent_id)
+    else:
+        yield SessionStart("session", "", rollout.facts, rollout.session_id)
+    if not rollout.rolled_back:  # no branch needs it again, so memory does not hold what was given
+        rollout.live.reverse()
+        while rollout.live:
+            yield rollout.live.pop()
+    yield from rollout.live
+    found = (Branch(line, f"rollback{line}", common, taken) for line, common, taken in rollout.rolled_back)
+    yield from branches(found, account, rollout.facts, rollout.session_id)
+
+
+def _add_reasoning(blocks: list[Message], block: Message) -> None:
+    """Add a block; a text and an encrypted state that stand beside each other are one."""
+    last = blocks[-1] if blocks else {}
+    if last.get("type") == block.get("type") == "thinking":
+        said = [one["thinking"] for one in (last, block) if one["thinking"]]
+        if len(said) < 2 and ("content" in last) != ("content" in block):
+            blocks[-1] = {**last, **block, "thinking": "".join(said)}
+            return
+    blocks.append(block)
+
+
+def _compaction(rollout: Rollout, at: SourceObject, payload: dict[str, Any]) -> CompactionEvent:
+    """What was kept are messages of a person, by their texts; the last other text is the summary."""
+    rollout.end_answer()
+    people = {
+        text_of(event.message["content"]): event.message["metadata"]["message_id"]
+        for event in rollout.live
+        if _is_person(event, rollout)
+    }
+    summary, keep = text(payload.get("message")), []
+    for item in items(payload.get("replacement_history")):
+        said = text_of(mapping(item).get("content"))
+        if said in people:
+            keep.append(people[said])
+        elif said and not text(payload.get("message")) and not CONTEXT.match(said):
+            summary = said
+    time = at.value.get("timestamp")
+    return CompactionEvent(summary, at.number, message_id=f"codex-{at.number}", time=time, keep=keep)

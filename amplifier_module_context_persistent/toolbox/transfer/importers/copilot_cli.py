@@ -1,0 +1,137 @@
+"""Sessions of GitHub Copilot CLI: `~/.copilot/session-state/<id>/events.jsonl`.
+
+A line is `{type, data, id, timestamp, parentId}`; the types are those of `session-events.ts` in github/copilot-sdk
+(commit cc0438d). `agentId` marks what sub-agents do. `session.compaction_complete` has the summary that the model was
+given in place of what came before; `session.snapshot_rewind` takes an event and all after it away, which becomes a
+branch. Other events are kept as metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....forms.canonical import call, text_block, usage_of
+from .account import Account
+from .branches import Branch, branches
+from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
+from .fields import (
+    as_text,
+    assistant,
+    items,
+    mapping,
+    metadata,
+    named,
+    result,
+    session_name,
+    text,
+    thinking_block,
+    user,
+)
+from .source import Source, SourceObject, objects_of, one_session
+
+_NOT_CONVERSATIONAL = frozenset(
+    {"assistant.turn_start", "assistant.turn_end", "tool.execution_start", "tool.execution_progress", "session.idle"}
+)
+_HEADS = ("session.", "user.", "assistant.", "tool.", "system.", "subagent.", "hook.", "abort", "skill.")
+
+
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the session and its sub-agents."""
+    entries: dict[str, list[SourceObject]] = {}  # by sub-agent, empty for the session itself, the lines that matter
+    facts: dict[str, Any] = {}
+    session_id = model = ""
+    for at in objects_of(source, account):
+        agent, kind, data = text(at.value.get("agentId")), text(at.value.get("type")), mapping(at.value.get("data"))
+        if kind in _NOT_CONVERSATIONAL:
+            account.skip(kind)
+            continue
+        if kind == "session.start":
+            named_id = text(data.get("sessionId"))
+            session_id = (session_id or named_id) if agent else one_session(at.number, session_id, named_id)
+            context = mapping(data.get("context"))
+            facts = {**named(data, version="copilotVersion"), **named(context, cwd="cwd", git_branch="branch"), **facts}
+        entries.setdefault(agent, []).append(at)
+    for agent in sorted(entries):
+        if agent:
+            yield SessionStart("subagent", session_name(agent), dict(facts))
+        else:
+            yield SessionStart("session", "", facts, session_id)
+        talk = _Talk()
+        waiting = entries.pop(agent)[::-1]
+        while waiting:  # so that memory does not hold what was given
+            number, entry = waiting.pop()
+            data = mapping(entry.get("data"))
+            model = text(data.get("newModel")) or text(data.get("selectedModel")) or model
+            kind = text(entry.get("type")) or "without a type"
+            if kind == "session.snapshot_rewind":
+                account.keep(kind)
+                talk.rewind(number, text(data.get("upToEventId")))
+                continue
+            event = _event(number, entry, data, model)
+            (account.keep if isinstance(event, KeptEntry) else account.map)(kind)
+            talk.live.append((text(entry.get("id")), event))
+        yield from (event for _, event in talk.live)
+        yield from branches(talk.rewound, account, facts, session_id)
+
+
+@dataclass(slots=True)
+class _Talk:
+    """The events of a session or a sub-agent, in order, each with its id; and what rewinds took away."""
+
+    live: list[tuple[str, Event]] = field(default_factory=list)
+    rewound: list[Branch] = field(default_factory=list)
+
+    def rewind(self, line: int, event_id: str) -> None:
+        """Take an event and all after it away; nothing if there is no such event."""
+        ids = [one for one, _ in self.live]
+        if event_id not in ids:
+            return
+        at = ids.index(event_id)
+        events = [event for _, event in self.live]
+        self.rewound.append(Branch(line, f"rewind{line}", events[:at], events[at:]))
+        del self.live[at:]
+
+
+def is_entry(entry: dict[str, Any]) -> bool:
+    """Whether an object is an event of this format."""
+    return isinstance(entry.get("data"), dict) and text(entry.get("type")).startswith(_HEADS)
+
+
+def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str) -> Event:
+    kind, time = text(entry.get("type")), entry.get("timestamp")
+    message_id = text(entry.get("id")) or f"copilot-{number}"
+    if kind in ("user.message", "system.message") and (said := text(data.get("content"))):
+        attached = items(data.get("attachments"))
+        source = "copilot:system" if kind == "system.message" else text(data.get("source")) or None
+        source = None if source == "user" else source
+        given = metadata(message_id, time, source=source, imported={"attachments": attached} if attached else {})
+        return MessageRead(user(said, given), number)
+    if kind == "tool.execution_complete":
+        given = mapping(data.get("result"))
+        output = given.get("content") if given else data.get("result")
+        if output is None:
+            output = mapping(data.get("error")).get("message", "")
+        told = metadata(message_id, time, failed=data.get("success") is False)
+        return MessageRead(result(text(data.get("toolCallId")), as_text(output), told), number)
+    if kind == "assistant.message":
+        thought, said = text(data.get("reasoningText")), text(data.get("content"))
+        blocks = [*([thinking_block(thought)] if thought else []), *([text_block(said)] if said else [])]
+        asked = [mapping(one) for one in items(data.get("toolRequests"))]
+        calls = [
+            call(text(one.get("toolCallId")) or f"{message_id}-call{at}", text(one.get("name")), one.get("arguments"))
+            for at, one in enumerate(asked, 1)
+        ]
+        usage = usage_of(input_tokens=data.get("inputTokens"), output_tokens=data.get("outputTokens"))
+        named = text(data.get("model")) or model
+        told = metadata(message_id, time, provider="github-copilot", model=named, usage=usage)
+        message = assistant(blocks, calls, told)
+        if message is not None:
+            return MessageRead(message, number)
+    summary = text(data.get("summaryContent"))
+    if kind == "session.compaction_complete" and summary and data.get("success") is not False:
+        return CompactionEvent(
+            summary, number, message_id=message_id, time=time, tokens_before=data.get("preCompactionTokens")
+        )
+    return KeptEntry(entry, number, kind)

@@ -1,0 +1,221 @@
+"""Sessions of Gemini CLI: `~/.gemini/tmp/<project>/chats/session-*.json`, or JSON Lines in newer versions.
+
+Shape: `chatRecordingTypes.ts` of google-gemini/gemini-cli. As JSON Lines the first line is the session, then come
+messages and control lines: `$set` changes what is known of the session, `$rewindTo` takes a message and all after it
+away. A message that stands again under its id replaces the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....forms import gemini
+from ....forms.canonical import call, plain_content, text_block, total, usage_of
+from .account import Account
+from .branches import Branch, branches
+from .events import Event, KeptEntry, MessageRead, SessionStart
+from .fields import (
+    Message,
+    as_text,
+    assistant,
+    blocks_of,
+    items,
+    mapping,
+    metadata,
+    named,
+    result,
+    text,
+    thinking_block,
+    user,
+)
+from .source import ImportRefusedError, Sample, Source, entries_of, objects_of, one_session
+
+_TALK = frozenset({"user", "gemini"})
+_NOTES = frozenset({"info", "error", "warning"})
+_Events = list[MessageRead | KeptEntry]
+
+
+@dataclass(slots=True)
+class _Chat:
+    """What the entries that are live stand for, in order, and those that a rewind took away."""
+
+    facts: dict[str, Any] = field(default_factory=dict)
+    session_id: str = ""
+    live: dict[str, _Events] = field(default_factory=dict)
+    """By the id of a message; by `#` and the line for what is none."""
+    rewound: list[tuple[int, list[_Events], list[_Events]]] = field(default_factory=list)
+    """The line of each rewind, what stood before it, and what it took away."""
+
+    def rewind(self, line: int, to: Any) -> None:
+        """Take away a message and all after it; everything where there is no such message."""
+        ids = list(self.live)
+        stay = ids.index(to) if to in ids else 0
+        if stay < len(ids):
+            common = [self.live[one] for one in ids[:stay]]
+            self.rewound.append((line, common, [self.live.pop(one) for one in ids[stay:]]))
+
+
+def score(sample: Sample) -> int:
+    """How many entries are of this format; the whole document where it is one."""
+    document = mapping(sample.document)
+    if "projectHash" in document and isinstance(document.get("messages"), list):
+        return 1_000
+    return sum(map(_is_own, sample.entries))
+
+
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the session, and what rewinds took away as branches."""
+    chat = _Chat()
+    sample = source.sample
+    if isinstance(mapping(sample.document).get("messages"), list):
+        _note_facts(chat, sample.document)
+        for number, entry in entries_of(sample.document["messages"], account):
+            _take(chat, number, entry, account, is_whole=True)
+    else:
+        for number, entry in objects_of(source, account):
+            _take(chat, number, entry, account)
+    if not chat.live and not chat.rewound:
+        raise ImportRefusedError("there is no message in it")
+    yield SessionStart("session", "", chat.facts, chat.session_id)
+    yield from _all(chat, chat.live.values())
+    found = (
+        Branch(line, f"rewind{line}", _all(chat, common), _all(chat, taken)) for line, common, taken in chat.rewound
+    )
+    yield from branches(found, account, chat.facts, chat.session_id)
+
+
+def _all(chat: _Chat, entries: Iterable[_Events]) -> Iterator[Event]:
+    """What some entries stand for; where no branch needs them again, memory does not hold what was given."""
+    for events in entries:
+        yield from events
+        if not chat.rewound:
+            events.clear()
+
+
+def _is_own(entry: dict[str, Any]) -> bool:
+    if "$set" in entry or "$rewindTo" in entry or ("sessionId" in entry and "projectHash" in entry):
+        return True
+    return text(entry.get("type")) in _TALK | _NOTES and "content" in entry and "message" not in entry
+
+
+def _note_facts(chat: _Chat, given: dict[str, Any]) -> None:
+    chat.session_id = text(given.get("sessionId")) or chat.session_id
+    chat.facts |= named(given, project_hash="projectHash", title="summary", started="startTime", kind="kind")
+
+
+def _take(chat: _Chat, line: int, entry: dict[str, Any], account: Account, *, is_whole: bool = False) -> None:
+    """Put an entry in its place; in a document (`is_whole`) no later version of it can come."""
+    kind, entry_id = text(entry.get("type")), text(entry.get("id"))
+    known = chat.live.get(entry_id) if kind in _TALK else None
+    if "$rewindTo" in entry:
+        account.keep("$rewindTo")
+        chat.rewind(line, entry["$rewindTo"])
+    elif "$set" in entry:
+        account.keep("$set")
+        changed = mapping(entry["$set"])
+        _note_facts(chat, changed)
+        for number, message in enumerate(items(changed.get("messages"))):
+            if isinstance(message, dict) and text(message.get("id")) not in chat.live:
+                message_id = text(message.get("id")) or f"gemini-{line}-{number}"
+                chat.live[message_id] = _events(message, message_id, line)
+    elif known and is_whole:
+        account.lose(line, "an earlier message has the same id")
+    elif known:
+        account.skip("replaced by a later version")
+        chat.live[entry_id] = _events(entry, entry_id, known[0].line)
+    elif "sessionId" in entry and "type" not in entry:
+        account.keep("session")
+        one_session(line, chat.session_id, text(entry["sessionId"]))
+        _note_facts(chat, entry)
+    else:
+        message_id = entry_id or f"gemini-{line}"
+        events = _events(entry, message_id, line)
+        talks = isinstance(events[0], MessageRead)
+        (account.map if talks else account.keep)(kind or "without a type")
+        chat.live[message_id if talks else f"#{line}"] = events
+
+
+def _events(entry: dict[str, Any], message_id: str, line: int) -> _Events:
+    """What an entry stands for; one that says nothing is kept as it is."""
+    messages: list[Message] = []
+    if entry.get("type") == "gemini":
+        messages = list(_answer(entry, message_id))
+    elif entry.get("type") == "user" and (said := plain_content(_blocks(entry.get("content")))):
+        messages = [user(said, metadata(message_id, entry.get("timestamp")))]
+    return [MessageRead(message, line) for message in messages] or [KeptEntry(entry, line, text(entry.get("type")))]
+
+
+def _answer(entry: dict[str, Any], message_id: str) -> Iterator[Message]:
+    thoughts = "\n\n".join(
+        f"**{text(one.get('subject'))}**\n{text(one.get('description'))}".removeprefix("****\n")
+        for one in items(entry.get("thoughts"))
+        if isinstance(one, dict)
+    )
+    blocks: list[Message] = [thinking_block(thoughts)] if thoughts else []
+    blocks += _blocks(entry.get("content"))
+    asked = [one for one in items(entry.get("toolCalls")) if isinstance(one, dict)]
+    ids = [text(one.get("id")) or f"{message_id}-call{number}" for number, one in enumerate(asked, 1)]
+    calls = [call(call_id, text(one.get("name")), one.get("args")) for call_id, one in zip(ids, asked, strict=True)]
+    counts = mapping(entry.get("tokens"))
+    usage = usage_of(
+        input_tokens=counts.get("input"),
+        output_tokens=total(counts.get("output"), counts.get("thoughts")),
+        cache_read_tokens=counts.get("cached"),
+    )
+    answered = [_output(one) for one in asked]
+    open_calls = {
+        call_id: one["status"]
+        for call_id, one, output in zip(ids, asked, answered, strict=True)
+        if output is None and text(one.get("status"))
+    }
+    given = metadata(
+        message_id,
+        entry.get("timestamp"),
+        provider="gemini",
+        model=text(entry.get("model")),
+        usage=usage,
+        imported={"open_calls": open_calls} if open_calls else {},
+    )
+    if (message := assistant(blocks, calls, given)) is not None:
+        yield message
+    for call_id, one, output in zip(ids, asked, answered, strict=True):
+        if output is not None:
+            status = text(one.get("status"))
+            failed = status in ("error", "cancelled")
+            told = metadata(f"{message_id}-{call_id}", one.get("timestamp"), failed=failed, status=status)
+            yield result(call_id, output, told, text(one.get("name")))
+
+
+def _output(asked: dict[str, Any]) -> Any:
+    """The result of a call: what the function responded, else what was displayed; None where there is neither."""
+    given, shown = asked.get("result"), asked.get("resultDisplay")
+    if given is None:
+        return as_text(shown) if shown else None
+    if isinstance(given, str):
+        return given
+    said = []
+    for part in items(given):
+        response = mapping(mapping(part).get("functionResponse")).get("response")
+        if response is not None:
+            output = mapping(response).get("output", mapping(response).get("error"))
+            said.append(as_text(output if isinstance(output, str) else response))
+        elif isinstance(part, dict):
+            said.append(text(part.get("text")) or as_text(part))
+        else:
+            said.append(as_text(part))
+    return "\n".join(said) if said else as_text(shown or "")
+
+
+def _blocks(content: Any) -> list[Message]:
+    """Content blocks of text or of the parts of Google's API."""
+    return [_block(part) for part in blocks_of([content] if isinstance(content, dict) else content)]
+
+
+def _block(part: Message) -> Message:
+    """A part as a block, without what only its own form needs to write it again."""
+    block = gemini.read_part(gemini.parts_in([part])[0])
+    if block["type"] == "text":
+        return text_block(text(block.get("text")))
+    return thinking_block(text(block.get("thinking"))) if block["type"] == "thinking" else block

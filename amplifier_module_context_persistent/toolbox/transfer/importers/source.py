@@ -1,0 +1,328 @@
+"""The file that an import reads: line by line, decompressed where it is compressed.
+
+Rules:
+- The file is only read. A FIFO, a device or a directory is refused without waiting; `-` is the standard input.
+- Each line is read and parsed once, also those by which the format is recognised (`lines.py`).
+- A JSON document over `MOST_DOCUMENT_BYTES` is refused, as it has to be parsed as a whole.
+- A compressed file (gzip, zstd) is decompressed into a temporary file, with a limit on window, ratio and size.
+"""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import gzip
+import io
+import itertools
+import os
+import re
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, BinaryIO, NamedTuple
+
+from ....errors import ContextPersistentError, LogUnreadableError
+from ....log.filesystem import FileSystem, open_file
+from .account import Account
+from .lines import BLOCK_BYTES, BOM, CUT, Line, parse_json, read_lines
+from .text_encoding import as_utf8, not_utf8, utf16_name
+
+if sys.version_info >= (3, 14):  # pragma: no cover - the same interface in the standard library
+    from compression import zstd
+else:
+    from backports import zstd
+
+STANDARD_INPUT = "-"
+MOST_DOCUMENT_BYTES = 64 << 20
+MOST_DECOMPRESSED_BYTES = 4 << 30
+_WINDOW_LOG = 25  # 32 MiB; what writes sessions uses at most 8
+_FREE_BYTES = 256 << 20
+_RATIO = 200  # sessions compress to about a tenth, repeated ones to a hundredth
+_SAMPLE_LINES = 50
+_SAMPLE_BYTES = 4 << 20
+_SAMPLE_TEXT_BYTES = 4096
+_JSON_BEGIN = re.compile(rb"[{\[]")
+_LINE_BREAKS = str.maketrans("\r\n\t", "   ")
+
+
+class ImportRefusedError(ContextPersistentError, ValueError):
+    """The file holds nothing that can be imported, or is not of the format that was named; nothing was written."""
+
+
+class TwoSessionsError(ImportRefusedError):
+    """The file holds another session beside the one that it begins with."""
+
+    def __init__(self, line: int, first: str, other: str) -> None:
+        super().__init__(
+            f"line {line:,} begins another session ({other!r}; the file begins with {first!r}): a file holds one "
+            "session; cut it before that line, and import both parts"
+        )
+
+
+def one_session(line: int, known: str, named: str) -> str:
+    """The id of a file's session, of what is known and what a line names.
+
+    Raises:
+        TwoSessionsError: these are two.
+    """
+    if known and named not in ("", known):
+        raise TwoSessionsError(line, known, named)
+    return known or named
+
+
+class SourceObject(NamedTuple):
+    """An object of a source, and its line, or its number in a document."""
+
+    number: int
+    value: dict[str, Any]
+
+
+class Source:
+    """An open file; use it in a `with` statement.
+
+    Args:
+        path: the file; a link is followed. `-` is the standard input.
+        files: the system calls, to watch them.
+
+    Raises:
+        LogUnreadableError: it is not there, or cannot be read.
+        ImportRefusedError: it is empty, or cannot be decompressed within the limits.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, files: FileSystem | None = None) -> None:
+        is_piped = os.fspath(path) == STANDARD_INPUT
+        self.path = STANDARD_INPUT if is_piped else os.path.realpath(path)
+        self.plain_path = self.path
+        """Where the decompressed bytes are, while this is open."""
+        self.check: Callable[[int, dict[str, Any]], None] = lambda _number, _entry: None
+        """Is given each object of a line with its number, and refuses what is of another format."""
+        self._files = files or FileSystem()
+        self._temporary: list[str] = []
+        self._first_error = self._no_document = ""
+        self.passed_over = ""
+        """The text before the JSON document; empty if there is none."""
+        self._fd = -1
+        try:
+            self._fd = self._spool(sys.stdin.buffer, MOST_DECOMPRESSED_BYTES) if is_piped else self._open()
+            if unpack := _UNPACKERS.get(self._files.read(self._fd, 2, 0)):
+                packed, size = self._fd, self.size
+                most = min(MOST_DECOMPRESSED_BYTES, max(_FREE_BYTES, _RATIO * size))
+                self._fd = self._spool(unpack(self._reader()), most)
+                self._files.close(packed)
+            if codec := utf16_name(self._files.read(self._fd, 2, 0)):
+                encoded = self._fd
+                self._fd = self._spool(self._reader(), MOST_DECOMPRESSED_BYTES, codec)
+                self._files.close(encoded)
+            if not self.size:
+                raise ImportRefusedError("the file is empty")
+            lines = read_lines(self._reader())
+            begin = self._begin_of(lines)
+            self.lines = itertools.chain(begin, lines)
+            """The lines in order, blank ones too; each is given once."""
+            self.sample = self._sample_of([line for line in begin if not (line.is_blank or line.is_continued)])
+            """What the file begins with."""
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> int:
+        opened = open_file(self._files, self.path, writable=False, create=False)
+        if opened is None:
+            raise LogUnreadableError(errno.ENOENT, "there is no such file", self.path)
+        return opened[0]
+
+    def _spool(self, packed: BinaryIO | io.BufferedIOBase, most_bytes: int, codec: str = "") -> int:
+        """Write what can be read to a temporary file, which is `plain_path` then; a descriptor of it.
+
+        With a codec the text is written again as UTF-8.
+        """
+        fd, name = tempfile.mkstemp(prefix="context-persistent-import-")
+        self._temporary.append(name)
+        with os.fdopen(fd, "wb") as plain:
+            pieces = _pieces_of(packed)
+            try:
+                for piece in as_utf8(pieces, codec) if codec else pieces:
+                    plain.write(piece)
+                    if plain.tell() > most_bytes:
+                        too_large = f"it becomes more than {most_bytes:,} bytes; nothing that large is read"
+                        raise ImportRefusedError(too_large)
+            except UnicodeDecodeError as error:
+                raise ImportRefusedError(f"this is UTF-16 text with a damaged character: {error.reason}") from error
+        self.plain_path = name
+        return self._files.open_readonly(name)
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            self._files.close(fd)
+        while self._temporary:
+            os.remove(self._temporary.pop())
+
+    @property
+    def size(self) -> int:
+        """The file's size, decompressed."""
+        return os.fstat(self._fd).st_size
+
+    def _reader(self) -> io.BufferedReader:
+        """The file, from its beginning on."""
+        return io.BufferedReader(_RawFile(self._files, self._fd), BLOCK_BYTES)
+
+    def _begin_of(self, lines: Iterator[Line]) -> list[Line]:
+        """The lines by which the format is recognised."""
+        begin, said = [], 0
+        for line in lines:
+            begin.append(line)
+            said += not line.is_blank and not line.is_continued
+            if said >= _SAMPLE_LINES or line.offset > _SAMPLE_BYTES:
+                break
+        return begin
+
+    def _sample_of(self, said: Sequence[Line]) -> Sample:
+        """What the file begins with, of its first lines that are not blank; a document on several lines is parsed."""
+        entries = tuple(line.value for line in said if isinstance(line.value, dict))
+        self._first_error = said[0].error if said else ""
+        if not self._first_error:
+            return Sample(entries, said[0].value if len(said) == 1 else None)
+        prefix = self._text_before_json()
+        if prefix is None:
+            return Sample(entries)
+        if self.size > MOST_DOCUMENT_BYTES:
+            self._no_document = (
+                f"a JSON document of {self.size:,} bytes; at most {MOST_DOCUMENT_BYTES:,} are read at once"
+            )
+            if not entries:
+                raise ImportRefusedError(self._no_document)
+            return Sample(entries)
+        try:
+            document = parse_json(self._reader().read()[prefix:])
+            self.passed_over = self._files.read(self._fd, prefix, 0).decode("utf-8").strip("\ufeff \r\n")
+            return Sample((), document)
+        except ValueError as error:
+            is_cut = _ends_early(str(error))
+            what = "the file is cut: it ends within its JSON document" if is_cut else "not a JSON document"
+            self._no_document = f"{what} ({error})"
+            return Sample(entries)
+
+    def _text_before_json(self) -> int | None:
+        """Bytes before a JSON document, such as a line that a command printed before it; None if there is no JSON."""
+        first = self._files.read(self._fd, _SAMPLE_TEXT_BYTES, 0)
+        begin = _JSON_BEGIN.search(first)
+        if begin is None:
+            return None
+        before = first[: begin.start()]
+        try:
+            is_text = before.decode("utf-8").replace("\ufeff", " ").translate(_LINE_BREAKS).isprintable()
+        except UnicodeDecodeError:
+            return None
+        return len(before) if is_text else None
+
+    def document(self) -> Any:
+        """The JSON value that the whole file is.
+
+        Raises:
+            ImportRefusedError: it is none, or too large.
+        """
+        if self.sample.document is None:
+            raise ImportRefusedError(self._no_document or "not a JSON document")
+        return self.sample.document
+
+    def strangeness(self) -> str:
+        """What is wrong with a file that holds no session: it is no text, blank or cut; empty for any other."""
+        first = self._files.read(self._fd, _SAMPLE_TEXT_BYTES, 0)
+        if wrong := not_utf8(first.removeprefix(BOM)):
+            return wrong
+        text = codecs.getincrementaldecoder("utf-8")().decode(first.removeprefix(BOM))
+        if "\0" in text:
+            return "this is a binary file"
+        if not text.strip() and self.size == len(first):
+            return "there are only blank lines in it"
+        if text.lstrip()[:1] not in ("{", "["):
+            return "this is no JSON"
+        if CUT in self._first_error and _ends_early(self._first_error):
+            return f"the file is cut: it ends within its only line ({self._first_error})"
+        return self._no_document
+
+
+class _RawFile(io.RawIOBase):
+    """An open file that is read by system calls which may be watched."""
+
+    def __init__(self, files: FileSystem, fd: int) -> None:
+        self._files, self._fd, self._offset = files, fd, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        block = self._files.read(self._fd, len(buffer), self._offset)
+        self._offset += len(block)
+        buffer[: len(block)] = block
+        return len(block)
+
+
+def _ends_early(error: str) -> bool:
+    """Whether what was wrong with JSON is its end, as `orjson` says."""
+    return "end of data" in error
+
+
+def _pieces_of(packed: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
+    try:
+        while piece := packed.read(BLOCK_BYTES):
+            yield piece
+    except EOFError:
+        raise ImportRefusedError("the compressed file is cut: it ends within its data") from None
+    except (zstd.ZstdError, zlib.error, gzip.BadGzipFile) as error:
+        raise ImportRefusedError(f"cannot be decompressed: {error}") from error
+
+
+_UNPACKERS: dict[bytes, Callable[[io.BufferedReader], io.BufferedIOBase]] = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"\x28\xb5": lambda file: zstd.ZstdFile(file, options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG}),
+}
+"""By the first bytes of a compressed file, what reads it."""
+
+
+class Sample(NamedTuple):
+    """What a file begins with: its first objects, if it is JSON Lines; its value, if it is one JSON document."""
+
+    entries: tuple[dict[str, Any], ...]
+    document: Any = None
+
+
+def entries_of(listed: Iterable[Any], account: Account) -> Iterator[SourceObject]:
+    """Each entry of a document's list that is a JSON object, which the caller notes; others are lost."""
+    account.unit = "entry"
+    for entry in listed:
+        account.next_line()
+        if isinstance(entry, dict):
+            yield SourceObject(account.lines, entry)
+        else:
+            account.lose(account.lines, "no JSON object")
+
+
+def objects_of(source: Source, account: Account) -> Iterator[SourceObject]:
+    """Each JSON object of the lines, which the caller notes; blank lines are counted, others are lost.
+
+    A line that holds two records counts as two.
+    """
+    for line in source.lines:
+        if line.is_lost_part:
+            account.lose_part(line.number, line.error)
+            continue
+        account.next_line()
+        if line.is_blank:
+            account.skip("blank line")
+        elif line.is_continued:
+            account.skip("line that belongs to the record before it")
+        elif line.error or not isinstance(line.value, dict):
+            account.lose(line.number, line.error or "no JSON object")
+        else:
+            source.check(line.number, line.value)
+            yield SourceObject(line.number, line.value)

@@ -1,0 +1,298 @@
+"""A session as Markdown that people read. A transcript is untrusted, so nothing in a message gets out of its place.
+
+A session is written in one pass, a message at a time: what a turn took and cost stands at its end.
+
+Rules:
+- Prose stands in a quotation, line by line. What could begin HTML, a link, an image, a definition of a link or a fence
+  is escaped there; code in it is put into fences of our own.
+- Everything else (arguments, results, thinking, instructions) is folded away and stands in a fence that is longer than
+  any run of backticks within.
+- Names and ids are shown letter by letter. Characters that do not print are shown as JSON escapes them.
+
+A test parses the export of any text with a CommonMark parser: every tag is ours, and there are no links and no images.
+Addresses stand as they are: a reader who has them made into links by his program gets them as they were said.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ...messages.message import Message, calls_of, parsed, result_id_of
+from ...messages.metadata import is_human, metadata_of
+from ...messages.normalize import tokens_of
+from ...messages.outcome import ANSWERED
+from ...messages.text import TextPart, full_text, parts_of
+from ...tokens.counter import EstimateCounter
+from ...tokens.prices import PRICES_AS_OF, PriceList
+from ...sessions.calls import CallLookup, CallOutcome, duration_s, instant_of_message, subject_of
+from ...sessions.cost import Bills, RequestBill
+from ...sessions.session_name import name_of
+from ...sessions.transcript import Transcript, session_id_in
+
+_COMMANDS = ("command", "cmd", "script")
+_TITLES = {"system": "System", "developer": "Developer", "user": "User", "assistant": "Assistant"}
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`\n]*)")
+_LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,20}")
+_BEGINS_HTML = re.compile(r"<(?=\S)")
+_FENCE_RUN = re.compile(r"`{3,}|~{3,}")
+_ENTITY = re.compile(r"&(?=#?[A-Za-z0-9]+;)")
+
+
+def message_markdown(message: Message, facts: Sequence[str] = (), tool: str = "") -> str:
+    """A message with its heading, ending in an empty line.
+
+    Args:
+        message: the message.
+        facts: what the heading says besides, as Markdown: a model, a cost, how a call ended.
+        tool: for a result that does not name its tool, the tool that was called.
+    """
+    role, metadata = str(message.get("role")), metadata_of(message)
+    parts = [_heading(message, role, metadata, facts)]
+    if role == "assistant" or is_human(message):
+        parts += [_part(part) for part in parts_of(message) if part.kind == "call" or part.text.strip()]
+    else:
+        text, _ = full_text(message)
+        name = message.get("name") or tool
+        of = f" of {_code(name)}" if name else ""
+        is_result = result_id_of(message) is not None
+        said = [f"Result{of}", *facts] if is_result else []
+        parts.append(_folded(", ".join([*said, f"{len(text):,} characters"]), fenced(text)))
+    return "\n\n".join(parts) + "\n\n"
+
+
+def quoted(text: str) -> str:
+    """Prose as a quotation that nothing in it ends; code in it stands in fences."""
+    lines: list[str] = []
+    code: list[str] = []
+    mark = language = ""
+    for line in _visible(text).split("\n"):
+        if not mark:
+            if found := _FENCE.fullmatch(line):
+                mark, language, code = found[1], found[2], []
+            else:
+                lines.append(_prose(line))
+        elif (
+            len(line) - len(line.lstrip(" ")) < 4 and set(line.strip()) == {mark[0]} and len(line.strip()) >= len(mark)
+        ):
+            lines += _fenced_lines(code, language)
+            mark = ""
+        else:
+            code.append(line)
+    if mark:
+        lines += _fenced_lines(code, language)
+    return "\n".join(f"> {line}".rstrip(" ") for line in lines)
+
+
+def fenced(text: str, language: str = "") -> str:
+    """A text in a fence that is longer than any run of backticks in it."""
+    return "\n".join(_fenced_lines(_visible(text).removesuffix("\n").split("\n"), language))
+
+
+def inline(text: str) -> str:
+    """A short text on one line, in which nothing is markup."""
+    shown = _visible(text[:200]).replace("\n", " ").replace("\t", " ")
+    return "".join(c if c.isalnum() or c in " -.:," else f"&#{ord(c)};" for c in shown)
+
+
+def _heading(message: Message, role: str, metadata: Mapping[str, Any], facts: Sequence[str]) -> str:
+    title = _TITLES.get(role, "Tool")
+    if role == "user" and not is_human(message):
+        title += f" ({inline(str(metadata.get('source') or 'inserted'))})"
+    time = metadata.get("timestamp") or message.get("timestamp")
+    shown = [title, *facts]
+    if isinstance(time, str):
+        shown.append(inline(time[:19].replace("T", " ")))
+    if isinstance(message_id := metadata.get("message_id"), str):
+        shown.append(inline(message_id))
+    return "### " + " · ".join(shown)
+
+
+def _part(part: TextPart) -> str:
+    if part.kind == "text":
+        return quoted(part.text)
+    if part.kind == "thinking":
+        return _folded(f"Thinking, {len(part.text):,} characters", fenced(part.text))
+    try:
+        value = parsed(part.text)
+    except ValueError:
+        value = part.text
+    if part.kind == "block":
+        return _folded(f"Block {_code(part.name)}", fenced(value if isinstance(value, str) else _json(value)))
+    subject = subject_of(part.text)
+    body = fenced(value) if isinstance(value, str) else _arguments(value)
+    return _folded(f"Call of {_code(part.name)}{f': {_code(subject)}' if subject else ''}", body)
+
+
+def _arguments(given: Any) -> str:
+    """What a call asks for: a command and each text of several lines as it is, the rest as JSON."""
+    if not isinstance(given, dict):
+        return fenced(_json(given), "json")
+    texts = {key: text for key, text in given.items() if isinstance(text, str) and (key in _COMMANDS or "\n" in text)}
+    rest = {key: value for key, value in given.items() if key not in texts}
+    parts = []
+    for key, text in texts.items():
+        is_command = key in _COMMANDS
+        parts += [] if is_command else [f"{_code(key)}:"]
+        parts.append(fenced(text, "sh" if is_command else ""))
+    if rest or not texts:
+        parts.append(fenced(_json(rest), "json"))
+    return "\n\n".join(parts)
+
+
+def _folded(summary: str, body: str) -> str:
+    return f"<details>\n<summary>{summary}</summary>\n\n{body}\n\n</details>"
+
+
+def _code(name: Any) -> str:
+    return f"<code>{inline(str(name))}</code>"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _prose(line: str) -> str:
+    """A line outside of code: no HTML, no address in angle brackets, no link, no image, no fence begins in it."""
+    line = _BEGINS_HTML.sub("&lt;", _ENTITY.sub("&amp;", line))
+    line = line.replace("![", "!&#91;").replace("](", "]&#40;").replace("]:", "]&#58;")
+    return _FENCE_RUN.sub(lambda run: f"&#{ord(run[0][0])};" * len(run[0]), line)
+
+
+def _fenced_lines(lines: list[str], language: str) -> list[str]:
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    named = language.strip() if _LANGUAGE.fullmatch(language.strip()) else ""
+    return [fence + named, *lines, fence]
+
+
+def _visible(text: str) -> str:
+    """A text with line breaks of one kind, and what does not print escaped."""
+    text = text.replace("\r\n", "\n")
+    strange = [c for c in set(text) if not (c.isprintable() or c in "\n\t" or unicodedata.category(c) == "Zs")]
+    return text.translate({ord(c): json.dumps(c)[1:-1] for c in strange}) if strange else text
+
+
+@dataclass(slots=True)
+class _Sums:
+    """What some messages come to."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    """Messages, calls, and the tokens that were read, had from a cache and written."""
+    ended: Counter[str] = field(default_factory=Counter)
+    models: Counter[str] = field(default_factory=Counter)
+    cost: float = 0.0
+    first: datetime | None = None
+    last: datetime | None = None
+
+    def take(self, message: Message, billed: RequestBill, ending: CallOutcome | None) -> None:
+        """Add a message."""
+        self.counts.update(
+            messages=1,
+            calls=len(calls_of(message)),
+            read=max(0, billed.input_tokens),
+            cached=max(0, billed.cached_tokens),
+            written=max(0, billed.output_tokens),
+        )
+        if ending is not None:
+            self.ended[ending.outcome] += 1
+        if (instant := instant_of_message(message)) is not None:
+            self.first, self.last = min(self.first or instant, instant), max(self.last or instant, instant)
+        self.models[billed.model] += bool(billed.model)
+        self.cost += max(0.0, billed.cost)
+
+    def line(self) -> str:
+        """All of it, apart by dots."""
+        counts = self.counts
+        bad = [f"{count:,} {outcome}" for outcome, count in sorted(self.ended.items()) if outcome != ANSWERED]
+        calls = ", ".join([f"{counts['calls']:,} call{'' if counts['calls'] == 1 else 's'}", *bad])
+        facts = [
+            f"{counts['messages']:,} message{'' if counts['messages'] == 1 else 's'}",
+            calls if counts["calls"] or bad else "",
+            _duration(duration_s(self.first, self.last) or 0),
+            *(inline(model) for model in sorted(+self.models)),
+            _bill(counts["read"], counts["cached"], counts["written"], self.cost),
+        ]
+        return " · ".join(filter(None, facts))
+
+
+class SessionMarkdown:
+    """Writes a session as Markdown.
+
+    Args:
+        transcript: the session, open.
+        redacted: redacts what is taken from the log besides the messages that `pieces` gets.
+    """
+
+    def __init__(self, transcript: Transcript, redacted: Callable[[Any], Any]) -> None:
+        self._transcript, self._redacted = transcript, redacted
+        counter = EstimateCounter()
+        self._bills = Bills(transcript.reader, PriceList(), lambda message: tokens_of(message, counter))
+        self._calls = CallLookup(transcript.reader)
+
+    def pieces(self, messages: Iterable[tuple[int, Message]]) -> Iterator[str]:
+        """The export, a piece at a time; `messages` are positions in the history with messages, redacted."""
+        name = session_id_in(self._transcript) or Path(self._transcript.path).stem
+        yield f"# Session {inline(name)}\n\n"
+        if given := name_of(self._transcript.path).name:
+            yield f"**{inline(str(self._redacted(given)))}**\n\n"
+        starts = [turn.start for turn in self._transcript.turns()]
+        all_of_it, of_turn, number = _Sums(), _Sums(), 0
+        for position, message in messages:
+            if (now := bisect_right(starts, position)) != number:
+                if of_turn.counts:
+                    yield _turn_end(number, of_turn)
+                of_turn, number = _Sums(), now
+                yield f"## Turn {number}\n\n"
+            yield self._message(position, message, (of_turn, all_of_it))
+        if of_turn.counts:
+            yield _turn_end(number, of_turn)
+            yield f"---\n\n{all_of_it.line()}\n\n"
+            if all_of_it.cost:
+                yield f"Costs are list prices in US dollars, as of {PRICES_AS_OF}.\n\n"
+
+    def _message(self, position: int, message: Message, sums: tuple[_Sums, ...]) -> str:
+        billed = self._bills.of(message)
+        ending = self._calls.ending(self._transcript.reader.index.live, position, message)
+        for one in sums:
+            one.take(message, billed, ending)
+        facts, tool = [], ""
+        if ending is not None:
+            facts = [ending.outcome if ending.is_error else "", _duration(ending.duration_s or 0)]
+            tool = str(self._redacted(ending.call.name)) if ending.call is not None else ""
+        elif message.get("role") == "assistant":
+            bill = _bill(billed.input_tokens, billed.cached_tokens, billed.output_tokens, billed.cost)
+            facts = [inline(billed.model), bill]
+        return message_markdown(message, tuple(filter(None, facts)), tool)
+
+
+def _turn_end(number: int, sums: _Sums) -> str:
+    return f"Turn {number}: {sums.line()}\n\n"
+
+
+def _bill(read: int, cached: int, written: int, cost: float) -> str:
+    """What requests read, wrote and cost; empty where nobody reported it."""
+    if read <= 0 and written <= 0:
+        return ""
+    share = f" ({100 * cached / read:.0f} % cached)" if cached > 0 and read > 0 else ""
+    said = [f"{read:,} tokens read{share}"] if read > 0 else []
+    said += [f"{written:,} written"] if written > 0 else []
+    said += [f"${cost:.4f}" if cost < 0.095 else f"${cost:,.2f}"] if cost > 0 else []
+    return ", ".join(said)
+
+
+def _duration(seconds: float) -> str:
+    if not seconds:
+        return ""
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,237 @@
+"""Purging a session: its log, the files that this package wrote beside it, and what killed operations left there.
+
+Rules:
+- That a purge was begun is noted beside the log before the log changes (`toolbox/maintenance/written_files.py`). A purge that
+  finds the note finishes the one that was interrupted.
+- The log comes first. Then the `transcript.jsonl` that a fork or an import wrote is brought in step, and what is
+  redacted goes from the name and the description that it gave the session. Copies that a rewind kept, and files that
+  killed operations left, are removed.
+- What the host wrote, or changed since we wrote it, stays. It is named if it holds what was to go.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...catalogue.catalogue_file import remove_catalogue
+from ...errors import LogFailedError
+from ...log.base import ReadableLog
+from ...log.database_location import stored_name
+from ..maintenance.known_scan import KnownScan
+from ..maintenance.leftovers import files_left, place_left
+from ..maintenance.purge import plan_purge, purge_log
+from ..maintenance.purge_options import Purge, PurgeCounts
+from ..maintenance.written_files import PURGING, WrittenFiles, content_of
+from ...paths import LOG_NAME
+from ...sessions.find_session import projects_dirs
+from .erasures import MESSAGES, TEXT, Erasure, TextRule, erasure_of, lift, names_in, note_erasure
+from .host_files import (
+    HOSTS_NAMES,
+    TRANSCRIPT_NAME,
+    backups,
+    changed_since,
+    host_copies,
+    is_hosts_log,
+    named_in,
+    own_files,
+    told_matches,
+    update_host_files,
+)
+
+
+@dataclass(slots=True)
+class SessionPurge:
+    """What is to go from a session, and the copies of its messages that stay."""
+
+    path: str
+    counts: PurgeCounts = field(default_factory=PurgeCounts)
+    known: KnownScan | None = None
+    """The scan of the log's file that the plan made."""
+    own: Path | None = None
+    """The `transcript.jsonl` that an import or a fork wrote, if it is to be brought in step."""
+    removed: list[str] = field(default_factory=list)
+    """The files of ours that go: copies that a rewind kept, and what killed operations left."""
+    copies: list[str] = field(default_factory=list)
+    """The host's copies, each with what there is to say of it; if a text is redacted, those that hold it."""
+    is_left: bool = False
+    """Whether one of the files that stay still holds what is to go."""
+    finishes: bool = False
+    """Whether an earlier purge was interrupted."""
+    error: str = ""
+    """Why the session cannot be looked at; empty if it can."""
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether there is nothing to do."""
+        return self.counts.is_nothing and not (self.own or self.removed or self.finishes)
+
+
+def plan_session_purge(path: str, what: Purge) -> SessionPurge:
+    """See what would go from a session; writes nothing.
+
+    Raises:
+        PurgeError: this log cannot be purged so.
+        LogUnreadableError: there is no log, or it cannot be read.
+        OSError: a file beside the log cannot be read.
+    """
+    log = plan_purge(path, what)
+    planned = SessionPurge(path, log.counts, known=log.known)
+    if what.is_torn_only:
+        return planned
+    own: list[Path] = []
+    if stored_name(path) is None:
+        own = own_files(path)
+        planned.finishes = WrittenFiles.beside(path).begun == PURGING
+        planned.removed = [*files_left(path, HOSTS_NAMES), *_backups_to_go(path, what, planned)]
+        if own and _falls_behind(own, what, planned):
+            planned.own = own[0]
+    going = {*planned.removed, *map(os.fspath, own)}
+    copies = [copy for copy in host_copies(path) if copy not in going]
+    if what.redact is not None:
+        names = [name for name in named_in(path) if name not in going]
+        told = ((file, told_matches(file, what.redact)) for file in (*copies, *names))
+        planned.copies = [f"{file}: {matches}" for file, matches in told if matches]
+        planned.is_left = bool(planned.copies) or planned.counts.tails_matching > 0
+    else:
+        changed = [os.fspath(file) for file in changed_since(path) if file.name == TRANSCRIPT_NAME]
+        planned.copies = [f"{copy}: the host has changed it" if copy in changed else copy for copy in copies]
+        planned.is_left = bool(changed) and not planned.is_nothing
+    return planned
+
+
+def _backups_to_go(path: str, what: Purge, planned: SessionPurge) -> list[str]:
+    """The copies that a rewind kept and that hold what is to go."""
+    kept = backups(path)
+    if what.redact is not None:
+        kept = [file for file in kept if told_matches(file, what.redact)]
+    elif planned.counts.is_nothing and not planned.finishes:
+        kept = []
+    return list(map(os.fspath, kept))
+
+
+def _falls_behind(own: list[Path], what: Purge, planned: SessionPurge) -> bool:
+    """Whether the files that we wrote for the host hold, or will hold, what their log does not."""
+    if planned.finishes or not planned.counts.is_nothing:
+        return True
+    return what.redact is not None and any(told_matches(file, what.redact) for file in own)
+
+
+def plan_places_left(what: Purge) -> list[SessionPurge]:
+    """Find the places in all projects that hold no log, and files that killed operations left; they are to go.
+
+    A torn tail that was saved there stays, and is named if it holds what is to go.
+    """
+    planned = [SessionPurge(log, removed=left) for log, left in places_left(tails=False)]
+    for log, left in places_left():
+        tails = [name for name in left if ".torn-" in name]
+        told = ((name, told_matches(name, what.redact)) for name in tails if what.redact is not None)
+        if copies := [f"{name}: {matches}" for name, matches in told if matches]:
+            planned.append(SessionPurge(log, copies=copies, is_left=True))
+    return planned
+
+
+def places_left(name: str | None = None, *, tails: bool = True) -> list[tuple[str, list[str]]]:
+    """The places of logs, of all projects or of one session's name, that hold only what killed operations left."""
+    found = []
+    for root in projects_dirs():
+        for directory in sorted(root.glob(f"*/sessions/{'*' if name is None else glob.escape(name)}")):
+            log = os.fspath(directory / LOG_NAME)
+            with contextlib.suppress(OSError):  # it is no directory, or may not be looked into
+                if left := place_left(log, HOSTS_NAMES, tails=tails):
+                    found.append((log, left))
+    return found
+
+
+def purge_session(
+    planned: SessionPurge,
+    what: Purge,
+    *,
+    now: Callable[[], str],
+    rule: Callable[[str], TextRule] = lambda _: TextRule(),
+) -> tuple[PurgeCounts, str]:
+    """Purge a session as it was planned.
+
+    Args:
+        planned: what `plan_session_purge` found.
+        what: what goes.
+        now: gives ISO 8601 timestamps.
+        rule: if a text is redacted, gives what an import is to replace, from a salt.
+
+    Returns:
+        What was removed from the log, and why the `transcript.jsonl` stays as it is; empty if it does not.
+
+    Raises:
+        LogError: as `purge_log`.
+        OSError: a file beside the log cannot be written or removed; a second purge finishes this one.
+    """
+    path = planned.path
+    if what.is_torn_only:
+        return purge_log(path, what, now=now), ""
+    if stored_name(path) is not None:
+        return _purge_noted(planned, what, now, rule), ""
+    if not os.path.lexists(path):  # nothing but what was left
+        remove_left(planned.removed, path)
+        return planned.counts, ""
+    note, done, because = WrittenFiles.beside(path), planned.counts, ""
+    before = note.begun
+    if planned.own is not None:
+        for file in own_files(path):  # an earlier version left no note of them
+            note.contents.setdefault(file.name, [content_of(file)])
+    note.begin(PURGING, now())
+    try:
+        if not planned.counts.is_nothing:
+            done = _purge_noted(planned, what, now, rule)
+        elif planned.finishes:
+            remove_catalogue(path)  # a search may have written it between the two removals of the first purge
+    except LogFailedError:
+        raise
+    except BaseException:  # the log is what it was
+        note.begun = before
+        note.save()
+        raise
+    if planned.own is not None:
+        _, because = update_host_files(path, time=None, redact=what.redact)
+    remove_left(planned.removed, path)
+    if not because:
+        WrittenFiles.beside(path).finish()
+    return done, because
+
+
+def _purge_noted(
+    planned: SessionPurge, what: Purge, now: Callable[[], str], rule: Callable[[str], TextRule]
+) -> PurgeCounts:
+    """Purge a log, and note before that what goes, so that no import brings it back; errors as `purge_session`."""
+    kind = TEXT if what.redact is not None else MESSAGES
+    noted = list[Erasure]()
+
+    def note(log: ReadableLog) -> None:
+        erasure = erasure_of(names_in(log), kind, time=now(), rule=rule)
+        note_erasure(erasure)
+        noted.append(erasure)
+
+    try:
+        return purge_log(planned.path, what, now=now, known=planned.known, note=note)
+    except LogFailedError:
+        raise
+    except BaseException:  # the log is what it was
+        lift(noted)
+        raise
+
+
+def remove_left(files: list[str], log: str) -> None:
+    """Remove files of ours, and the directory of a session if nothing is left in it.
+
+    Raises:
+        OSError: one cannot be removed.
+    """
+    for name in files:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(name)
+    if is_hosts_log(log):
+        with contextlib.suppress(OSError):  # something else is in it
+            os.rmdir(os.path.dirname(log))

@@ -1,0 +1,395 @@
+"""Writing the sessions of an import: where they go, new logs, and what is new in logs that an earlier import made.
+
+A session keeps the id that it has in the source, so that a second import finds it; without one, the id is derived from
+the file's path and its first message. An id with `_` is a sub-session's, so ids of imports have none but for
+sub-agents: `{parent}_{name}`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from ...config import Config
+from ...errors import ContextPersistentError, LockTimeoutError, LogUnreadableError
+from ...forms.canonical import total
+from ...log.base import ReadableLog
+from ...log.database_location import location_of, stored_name
+from ...log.index import Index
+from ...log.not_a_log import check_is_log
+from ...log.open_log import open_existing, open_log, taken_error
+from ...log.record_line import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
+from ...log.reset_record import ids_in, reset_bodies
+from ...messages.metadata import given_id
+from ...paths import check_session_id, log_name, log_path
+from ...view.ids_and_names import header_marks
+from .copy_log import append_all, write_new_log
+from .drafts import EarlierImport, SessionDraft
+from .host_files import (
+    finish_rewind,
+    is_unfinished,
+    making_session,
+    rename_imported,
+    rewinding,
+    update_host_files,
+    write_host_files,
+)
+from .importers.account import Account
+from .importers.fields import session_name
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where sessions are to go; see `import_session`."""
+
+    session_id: str | None
+    path: str | Path | None
+    working_dir: str | None
+    storage: str | None
+
+    def place(self, session_id: str | None, suffix: str = "") -> str:
+        """The log of a session: where the host keeps its sessions, beside the file that was named, or in a database."""
+        if self.path is not None and stored_name(str(self.path)) is not None:
+            return f"{self.path}{suffix}"
+        if self.path is not None:
+            stem, ending = os.path.splitext(os.path.expanduser(self.path))
+            return os.path.abspath(f"{stem}{suffix}{ending}")
+        if self.storage is not None and session_id is not None:
+            return location_of(self.storage, log_name(session_id, self.working_dir or "."))
+        return str(log_path(Config(), session_id=session_id, working_dir=self.working_dir))
+
+
+def place_sessions(sessions: Sequence[SessionDraft], source: str, format_name: str, to: Destination) -> None:
+    """Find the logs of all sessions of an import, the main one first.
+
+    Raises:
+        ConfigError: the session id cannot be part of a path.
+    """
+    main, *others = sessions
+    first = _first_hash(main)
+    given = main.start.source_id or main.start.parent_source_id
+    main.key = f"{format_name}:{given or source}:{main.start.name}:{first[:16]}"
+    main.session_id = to.session_id
+    if main.session_id is None and to.path is None:
+        main.session_id = _derived(session_name(given), main)
+        if key_at(to.place(main.session_id)) not in (None, main.key):
+            main.session_id += f"-{first[:8]}"  # ids of trajectories are shared, and others' ids are not ours
+    if main.session_id is not None:
+        check_session_id(main.session_id)
+    main.path, main.parent_id = to.place(main.session_id), main.start.parent_source_id or None
+    taken = set[str]()
+    for number, draft in enumerate(others, 1):
+        name = draft.start.name or f"part{number}"
+        while name in taken:
+            name = f"{name}-{number}"
+        taken.add(name)
+        mark = "_" if draft.start.kind == "subagent" else "-"
+        draft.parent_id = main.session_id
+        draft.session_id = f"{main.session_id}{mark}{name}" if main.session_id is not None else None
+        draft.path, draft.key = to.place(draft.session_id, f"{mark}{name}"), f"{main.key}:{name}"
+        alone = f"{format_name}:{given}:{name}:{_first_hash(draft)[:16]}"
+        if mark == "_" and key_at(draft.path) == alone:  # its file was imported before, alone
+            draft.key = alone
+
+
+def _first_hash(draft: SessionDraft) -> str:
+    """Of its first message; a session has one."""
+    return hashlib.sha256(draft.bodies[draft.at[0]]).hexdigest()
+
+
+def _task_of(facts: Mapping[str, Any]) -> str:
+    """A sub-agent's type and its task in a line; empty if the source tells neither."""
+    told = (facts.get("agent_type"), facts.get("description"))
+    return ": ".join(one for one in told if isinstance(one, str) and one)
+
+
+def title_of(draft: SessionDraft) -> str:
+    """The title that the source gives a session; a branch's says that it is one, a sub-agent has none of its own."""
+    return _title_among(draft.start.facts, draft)
+
+
+def _title_among(facts: Mapping[str, Any], draft: SessionDraft) -> str:
+    title = facts.get("title")
+    if not isinstance(title, str) or not title.strip() or draft.start.kind == "subagent":
+        return ""
+    return f"{title} (branch)" if draft.start.kind == "branch" else title
+
+
+def _rename(draft: SessionDraft) -> None:
+    """Give a session that was imported before the title that its source has now."""
+    earlier = draft.earlier
+    if earlier is None or earlier.is_older or title_of(draft) == earlier.title:
+        return
+    try:
+        rename_imported(draft.path, earlier.title, title_of(draft))
+    except LockTimeoutError as error:
+        logger.warning("%s keeps its name: %s", draft.path, error.strerror)
+
+
+def directory_of(main: SessionDraft) -> str | None:
+    """The directory that the source says its session works in."""
+    given = main.start.facts.get("cwd")
+    return given if isinstance(given, str) and os.path.isabs(given) and given.isprintable() else None
+
+
+def _derived(given: str, main: SessionDraft) -> str:
+    if not given:
+        return str(uuid5(NAMESPACE_URL, main.key))
+    return f"{given}_{main.start.name}" if main.start.kind == "subagent" and main.start.name else given
+
+
+def key_at(path: str) -> str | None:
+    """The key of the import that made a log; empty for what is something else, None where nothing is."""
+    try:
+        reader = open_earlier(path)
+    except OSError:
+        return ""
+    if reader is None:
+        return None
+    with closing(reader):
+        source = reader.index.headers[0].get("source") if reader.index.headers else None
+    return str(source.get("key")) if isinstance(source, dict) else ""
+
+
+_PLAN_HEAD, _RESET_HEAD = b'{"_record":"plan"', b'{"_record":"reset_begin"'
+
+
+class ImportConflictError(ContextPersistentError, ValueError):
+    """A session that was imported before went on here, or changed in its source, so that nothing can be added to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWriter:
+    """Writes the sessions of one import.
+
+    Args:
+        sessions: what they hold and where they go, the session itself first.
+        format_name: what the source is.
+        source: its file.
+        account: what became of its lines.
+        now: gives ISO 8601 timestamps.
+        new_id: gives unique ids.
+        again: whether what was purged here is to come back.
+    """
+
+    sessions: Sequence[SessionDraft]
+    format_name: str
+    source: str
+    account: Account
+    now: Callable[[], str]
+    new_id: Callable[[], str]
+    again: bool = False
+
+    def write(self) -> None:
+        """Write all sessions.
+
+        Sub-agents and branches come first: where the session itself is there, they are. If one cannot be written, the
+        files that this import made are removed; logs in a database stay, and the next import of the same source goes
+        on there.
+
+        Raises:
+            OSError: a log cannot be written, or something has its name.
+        """
+        made: list[SessionDraft] = []
+        with ExitStack() as being_made:
+            try:
+                for draft in reversed(self.sessions):
+                    earlier = draft.earlier
+                    if earlier is None:
+                        being_made.enter_context(making_session(draft.path))
+                        write_new_log(draft.path, (self._header(draft), *draft.bodies))
+                        made.append(draft)
+                    elif not earlier.is_older and (earlier.common < draft.messages or earlier.kept < earlier.live):
+                        self._add(draft, earlier)
+            except BaseException:
+                for draft in made:
+                    with suppress(OSError):
+                        os.remove(draft.path)
+                        os.rmdir(os.path.dirname(draft.path))
+                raise
+            for draft in self.sessions:
+                if draft in made or is_unfinished(draft.path):
+                    write_host_files(draft.path, created=self.now(), parent_id=draft.parent_id, title=title_of(draft))
+                finish_rewind(draft.path)
+            for draft in self.sessions:
+                _rename(draft)
+
+    def _header(self, draft: SessionDraft) -> bytes:
+        start, is_main = draft.start, draft is self.sessions[0]
+        links = {
+            kind: [other.session_id or other.path for other in self.sessions[1:] if other.start.kind == word]
+            for kind, word in (("subagents", "subagent"), ("branches", "branch"))
+        }
+        tasks = [_task_of(other.start.facts) for other in self.sessions[1:] if other.start.kind == "subagent"]
+        source = {
+            "format": self.format_name,
+            "key": draft.key,
+            "session_id": start.source_id or None,
+            **{key: value for key, value in start.facts.items() if value not in (None, "", {}, [])},
+            **{key: value for key, value in links.items() if value and is_main},
+            **({"subagent_tasks": tasks} if is_main and any(tasks) else {}),
+            "file": self.source,
+            **({"account": self.account.to_json()} if is_main else {}),
+            "lines": self.account.lines_by_file[draft.file],
+            "messages": draft.messages,
+            "records": len(draft.bodies),
+            **({"clears": len(draft.clears)} if draft.clears else {}),
+        }
+        parents = {"parent_id": draft.parent_id, "forked_from": start.forked_from or None}
+        return encode_control(
+            "header",
+            version=FORMAT_VERSION,
+            log_id=self.new_id(),
+            session_id=draft.session_id,
+            tokenizer="estimate",
+            created=self.now(),
+            **header_marks([], late_system="reminder"),
+            **{key: value for key, value in parents.items() if value},
+            imported_from=self.format_name,
+            source=source,
+        )
+
+    def find_earlier(self) -> None:
+        """Compare what earlier imports of the same sessions made with the source.
+
+        Raises:
+            FileExistsError: something that is no earlier import of a session has the name of its log.
+            ImportConflictError: a session went on here, and in its source too.
+        """
+        for draft in self.sessions:
+            if (reader := open_earlier(draft.path)) is not None:
+                with closing(reader):
+                    found = self._compared(draft, reader)
+                    facts = reader.index.headers[-1]["source"]  # of an earlier import, as is known by now
+                    draft.earlier = replace(found, title=_title_among(facts, draft))
+
+    def _compared(self, draft: SessionDraft, reader: ReadableLog) -> EarlierImport:
+        source = reader.index.headers[-1].get("source") if reader.index.headers else None
+        if not isinstance(source, dict) or source.get("key") != draft.key:
+            raise taken_error(draft.path)
+        lines, messages, records, clears = (
+            total(source.get(key)) or 0 for key in ("lines", "messages", "records", "clears")
+        )
+        if reader.index.control_counts["purge"]:
+            return self._compared_with_purged(draft, reader, messages=messages, records=records)
+        begin, end = [0, *draft.clears, draft.messages][min(clears, len(draft.clears)) :][:2]
+        pairs = zip((draft.bodies[at] for at in draft.at[begin:end]), reader.lines(reader.index.live), strict=False)
+        kept = sum(1 for _ in takewhile(lambda pair: pair[1][1][:-CRC_TAIL_BYTES] == pair[0], pairs))
+        live = len(reader.index.live)
+        found = EarlierImport(begin + kept, kept, live, records)
+        is_untouched = messages - begin == live
+        if self.account.lines_by_file[draft.file] < lines or clears > len(draft.clears):
+            return EarlierImport(draft.messages, live, live, records, is_older=True)
+        if found.common == draft.messages and not is_untouched:  # it went on here only
+            return EarlierImport(draft.messages, live, live, records)
+        if kept < live:
+            _check_may_be_cut(draft, found, is_untouched=is_untouched)
+        return found
+
+    def _compared_with_purged(
+        self, draft: SessionDraft, reader: ReadableLog, *, messages: int, records: int
+    ) -> EarlierImport:
+        """Compare with a log that was purged since: what was imported before counts as known, whatever is left of it.
+
+        Raises:
+            ImportConflictError: it went on here, and its source too; or what was purged is to come back.
+        """
+        named = draft.session_id or draft.path
+        if self.again:
+            raise ImportConflictError(
+                f"session {named} was purged here since; delete it, then import it with --again, to have it as it was"
+            )
+        index, places = reader.index, {one: place for place, one in enumerate(draft.ids)}
+        found = [places.get(given_id(message) or "") for message in reader.read(index.live)]
+        last = max((place for place in found if place is not None), default=-1)
+        common = min(max(messages, last + 1), draft.messages)
+        went_on = bool(found) and found[-1] is None
+        if went_on and common < draft.messages:
+            raise ImportConflictError(
+                f"session {named} was purged here and went on here, and its source went on too; nothing was added"
+            )
+        is_older = draft.messages < messages
+        return EarlierImport(common, len(index.live), len(index.live), records, is_older=is_older)
+
+    def _add(self, draft: SessionDraft, earlier: EarlierImport) -> None:
+        """Append what is new; what changed in the source since is hidden first, as a rewind does."""
+        header = self._header(draft)
+        start = draft.record_after(earlier.common)
+        log = open_log(draft.path)
+
+        def begin(index: Index) -> list[bytes]:
+            live = index.live
+            if len(live) != earlier.live:
+                raise ImportConflictError("the session was changed meanwhile; import again")
+            if earlier.kept == earlier.live:
+                return [header]
+            kept, time = live[: earlier.kept], self.now()
+            reset = reset_bodies(live, kept, ids_in(log.read), reset_id=self.new_id(), reason="rewind", time=time)
+            return [header, *reset, *_plan_before(draft, start)]
+
+        new = draft.bodies[start:]
+        if earlier.kept == earlier.live:  # what followed the last message then is there already
+            following = draft.at[earlier.common] if earlier.common < draft.messages else len(draft.bodies)
+            new = draft.bodies[min(max(start, earlier.records), following) :]
+        if earlier.kept == earlier.live:
+            append_all(log, begin, new)
+            return
+        time = self.now()
+        with rewinding(draft.path, time):
+            append_all(log, begin, new)
+        update_host_files(draft.path, time=time)
+
+
+def _plan_before(draft: SessionDraft, record: int) -> list[bytes]:
+    """The plan in force before a record, which a reset voids."""
+    plan: list[bytes] = []
+    for body in draft.bodies[:record]:
+        if body.startswith((_PLAN_HEAD, _RESET_HEAD)):
+            plan = [body] if body.startswith(_PLAN_HEAD) else []
+    return plan
+
+
+def open_earlier(path: str) -> ReadableLog | None:
+    """Open the log that has a new log's name; None where nothing has it.
+
+    Raises:
+        FileExistsError: what has it is no log.
+        LogUnreadableError: the database cannot be asked.
+    """
+    if (reader := open_existing(path)) is None:
+        return None
+    try:
+        reader.follow()
+        check_is_log(reader)
+    except LogUnreadableError as error:
+        reader.close()
+        raise taken_error(path) from error
+    return reader
+
+
+def _check_may_be_cut(draft: SessionDraft, found: EarlierImport, *, is_untouched: bool) -> None:
+    """Check that live messages may be hidden: they are the source's, which tells another end now.
+
+    Raises:
+        ImportConflictError: it went on here, or nothing is left of it.
+    """
+    if not is_untouched:
+        raise ImportConflictError(
+            f"session {draft.session_id or draft.path} went on here after {found.common:,} messages of its source, "
+            "and the source went on too; import it under another id (--session)"
+        )
+    if not found.common:
+        raise ImportConflictError(
+            f"session {draft.session_id or draft.path} was imported before, and its source begins with another "
+            "message now; import it under another id (--session)"
+        )

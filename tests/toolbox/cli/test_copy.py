@@ -1,0 +1,24 @@
+"""`context-persistent copy` between files; tests/toolbox/cli/test_stored_sessions.py has databases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.commands import run
+from tests.support.sessions_of_a_home import write
+
+
+def test_a_copy_is_equal_byte_for_byte(tmp_path: Path) -> None:
+    """In the directory that was named."""
+    log = write(tmp_path / "one" / "log.jsonl")
+    run("copy", log, tmp_path / "two.jsonl")
+    assert (tmp_path / "two.jsonl").read_bytes() == log.read_bytes()
+
+
+def test_an_error_names_the_file_that_it_is_about(tmp_path: Path) -> None:
+    """The target where that cannot be written, the source where that is not there."""
+    log = write(tmp_path / "log.jsonl")
+    target = log / "copy.jsonl"
+    assert run("copy", log, target, code=2).stderr == f"Error: {target}: Not a directory\n"
+    missing = run("copy", tmp_path / "gone.jsonl", target, code=2)
+    assert missing.stderr.startswith(f"Error: {tmp_path / 'gone.jsonl'}: ")

@@ -1,0 +1,268 @@
+"""`context-persistent delete` and `prune`: whole sessions, never in silence, and nothing that is not listed."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import time
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.errors import DeleteError
+from amplifier_module_context_persistent.log import open_mark
+from amplifier_module_context_persistent.log.database_location import location_of
+from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
+from amplifier_module_context_persistent.toolbox.maintenance.delete import delete_log
+from amplifier_module_context_persistent.paths import log_name
+from amplifier_module_context_persistent.toolbox.transfer.fork import fork_session
+from tests.support.commands import run, shows
+from tests.support.logs import append, sealed
+from tests.support.sessions_of_a_home import log_of
+
+pytestmark = pytest.mark.usefixtures("project")
+
+HEADER = encode_control("header", version=2)
+
+
+def session(session_id: str, days_old: float, *, working_dir: str = ".", path: Path | None = None) -> Path:
+    """A session of two messages, the last one so many days old."""
+    path = path or log_of(session_id, working_dir)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stamp = (datetime.now(UTC) - timedelta(days=days_old)).isoformat()
+    said = [{"role": "user", "content": f"About {session_id}."}, {"role": "assistant", "content": "Yes."}]
+    bodies = [encode_message(one, message_id=f"{session_id}-{n}", timestamp=stamp) for n, one in enumerate(said)]
+    path.write_bytes(b"".join(sealed([HEADER, *bodies])))
+    return path
+
+
+def of_host(log: Path) -> list[Path]:
+    """What the host writes beside a log."""
+    files = [log.with_name(name) for name in ("events.jsonl", "metadata.json", "transcript.jsonl")]
+    for file in files:
+        file.write_text('{"name": "a session of the host"}\n')
+    return files
+
+
+def left() -> set[str]:
+    """The sessions that there are, of all projects."""
+    return {one["session"] for one in json.loads(run("list", "--all", "--json").stdout)["sessions"]}
+
+
+def told(*arguments: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(*arguments, "--json").stdout)
+    return found
+
+
+def test_a_session_is_listed_and_asked_for_and_then_gone() -> None:
+    """Its log and what belongs to it; its directory too where nothing else is in it. Another session stays."""
+    path = session("gone", 3)
+    session("stays", 3)
+    Path(f"{path}.checkpoint").write_bytes(b"of an earlier version")
+    tail = path.with_name(f"{path.name}.torn-12-0123abcd")
+    tail.write_bytes(b"torn")
+    for arguments, code, said in ((["--dry-run"], 0, "Nothing was done"), ([], 2, "Delete 1 session for good?")):
+        done = run("delete", "gone", *arguments, code=code)
+        assert said in done.stdout
+        shows(
+            done.stdout,
+            f"gone: 2 messages, {path.stat().st_size}B, 3d old",
+            '"About gone."',
+            f"deleted: {path.parent}/ {tail.name}, {path.name}",
+        )
+        assert path.exists()
+    assert "Deleted 1 session, " in run("delete", "gone", "--yes").stdout
+    assert not path.parent.exists()
+    assert left() == {"stays"}
+
+
+def test_the_hosts_files_are_named_and_stay_unless_they_are_asked_for() -> None:
+    """With --host-files they go too, and nothing else that somebody put there."""
+    path = session("s1", 3)
+    files = of_host(path)
+    path.with_name("notes.txt").write_text("mine")
+    shown = run("delete", "s1", "--yes").stdout
+    shows(
+        shown,
+        f"stays, the host's: {path.parent}/ events.jsonl, transcript.jsonl, metadata.json",
+        "--host-files deletes them too",
+    )
+    assert not path.exists()
+    assert all(file.exists() for file in files)
+    session("s1", 3)
+    shown = run("delete", "s1", "--host-files", "--yes").stdout
+    assert "stays" not in shown
+    assert [file.name for file in path.parent.iterdir()] == ["notes.txt"]
+
+
+def test_what_a_fork_wrote_for_the_host_goes_with_it() -> None:
+    """As long as the host has not changed it; the session that it was forked from stays, with all that is its."""
+    origin = session("origin", 3)
+    of_host(origin)
+    for name in ("forked", "resumed", "named"):
+        fork_session(origin, session_id=name)
+    resumed = log_of("resumed").with_name("transcript.jsonl")
+    resumed.write_text(resumed.read_text() + '{"role": "user", "content": "and more"}\n')
+    metadata = log_of("named").with_name("metadata.json")
+    metadata.write_text(json.dumps({**json.loads(metadata.read_text()), "name": "A good name"}))
+    shown = run("delete", "forked", "resumed", "named", "--yes").stdout
+    assert f"{log_of('forked').name}, transcript.jsonl, metadata.json" in shown
+    assert not log_of("forked").parent.exists()
+    assert sorted(os.listdir(resumed.parent)) == ["metadata.json", "transcript.jsonl"]
+    assert os.listdir(metadata.parent) == ["metadata.json"]
+    assert len(os.listdir(origin.parent)) == 4
+
+
+def test_sub_agents_go_with_their_session_and_forks_stay() -> None:
+    """A sub-agent's id is its parent's with something that has a `_`; of other ids that begin alike nobody knows."""
+    session("run", 3)
+    for name in ("run_abc", "run-0f_agent", "run_abc-1_deeper", "run-2", "running"):
+        session(name, 3)
+    fork_session(log_of("run"), path=log_of("run-fork_1"))
+    assert "run_abc, a sub-agent's of run: 2 messages" in run("delete", "run", "--yes").stdout
+    assert left() == {"run-2", "running", "run-fork_1"}
+
+
+def test_an_open_session_is_not_deleted() -> None:
+    """Nor its sub-agents; each is named, with why."""
+    path = session("s1", 100)
+    session("s1_a", 100)
+    with path.open("ab"):
+        for arguments in (["delete", "s1"], ["prune", "--older", "90d"], ["prune", "--older", "90d", "--dry-run"]):
+            done = run(*arguments, "--yes", code=2)
+            assert left() == {"s1", "s1_a"}, done.output
+            shows(
+                done.stdout,
+                f"NOT deleted: {path}: the session is open; close it first",
+                "it belongs together with s1: the session is open",
+            )
+
+
+def test_a_session_that_was_written_to_since_the_listing_is_not_deleted() -> None:
+    """What was agreed to is what was shown."""
+    path = session("s1", 3)
+    size = path.stat().st_size
+    with closing(FileLog(path)) as log:
+        append(log, 7)
+    before = path.read_bytes()
+    with pytest.raises(DeleteError, match="since it was looked at"):
+        delete_log(str(path), size)
+    assert path.read_bytes() == before
+
+
+def test_prune_deletes_what_is_older() -> None:
+    """Of 40 sessions those of this project whose last message is old enough, the oldest first, with their sum."""
+    for number in range(40):
+        path = session(f"s{number:03}", 5 * number, working_dir="../other" if number % 10 == 9 else ".")
+        os.utime(path, (time.time(), time.time()))  # when a file was copied says nothing
+    of_host(log_of("s031"))
+    shown = run("prune", "--older", "90d", "--dry-run")
+    rows = [line.partition(":")[0] for line in shown.stdout.splitlines() if line.startswith("s") and " old" in line]
+    expected = [f"s{number:03}" for number in range(39, 17, -1) if number % 10 != 9]
+    assert rows == expected
+    shows(shown.stdout, f"{len(expected)} sessions, ", f"stays, the host's: {log_of('s031').parent}/ events.jsonl")
+    assert len(left()) == 40
+    run("prune", "--older", "90d", code=2)  # nobody can be asked
+    assert len(left()) == 40
+    done = told("prune", "--older", "90d", "--yes")
+    assert [one["session"] for one in done["deleted"]] == expected
+    assert all(not Path(one["path"]).exists() for one in done["deleted"])
+    assert len(left()) == 40 - len(expected)
+    assert run("prune", "--older", "90d", "--yes").stdout == "no session to delete\n"
+    assert len(told("prune", "--older", "90d", "--all", "--yes")["deleted"]) == 3
+
+
+def test_prune_keeps_a_session_with_its_sub_agents() -> None:
+    """A sub-agent whose parent is newer stays with it, and so does a parent whose sub-agent is newer."""
+    for name, days in (("a", 10), ("a_1", 100), ("b", 100), ("b_1", 10), ("c", 100), ("c_1", 95)):
+        session(name, days)
+    assert [one["session"] for one in told("prune", "--older", "90d", "--yes")["deleted"]] == ["c", "c_1"]
+
+
+def test_prune_leaves_what_cannot_be_read() -> None:
+    """It names it, and exits with 1; the others are deleted."""
+    session("old", 100)
+    broken = session("broken", 100)
+    broken.write_bytes(b"\xff\n" * 20)
+    os.utime(broken, (1, 1))
+    assert f"NOT deleted: {broken}: it cannot be read: " in run("prune", "--older", "90d", "--yes", code=1).stdout
+    assert left() == {"broken"}
+    run("delete", "broken", "--yes", code=2)
+    assert left() == {"broken"}
+
+
+def test_prune_of_a_directory_takes_logs_only(tmp_path: Path) -> None:
+    """Plain messages may be another program's."""
+    store = tmp_path / "store"
+    session("s1", 100, path=store / "s1" / "context-messages.jsonl")
+    session("s2", 100, path=store / "named.jsonl")
+    plain = store / "transcript.jsonl"
+    plain.write_text('{"role":"user","content":"x","timestamp":"2001-01-01T00:00:00Z"}\n')
+    assert len(told("prune", "--older", "90d", store, "--yes")["deleted"]) == 2
+    assert [path.name for path in store.iterdir()] == ["transcript.jsonl"]
+    run("prune", "--older", "90d", store, "--all", code=2)
+
+
+@pytest.mark.parametrize("arguments", [["prune"], ["prune", "--older", "soon"], ["delete"], ["delete", "nobody"]])
+def test_nothing_is_deleted_without_saying_what(arguments: list[str]) -> None:
+    """There is no default age and no default session."""
+    session("s1", 1_000)
+    run(*arguments, "--yes", code=2)
+    assert left() == {"s1"}
+
+
+def test_json_cannot_ask() -> None:
+    """It takes --yes or --dry-run, which lists the same."""
+    path = session("s1", 3)
+    run("delete", "s1", "--json", code=2)
+    planned = told("delete", "s1", "--dry-run")
+    assert planned["dry_run"]
+    assert planned["deleted"][0]["files"] == [str(path)]
+    assert left() == {"s1"}
+
+
+def test_a_session_in_a_database_is_deleted(storage: str) -> None:
+    """Its rows are gone; another session's stay."""
+    for name in ("s1", "s2"):
+        session(name, 100)
+        run("copy", name, storage)
+    assert "vacuumed" in run("delete", "s1", "--yes", "--storage", storage).stdout
+    listed = json.loads(run("list", "--json", "--storage", storage).stdout)["sessions"]
+    assert [one["session"] for one in listed] == ["s2"]
+    run("show", location_of(storage, log_name("s1", ".")), code=2)
+    assert len(told("prune", "--older", "90d", "--yes", "--storage", storage)["deleted"]) == 1
+    assert left() == {"s1", "s2"}
+
+
+def test_what_stays_under_another_name_is_not_called_deleted_for_good(tmp_path: Path) -> None:
+    """The other name of a log (a hard link) still has all of its text."""
+    path = session("linked", 1)
+    os.link(path, tmp_path / "other.jsonl")
+    asked = run("delete", "linked", answer="n\n", code=None)
+    assert "has another name (hard link), under which its content stays" in asked.output
+    assert "for good" not in asked.output
+    done = run("delete", "linked", "--yes")
+    assert "stays under other names (hard links)" in done.output
+    assert "for good" not in done.output
+    assert (tmp_path / "other.jsonl").exists()
+    assert told("delete", session("alone", 1), "--dry-run")["deleted"][0].get("linked") is None
+
+
+def test_where_it_is_not_known_whether_a_session_is_open_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a system without locks; the answer decides."""
+
+    def refuse(*_: Any, **__: Any) -> bool:
+        raise OSError(errno.ENOLCK, "no locks here")
+
+    session("old", 1).with_name("context-messages.jsonl.open").touch()
+    monkeypatch.setattr(open_mark, "try_lock", refuse)
+    asked = run("delete", "old", answer="n\n", code=None)
+    assert "whether it is open is not known here" in asked.output
+    assert left() == {"old"}
+    run("delete", "old", "--yes")
+    assert left() == set()

@@ -1,0 +1,115 @@
+"""The questions of docs/cli.md, asked of 50 sessions: each has a command, to which `--help` leads."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.toolbox.cli.main import TABLE
+from tests.support.commands import run
+from tests.support.messages import fill
+from tests.support.places import DOCS
+from tests.support.sessions_of_a_home import CONVERSATION, log_of, write
+
+ROWS = re.findall(r"^\| ([^|]+\?) \| (.+) \|$", (DOCS / "cli.md").read_text("utf-8"), re.MULTILINE)
+QUESTIONS = {question: re.findall(r"`context-persistent ([^`]+)`", commands) for question, commands in ROWS}
+
+ANSWERS = {
+    "Which session was about refunds?": ["5f2c-long"],
+    "What did it cost?": ["claude-opus-4-5-20251101", "cost"],
+    "What did all of them cost this week?": ["50 sessions", "cost"],
+    "Where did the time go?": ["turn", "took", "And refunds?"],
+    "What did the model not see?": ["Refund number 9.", "Proved: its hash equals"],
+    "Which commands failed?": ["NO RESULT"],
+    "How do I keep turn 7 out of what the model sees?": ["Turn 7 is hidden from views", "Turn 7 may be shown again"],
+    "How do I go on from turn 12?": ["up to turn 12", "  amplifier session resume "],
+    "How do I erase a key everywhere?": ["something to purge in 1", "Remove it for good?"],
+    "How do I move it to another machine?": ["read back and the same", "with all that the log holds"],
+    "How do I hand it to a colleague?": ["report-"],
+    "How do I delete old ones?": ["sessions, ", "Delete "],
+}
+"""What is in the answer."""
+
+WORDS = {
+    "Which session was about refunds?": "Search messages of this project's sessions",
+    "What did it cost?": "the money of SESSION went",
+    "What did all of them cost this week?": "or of many sessions",
+    "Where did the time go?": "its turns",
+    "What did the model not see?": "saw, and did not see",
+    "Which commands failed?": "the calls that failed",
+    "How do I keep turn 7 out of what the model sees?": "out of what the model sees",
+    "How do I go on from turn 12?": "begins with SESSION's history up to turn N",
+    "How do I erase a key everywhere?": "a text from all logs",
+    "How do I move it to another machine?": "to move it",
+    "How do I hand it to a colleague?": "to send round",
+    "How do I delete old ones?": "whose last message is older",
+}
+"""The words of `--help` that lead to the command."""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a project with 49 short sessions, and one of twelve turns; its home is below it.
+
+    The long one has a receipt, a cost, a call without a result, and a key.
+    """
+    directory = tmp_path_factory.mktemp("asked")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(directory / "home"))
+        patch.chdir(directory)
+        asyncio.run(write_sessions())
+    return directory
+
+
+@pytest.fixture
+def sessions(written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of them, as some questions write."""
+    monkeypatch.setenv("HOME", str(shutil.copytree(written / "home", tmp_path / "home")))
+    monkeypatch.chdir(written)
+
+
+async def write_sessions() -> None:
+    for number in range(49):
+        write(log_of(f"s{number:03}"), [{"role": "user", "content": f"Something else, {number}."}])
+    turns = [{"role": "user", "content": f"Refund number {number}."} for number in range(10)]
+    calls = [{"id": "c", "tool": "bash", "arguments": {"command": "false"}}]
+    usage = {"input_tokens": 100_000, "output_tokens": 1_000}
+    paid = {"model": "claude-opus-4-5-20251101", "provider": "anthropic", "usage": usage}
+    last = {"role": "assistant", "content": "KEY", "tool_calls": calls, "metadata": paid}
+    async with PersistentContextManager(log_of("5f2c-long"), max_tokens=100_000) as manager:
+        await fill(manager, [*CONVERSATION, *turns])
+        await manager.get_messages_for_request()
+        await manager.add_message(last)
+
+
+def test_each_has_an_answer() -> None:
+    """Each with what its answer holds."""
+    assert list(QUESTIONS) == list(ANSWERS) == list(WORDS)
+
+
+@pytest.mark.usefixtures("sessions")
+@pytest.mark.parametrize("question", ANSWERS)
+def test_a_question_has_a_command(question: str) -> None:
+    """It runs as it stands in the docs, and the answer is in what it prints."""
+    shown, codes = "", set()
+    for command in QUESTIONS[question]:
+        done = run(*shlex.split(command), code=None)
+        shown += done.output
+        codes.add(done.exit_code)
+    assert [part for part in ANSWERS[question] if part not in shown] == [], shown
+    asks = question in ("How do I erase a key everywhere?", "How do I delete old ones?")
+    assert codes == ({2} if asks else {0})  # nobody answers here
+
+
+@pytest.mark.parametrize("question", WORDS)
+def test_the_help_leads_to_it(question: str) -> None:
+    """The command's line in `--help` says so."""
+    shown = " ".join(run("--help").output.split())
+    summaries = [f"{name} {TABLE[name].short_help}" for name in {command.split()[0] for command in QUESTIONS[question]}]
+    assert any(summary in shown and WORDS[question] in summary for summary in summaries)

@@ -1,0 +1,182 @@
+"""`context-persistent storage init`: the tables, the rights of a role, and what is refused."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent import AppendError, LogUnreadableError
+from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
+from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
+from tests.support.commands import run
+from tests.support.logs import STAMP, append, append_bodies, numbers
+from tests.support.postgres import TestServer
+
+POSTGRES_PAGE = Path(__file__).parents[2] / "docs" / "postgres_operations.md"
+
+
+def init(*arguments: str, code: int = 0) -> str:
+    """Run the command; all that it printed."""
+    return run("storage", "init", *arguments, code=code).output
+
+
+def test_tables_are_made_once(server: TestServer) -> None:
+    """A second call changes nothing."""
+    url = f"{server.server.get_uri()}&schema=made"
+    assert "created in the schema made" in init(url)
+    with closing(PostgresLog(f"{url}#s")) as log:
+        append(log, 1)
+        assert "were there" in init(url)
+        assert numbers(log) == [1]
+
+
+def test_a_role_can_append_and_not_delete(server: TestServer) -> None:
+    """It may not change what is stored, either."""
+    server.execute("create role agent login")
+    url = f"{server.server.get_uri()}&schema=granted"
+    init(url, "--grant", "agent")
+    as_agent = url.replace("postgres:@", "agent:@", 1)
+    with closing(PostgresLog(f"{as_agent}#s")) as log:
+        append(log, 1, 2)
+        assert numbers(log) == [1, 2]
+    for statement in (
+        "delete from granted.record",
+        "update granted.record set at = 0",
+        "delete from granted.log",
+        "update granted.log set name = 'another'",
+        "update granted.log set generation = 9",
+    ):
+        with pytest.raises(Exception, match="permission denied"):
+            server.execute(f"set role agent; {statement}")
+
+
+def test_a_role_can_purge_and_not_change(server: TestServer) -> None:
+    """It needs to delete rows, and to change none."""
+    server.execute("create role cleaner login")
+    url = f"{server.server.get_uri()}&schema=cleaned"
+    assert "purge" in init(url, "--grant-purge", "cleaner")
+    location = f"{url.replace('postgres:@', 'cleaner:@', 1)}#s"
+    with closing(PostgresLog(location)) as log:
+        append(log, 1, 2)
+        purge_log(location, Purge(everything=True), now=lambda: STAMP)
+        assert numbers(log) == []
+    with pytest.raises(Exception, match="permission denied"):
+        server.execute("set role cleaner; update cleaned.record set at = 0")
+
+
+def test_a_role_can_read_and_nothing_else(server: TestServer) -> None:
+    """For who looks at sessions, and for backups."""
+    server.execute("create role reader login")
+    url = f"{server.server.get_uri()}&schema=shared"
+    assert "read sessions" in init(url, "--grant-read", "reader")
+    with closing(PostgresLog(f"{url}#s")) as log:
+        append(log, 1)
+    with closing(PostgresLog(f"{url.replace('postgres:@', 'reader:@', 1)}#s")) as as_reader:
+        assert numbers(as_reader) == [1]
+        with pytest.raises(AppendError, match="permission denied"):
+            append(as_reader, 2)
+
+
+def test_the_statements_are_printed_for_another_to_run(server: TestServer) -> None:
+    """Run by an owner, they make what `init` makes; the role then needs no right to create a schema."""
+    server.execute("create role owner_of_tables login")
+    url = f"{server.server.get_uri()}&schema=printed"
+    output = init(url, "--print-sql", "--grant-read", "owner_of_tables")
+    init(url.replace("postgres:@", "owner_of_tables:@", 1), code=2)  # nothing was made, and it may make nothing
+    server.execute("create schema printed authorization owner_of_tables")
+    server.execute(f"set role owner_of_tables; {output}")
+    assert "were there in the schema printed" in init(url.replace("postgres:@", "owner_of_tables:@", 1))
+
+
+def test_policies_keep_each_role_to_its_own_logs(server: TestServer) -> None:
+    """The recipe of `docs/postgres_operations.md`, as it is printed there."""
+    url = f"{server.server.get_uri()}&schema=context_persistent"
+    (recipe,) = [part for part in POSTGRES_PAGE.read_text().split("```") if "create policy" in part]
+    for role in ("ann", "bob"):
+        server.execute(f"create role {role} login")
+    init(url, "--grant", "ann", "--grant", "bob")
+    server.execute(recipe.removeprefix("sql"))
+    logs = {}
+    for role in ("ann", "bob"):
+        logs[role] = PostgresLog(f"{url.replace('postgres:@', f'{role}:@', 1)}#of-{role}")
+        append(logs[role], 1, 2)
+        append(logs[role], 3)
+        assert numbers(logs[role]) == [1, 2, 3]
+        logs[role].close()
+        seen = server.execute(f"set role {role}; select name from context_persistent.log")
+        lines = server.execute(f"set role {role}; select count(*) from context_persistent.record")
+        assert (seen, lines) == ([(f"of-{role}",)], [(3,)])
+        as_role = url.replace("postgres:@", f"{role}:@", 1)
+        for _ in range(2):  # the second time what the first one kept
+            assert f"of-{role}" in run("list", "--all", "--storage", as_role).output
+        assert server.execute(f"set role {role}; select count(*) from context_persistent.glance") == [(1,)]
+    server.execute("drop schema context_persistent cascade")
+
+
+def test_the_questions_of_the_page_are_answered(server: TestServer) -> None:
+    """As they are printed in `docs/postgres_operations.md`, whatever characters stand in messages."""
+    url = f"{server.server.get_uri()}&schema=context_persistent"
+    init(url)
+    odd = ["plain \x00", "lone \ud800", "中文 größer" * 30, 'a "quote" \\u0000 \\']
+    messages: list[dict[str, Any]] = [{"role": "user", "content": text} for text in odd]
+    messages += [{"role": "assistant", "content": "", "tool_calls": calls} for calls in (
+        [{"id": "a", "tool": "bash", "arguments": {}}, {"id": "b", "name": "bash", "arguments": {}}],
+        [{"id": "c", "type": "function", "function": {"name": "grep", "arguments": "{}"}}], [])]  # fmt: skip
+    with closing(PostgresLog(f"{url}#-home-u-app/s1")) as log:
+        append_bodies(
+            log,
+            *(encode_message(each, message_id=f"m{n}", timestamp=STAMP) for n, each in enumerate(messages)),
+            encode_control("usage", provider="p", model="m", actual_tokens=70, output_tokens=7),
+            encode_control("usage", provider="p", model="m", actual_tokens=30, output_tokens=None),
+        )
+    section = POSTGRES_PAGE.read_text().partition("## Questions as queries")[2].partition("\n## ")[0]
+    answers = [server.execute(part.removeprefix("sql")) for part in section.split("```") if part.startswith("sql")]
+    by_project, by_day, tables, _connected, by_role, tools, tokens = answers
+    assert by_project[0][:3] == ("-home-u-app", 1, 7)
+    assert by_day[0][1:] == ("postgres", 1, 9)
+    assert {"log", "record", "glance", "version"} == {row[0] for row in tables}
+    assert by_role == [(STAMP[:10], "assistant", 3), (STAMP[:10], "user", 4)]
+    assert tools == [("bash", 2), ("grep", 1)]
+    assert tokens == [("-home-u-app", 2, 100, 7)]
+    server.execute("drop schema context_persistent cascade")
+
+
+def test_older_tables_are_brought_to_this_version_under_a_running_session(server: TestServer) -> None:
+    """What is stored stays; a session that is connected goes on."""
+    url = f"{server.server.get_uri()}&schema=older"
+    init(url)
+    server.execute("alter table older.log drop column owner")
+    server.execute("update older.version set number = 1")
+    with closing(PostgresLog(f"{url}#s", lock_timeout_s=1)) as log:
+        with pytest.raises(LogUnreadableError, match="older: run storage init"):
+            log.follow()
+        server.execute("update older.version set number = 2")
+        append(log, 1)
+        server.execute("update older.version set number = 1")
+        assert "from version 1 to 2" in init(url)
+        append(log, 2)
+        assert numbers(log) == [1, 2]
+        assert server.execute("select owner, number from older.log, older.version") == [("postgres", 2)]
+
+
+def test_what_cannot_be_done_is_said(server: TestServer) -> None:
+    """In one line, with exit code 2, without a password."""
+    secret = "hunter" + "2"
+    for url in (
+        f"mysql://u:{secret}@h/db",
+        f"postgresql://u:{secret}@127.0.0.1:1/db",
+        f"{server.server.get_uri()}&schema=A",
+    ):
+        output = init(url, code=2)
+        assert (secret in output, output.count("Error")) == (False, 1)
+
+
+def test_newer_tables_are_left_alone(server: TestServer) -> None:
+    """An older package does not touch them."""
+    url = f"{server.server.get_uri()}&schema=newer"
+    init(url)
+    server.execute("update newer.version set number = 99")
+    assert "newer" in init(url, code=2)

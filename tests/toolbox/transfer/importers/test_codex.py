@@ -1,0 +1,252 @@
+"""Codex rollouts: items and what events tell of them, roll-backs, compactions, sub-agents, compressed files."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.toolbox.transfer.import_ import ImportRefusedError, import_session
+from amplifier_module_context_persistent.toolbox.transfer.importers.lines import MOST_LINE_BYTES
+from tests.support.imports import history_and_view, imported, imported_history, records, texts, write_jsonl
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+Entry = dict[str, Any]
+
+
+def line(kind: str, **payload: Any) -> Entry:
+    return {"timestamp": "2026-04-01T08:00:00.000Z", "type": kind, "payload": payload}
+
+
+def item(role: str, text: str, **more: Any) -> Entry:
+    part = "output_text" if role == "assistant" else "input_text"
+    return line("response_item", type="message", role=role, content=[{"type": part, "text": text}], **more)
+
+
+def told(text: str) -> Entry:
+    return line("event_msg", type="user_message", message=text)
+
+
+META = line(
+    "session_meta",
+    id="0199-a",
+    cwd="/w",
+    cli_version="0.200.1",
+    model_provider="openai",
+    base_instructions={"text": "Be brief."},
+    git={"branch": "dev"},
+)
+
+
+SUMMARY = [{"type": "summary_text", "text": "hm"}]
+FAILED = {"content": "no", "success": False}
+USAGE = {"last_token_usage": {"input_tokens": 50, "cached_input_tokens": 40}}
+
+
+async def test_items_become_messages_and_events_tell_of_them(tmp_path: Path) -> None:
+    """Reasoning, text and calls are one answer; usage, model and who spoke come from the lines around."""
+    report, history, view = await imported_history(
+        tmp_path / "r.jsonl",
+        [
+            META,
+            item("developer", "<permissions>ask</permissions>"),
+            item("user", "<environment_context>\n/w\n</environment_context>"),
+            line("turn_context", model="gpt-5-codex", cwd="/w", turn_id="1"),
+            item("user", "<b>list</b> the files"),
+            told("<b>list</b> the files"),
+            line("response_item", type="reasoning", summary=SUMMARY, encrypted_content="E"),
+            line("response_item", type="function_call", name="shell", arguments='{"cmd":["ls"]}', call_id="c1"),
+            line("response_item", type="custom_tool_call", name="apply_patch", input="*** patch", call_id="c2"),
+            line("response_item", type="function_call_output", call_id="c1", output="a.py"),
+            line("response_item", type="custom_tool_call_output", call_id="c2", output=FAILED),
+            line("event_msg", type="token_count", info=USAGE),
+            line("event_msg", type="agent_message", message="There is one."),
+            item("assistant", "There is one."),
+        ],
+    )
+    assert texts(history) == [
+        "system: Be brief.",
+        "developer: <permissions>ask</permissions>",
+        "user: <environment_context>\n/w\n</environment_context>",
+        "user: <b>list</b> the files",
+        "assistant: thinking shell apply_patch",
+        "tool: a.py",
+        "tool: no",
+        "assistant: There is one.",
+    ]
+    assert [message["metadata"].get("source") for message in history[2:4]] == ["codex:context", None]
+    answer = history[4]
+    assert answer["content"] == [{"type": "thinking", "thinking": "hm", "signature": None, "content": ["E", None]}]
+    assert [call["arguments"] for call in answer["tool_calls"]] == [{"cmd": ["ls"]}, {"input": "*** patch"}]
+    assert (answer["metadata"]["model"], answer["metadata"]["usage"]["input_tokens"]) == ("gpt-5-codex", 50)
+    assert [message.get("name") for message in history[5:7]] == ["shell", "apply_patch"]
+    assert history[6]["metadata"]["is_error"] is True
+    assert report.account.not_conversational == {"event agent_message": 1}
+    (header,) = records(report.path, "header")
+    assert (header["source"]["git_branch"], header["source"]["version"]) == ("dev", "0.200.1")
+    assert any(message["content"] == "<b>list</b> the files" for message in view)
+
+
+async def test_turns_that_were_rolled_back_are_a_branch(tmp_path: Path) -> None:
+    """The live session goes on before them; where no event tells who speaks, tags do."""
+    report = imported(
+        write_jsonl(
+            tmp_path / "r.jsonl",
+            [
+                META,
+                item("user", "<user_instructions>x</user_instructions>"),
+                item("user", "one"),
+                item("assistant", "1"),
+                item("user", "two"),
+                item("assistant", "2"),
+                line("event_msg", type="thread_rolled_back", num_turns=1),
+                item("user", "three"),
+            ],
+        )
+    )
+    live, left = [(await history_and_view(session.path))[0] for session in report.sessions]
+    assert texts(live)[2:] == ["user: one", "assistant: 1", "user: three"]
+    assert texts(left)[2:] == ["user: one", "assistant: 1", "user: two", "assistant: 2"]
+    assert report.sessions[1].kind == "branch"
+
+
+async def test_a_compaction_keeps_what_the_provider_was_given(tmp_path: Path) -> None:
+    """A person's messages of the replacement are kept, its last other text is the summary."""
+    replacement = [item("user", "one")["payload"], item("user", "In short: one was done")["payload"]]
+    _, history, view = await imported_history(
+        tmp_path / "r.jsonl",
+        [
+            item("user", "one"),
+            item("assistant", "long answer"),
+            line("compacted", message="", replacement_history=replacement),
+            item("user", "two"),
+        ],
+    )
+    assert texts(history) == ["user: one", "assistant: long answer", "user: two"]
+    assert texts(view) == ["user: <summary>\nIn short: one was done\n</summary>", "user: one", "user: two"]
+
+
+async def test_items_without_a_type_and_calls_without_arguments(tmp_path: Path) -> None:
+    """They are what they look like; a call has its summary instead, and arguments that are no JSON stay text."""
+    report, history, _ = await imported_history(
+        tmp_path / "r.jsonl",
+        [
+            line("response_item", role="user", content=[{"type": "input_text", "text": "go"}]),
+            line("response_item", type="function_call", name="a", summary="Running", call_id="1"),
+            line("response_item", type="function_call", name="b", arguments="{broken", call_id="2"),
+            line("response_item", type="function_call", name="c", arguments={"k": 1}, call_id="3"),
+            line("response_item", type="ghost_snapshot", id="g"),
+        ],
+    )
+    arguments = [call["arguments"] for call in history[1]["tool_calls"]]
+    assert arguments == [{"summary": "Running"}, {"arguments": "{broken"}, {"k": 1}]
+    assert report.account.metadata == {"ghost_snapshot": 1}
+
+
+async def test_a_sub_agents_rollout_names_its_parent(tmp_path: Path) -> None:
+    """Its id is its parent's and its own."""
+    spawned = {"subagent": {"thread_spawn": {"parent_thread_id": "0199-p", "agent_role": "explorer"}}}
+    report = import_session(
+        write_jsonl(tmp_path / "r.jsonl", [line("session_meta", id="0199-c", source=spawned), item("user", "look")]),
+        working_dir=str(tmp_path),
+    )
+    assert report.session_id == "0199-p_0199-c"
+    (header,) = records(report.path, "header")
+    assert header["parent_id"] == "0199-p"
+
+
+def test_compressed_files_and_bombs(tmp_path: Path) -> None:
+    """Files of several frames are read whole; a bomb, a cut file and an empty one are refused; nothing is written."""
+    plain = write_jsonl(tmp_path / "plain", [META, item("user", "one"), item("assistant", "1")]).read_bytes()
+    packed = tmp_path / "r.jsonl.zst"
+    packed.write_bytes(zstd.compress(plain[:100]) + zstd.compress(plain[100:]))
+    assert imported(packed, tmp_path / "log").messages == 3
+    bomb = tmp_path / "bomb"
+    bomb.write_bytes(zstd.compress(b" " * MOST_LINE_BYTES) * 5)
+    assert bomb.stat().st_size < 100_000
+    cut = tmp_path / "cut"
+    cut.write_bytes(packed.read_bytes()[:20])
+    for path in (bomb, cut):
+        with pytest.raises(ImportRefusedError, match=r"becomes more|is cut"):
+            import_session(path, path=tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_text_event_alone_is_no_session(tmp_path: Path) -> None:
+    """Events repeat what items say; without items there is no message."""
+    source = write_jsonl(tmp_path / "r.jsonl", [META | {"payload": {"id": "x"}}, told("hi"), json.dumps(7)])
+    with pytest.raises(ImportRefusedError, match="line 3"):
+        import_session(source, path=tmp_path / "new")
+
+
+def reasoned(text: str, **item: Any) -> Entry:
+    return line(
+        "response_item", type="reasoning", summary=[{"type": "summary_text", "text": text}] * bool(text), **item
+    )
+
+
+def event(text: str) -> Entry:
+    return line("event_msg", type="agent_reasoning", text=text)
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+async def test_what_was_reasoned_is_kept_where_the_item_is_encrypted(tmp_path: Path, order: str) -> None:
+    """An event repeats an item only if the item says the same; its text belongs to the encrypted state beside it."""
+    hidden = [event("Plan **it**"), reasoned("", encrypted_content="E1")]
+    told = [event("Look"), reasoned("Look", encrypted_content="E2")]
+    call = line("response_item", type="function_call", name="ls", arguments="{}", call_id="c1")
+    output = line("response_item", type="function_call_output", call_id="c1", output="a")
+    if order == "after":
+        hidden, told = hidden[::-1], told[::-1]
+    entries = [META, item("user", "go"), *hidden, call, output, *told, item("assistant", "Done")]
+    report, history, _ = await imported_history(tmp_path / "r.jsonl", entries)
+    first, second = (message["content"][0] for message in history if message["role"] == "assistant")
+    assert first == {"type": "thinking", "thinking": "Plan **it**", "signature": None, "content": ["E1", None]}
+    assert second == {"type": "thinking", "thinking": "Look", "signature": None, "content": ["E2", None]}
+    assert report.account.mapped["event agent_reasoning"] == 1
+    assert report.account.not_conversational == {"event agent_reasoning": 1}
+
+
+async def test_what_was_reasoned_is_kept_without_an_item(tmp_path: Path) -> None:
+    """Where the turn was interrupted before the item, and where two events tell of one."""
+    entries = [META, item("user", "go"), event("One"), event("Two"), reasoned("", encrypted_content="E")]
+    entries += [item("user", "again"), event("Three")]
+    report, history, _ = await imported_history(tmp_path / "r.jsonl", entries)
+    thoughts = [[b["thinking"] for b in message["content"]] for message in history if message["role"] == "assistant"]
+    assert thoughts == [["One", "Two"], ["Three"]]
+    assert report.account.mapped["event agent_reasoning"] == 3
+
+
+def test_a_fork_names_the_session_that_it_goes_on_from(tmp_path: Path) -> None:
+    """Its rollout holds the `session_meta` of the other one, which began earlier: it is one session."""
+    early = {**META["payload"], "id": "0199-0", "timestamp": "2026-01-01T00:00:00Z"}
+    late = {**META["payload"], "timestamp": "2026-01-02T00:00:00Z"}
+    entries = [META | {"payload": late}, META | {"payload": early}, item("user", "go")]
+    report = imported(write_jsonl(tmp_path / "r.jsonl", entries))
+    assert records(report.path, "header")[0]["source"]["session_id"] == "0199-a"
+
+
+async def test_a_search_by_the_server_is_a_part_of_its_answer(tmp_path: Path) -> None:
+    """It does not end the answer; what the agent notes for itself is kept as metadata."""
+    search = {"type": "web_search_call", "status": "completed", "action": {"type": "search", "query": "q"}}
+    source = write_jsonl(
+        tmp_path / "rollout.jsonl",
+        [
+            line("session_meta", id="s"),
+            line("response_item", type="message", role="user", content=[{"type": "input_text", "text": "look"}]),
+            line("response_item", type="ghost_snapshot", ghost_commit={"id": "g"}),
+            line("response_item", **search),
+            line("response_item", type="message", role="assistant", content=[{"type": "output_text", "text": "it"}]),
+        ],
+    )
+    report = imported(source)
+    assert report.account.metadata["ghost_snapshot"] == 1
+    history, _ = await history_and_view(report.path)
+    assert [message["role"] for message in history] == ["user", "assistant"]
+    assert history[1]["content"] == [search, {"type": "text", "text": "it"}]
+    assert history[1]["metadata"]["form"] == {"name": "openai_responses"}

@@ -1,0 +1,203 @@
+"""ATIF trajectories, sessions of GitHub Copilot CLI and of OpenCode."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.toolbox.transfer.import_ import ImportRefusedError, import_session
+from tests.support.imports import history_and_view, imported, imported_history, records, texts
+
+AGENT = {"name": "a", "version": "1", "model_name": "m", "tool_definitions": [{"type": "function"}]}
+STEPS: list[dict[str, Any]] = [
+    {"step_id": 1, "source": "system", "message": "Be brief."},
+    {"step_id": 2, "source": "user", "message": [{"type": "text", "text": "go"}], "timestamp": "2026-01-01T00:00:00Z"},
+    {
+        "step_id": 3,
+        "source": "agent",
+        "message": "Going",
+        "reasoning_content": "hm",
+        "tool_calls": [{"tool_call_id": "c", "function_name": "ls", "arguments": {"p": 1}}],
+        "observation": {
+            "results": [
+                {"source_call_id": "c", "content": "a", "subagent_trajectory_ref": [{"trajectory_id": "sub"}]},
+                {"content": "the terminal blinks"},
+            ]
+        },
+        "metrics": {"prompt_tokens": 100, "completion_tokens": 5, "cached_tokens": 80, "cost_usd": 0.1},
+    },
+    {
+        "step_id": 4,
+        "source": "system",
+        "message": "What was done: ls",
+        "extra": {"context_management": {"type": "compaction", "boundary": "replace"}},
+    },
+    {"step_id": 5, "source": "user", "message": "on"},
+    {"step_id": 6, "source": "system", "message": "a late note"},
+]
+
+
+async def test_an_atif_trajectory(tmp_path: Path) -> None:
+    """Steps are messages, observations results or notes, a replacing step a compaction, inner trajectories children."""
+    inner = {"schema_version": "ATIF-v1.7", "trajectory_id": "sub", "agent": AGENT, "steps": STEPS[:2]}
+    document = {"schema_version": "ATIF-v1.7", "agent": AGENT, "steps": STEPS, "subagent_trajectories": [inner]}
+    source = tmp_path / "t.json"
+    source.write_text(json.dumps(document))
+    report = imported(source)
+    history, view = await history_and_view(report.path)
+    assert texts(history) == [
+        "system: Be brief.",
+        "user: go",
+        "assistant: thinking Going ls",
+        "tool: a",
+        "user: the terminal blinks",
+        "user: on",
+        "user: a late note",
+    ]
+    assert texts(view) == [
+        "system: Be brief.",
+        "user: <summary>\nWhat was done: ls\n</summary>",
+        "user: on",
+        "user: a late note",
+    ]
+    assert history[2]["metadata"]["usage"]["cost_usd"] == 0.1
+    assert [session.kind for session in report.sessions] == ["session", "subagent"]
+    assert records(report.sessions[1].path, "header")[0]["source"]["spawned_by"] == "c"
+    assert records(report.path, "header")[0]["source"]["tools"] == [{"type": "function"}]
+    assert (report.account.unit, report.account.lines) == ("entry", 8)
+
+
+async def test_a_session_of_copilot_cli(tmp_path: Path) -> None:
+    """Messages, calls and results by their events; what is not known is kept as metadata."""
+
+    def event(kind: str, number: int, **data: Any) -> dict[str, Any]:
+        return {"type": kind, "data": data, "id": f"e{number}", "timestamp": "2026-01-01T00:00:00Z", "parentId": None}
+
+    report, history, _ = await imported_history(
+        tmp_path / "events.jsonl",
+        [
+            event("session.start", 1, sessionId="cop-1", copilotVersion="1.0", context={"cwd": "/w"}),
+            event("user.message", 2, content="go", attachments=[]),
+            event("assistant.turn_start", 3, turnId="0"),
+            event(
+                "assistant.message",
+                4,
+                content="",
+                toolRequests=[{"toolCallId": "t", "name": "bash", "arguments": {"c": 1}}],
+            ),
+            event("tool.execution_start", 5, toolCallId="t", toolName="bash"),
+            event("tool.execution_complete", 6, toolCallId="t", success=False, error={"message": "denied"}),
+            event("assistant.message", 7, content="It was denied.", reasoningText="hm"),
+            event("session.something_new", 8, x=1),
+            {**event("assistant.message", 9, content="inner"), "agentId": "sub1"},
+        ],
+    )
+    assert texts(history) == ["user: go", "assistant: bash", "tool: denied", "assistant: thinking It was denied."]
+    assert history[2]["metadata"]["is_error"] is True
+    assert [session.kind for session in report.sessions] == ["session", "subagent"]
+    assert report.account.metadata == {"session.start": 1, "session.something_new": 1}
+
+
+async def test_a_compaction_and_a_rewind_of_copilot_cli(tmp_path: Path) -> None:
+    """The summary is what the model was given; what a rewind took away is a branch."""
+
+    def event(kind: str, number: int, **data: Any) -> dict[str, Any]:
+        return {"type": kind, "data": data, "id": f"e{number}", "timestamp": "2026-01-01T00:00:00Z", "parentId": None}
+
+    report, history, view = await imported_history(
+        tmp_path / "events.jsonl",
+        [
+            event("session.start", 1, sessionId="cop-1"),
+            event("user.message", 2, content="go"),
+            event("assistant.message", 3, content="half"),
+            event("session.compaction_complete", 4, success=False, error="no answer"),
+            event(
+                "session.compaction_complete", 5, success=True, summaryContent="Half is done.", preCompactionTokens=9
+            ),
+            event("user.message", 6, content="wrong way"),
+            event("assistant.message", 7, content="lost work"),
+            event("session.snapshot_rewind", 8, upToEventId="e6", eventsRemoved=2),
+            event("session.snapshot_rewind", 9, upToEventId="not there", eventsRemoved=2),
+            event("user.message", 10, content="on"),
+            event("assistant.message", 11, content="done"),
+        ],
+    )
+    assert texts(history) == ["user: go", "assistant: half", "user: on", "assistant: done"]
+    assert "Half is done." in texts(view)[0]
+    assert [one.kind for one in report.sessions] == ["session", "branch"]
+    branch, _ = await history_and_view(report.sessions[1].path)
+    assert texts(branch) == ["user: go", "assistant: half", "user: wrong way", "assistant: lost work"]
+
+
+async def test_a_session_of_opencode(tmp_path: Path) -> None:
+    """Steps of an answer are messages, each followed by its results; a call that runs still stays open."""
+    told = {
+        "id": "msg_2",
+        "role": "assistant",
+        "time": {"created": 1_770_000_000_000},
+        "modelID": "m",
+        "providerID": "p",
+    }
+    tool = {
+        "type": "tool",
+        "callID": "c",
+        "tool": "bash",
+        "state": {"status": "error", "input": {"x": 1}, "error": "no"},
+    }
+    runs = {"type": "tool", "callID": "d", "tool": "bash", "state": {"status": "running", "input": {}}}
+    document = {
+        "info": {"id": "ses_1", "directory": "/w", "title": "T"},
+        "messages": [
+            {
+                "info": {"id": "msg_1", "role": "user", "time": {"created": 1}},
+                "parts": [{"type": "text", "text": "go"}],
+            },
+            {
+                "info": {
+                    **told,
+                    "tokens": {"input": 10, "output": 2, "reasoning": 1, "cache": {"read": 5, "write": 1}},
+                },
+                "parts": [
+                    {"type": "step-start"},
+                    {"type": "text", "text": "try"},
+                    tool,
+                    {"type": "text", "text": "again"},
+                    runs,
+                ],
+            },
+            {"info": {"role": "robot"}, "parts": []},
+        ],
+    }
+    source = tmp_path / "export.json"
+    source.write_text(json.dumps(document))
+    report = imported(source)
+    history, view = await history_and_view(report.path)
+    assert texts(history) == ["user: go", "assistant: try bash", "tool: no", "assistant: again bash"]
+    assert history[1]["metadata"]["timestamp"] == "2026-02-02T02:40:00.000Z"
+    assert history[3]["metadata"]["usage"]["input_tokens"] == 15
+    assert "interrupted" in json.dumps(view[-1])
+    assert [loss.line for loss in report.not_carried] == [3]
+    assert "_" not in (import_session(source, working_dir=str(tmp_path)).session_id or "_")
+
+
+async def test_a_call_of_opencode_without_output_stays_open(tmp_path: Path) -> None:
+    """No result is no result; an empty one that was given is one."""
+    states = [{"status": "completed", "input": {}}, {"status": "completed", "output": ""}, {"status": "running"}]
+    parts = [{"type": "tool", "callID": f"c{n}", "tool": "ls", "state": state} for n, state in enumerate(states)]
+    document = {"info": {"id": "s"}, "messages": [{"info": {"id": "1", "role": "assistant"}, "parts": parts}]}
+    (tmp_path / "s.json").write_text(json.dumps(document))
+    history, _ = await history_and_view(imported(tmp_path / "s.json").path)
+    assert [(m["tool_call_id"], m["content"]) for m in history if m["role"] == "tool"] == [("c1", "")]
+
+
+@pytest.mark.parametrize(
+    "name", ["atif", "opencode", "gemini-cli", "codex", "claude-code", "pi", "copilot-cli", "openai"]
+)
+def test_a_format_that_is_forced_on_another_file_is_refused(tmp_path: Path, name: str) -> None:
+    """With a reason, and nothing is written."""
+    source = tmp_path / "in"
+    source.write_text('{"some": "thing"}\n{"other": 1}\n')
+    with pytest.raises(ImportRefusedError):
+        import_session(source, path=tmp_path / "new", source_format=name)
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,167 @@
+"""The file that an import reads: compressed, piped, empty, cut or binary; each is told apart."""
+
+import bz2
+import gzip
+import io
+import json
+import os
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from amplifier_module_context_persistent.toolbox.cli import main
+from amplifier_module_context_persistent.toolbox.transfer.import_ import ImportRefusedError, import_session
+from amplifier_module_context_persistent.toolbox.transfer.importers import lines as lines_module
+from amplifier_module_context_persistent.toolbox.transfer.importers import source as source_module
+from tests.support.claude_entries import says
+from tests.support.imports import imported, write_jsonl
+
+ENTRIES = [says("u1", None, "one"), says("u2", "u1", "two")]
+LINES = "".join(json.dumps(entry) + "\n" for entry in ENTRIES).encode()
+DOCUMENT = json.dumps({"messages": ENTRIES}, indent=1).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "the file is empty"),
+        (b"\n \n", "only blank lines"),
+        (bytes(range(256)) * 40, "binary file"),
+        (b"\0" * 5_000, "binary file"),
+        (bz2.compress(LINES), "binary file"),
+        ("gr\xfc\xdfe".encode("latin-1"), "not UTF-8"),
+        (b"# notes\n", "no JSON"),
+        (LINES[:100], "the file is cut: it ends within its only line"),
+        (
+            DOCUMENT[:-40],
+            "the file is cut: it ends within its JSON document",
+        ),
+        (gzip.compress(LINES)[:-20], "the compressed file is cut"),
+        (gzip.compress(LINES)[:-8] + b"x" * 8, "cannot be decompressed"),
+        (gzip.compress(b""), "the file is empty"),
+        (b'{"a": 1}\n', "there is no message in it that is known"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_files_that_hold_no_session_are_told_apart(tmp_path: Path, content: bytes, reason: str) -> None:
+    """By the command with one line that names the file; nothing is written."""
+    (tmp_path / "given").write_bytes(content)
+    done = CliRunner().invoke(main, ["import", str(tmp_path / "given"), "-o", str(tmp_path / "new")])
+    assert done.exit_code == 2
+    assert reason in done.output
+    assert "given" in done.output
+    assert len(done.output.splitlines()) == 1
+    assert os.listdir(tmp_path) == ["given"]
+
+
+def test_a_gzip_file_is_read(tmp_path: Path) -> None:
+    """Whatever its name, of several members too; the session is the one that the plain file is."""
+    plain = imported(write_jsonl(tmp_path / "plain.jsonl", ENTRIES))
+    for name, content in (
+        ("s.jsonl.gz", gzip.compress(LINES)),
+        ("named-otherwise", gzip.compress(LINES[:50]) + gzip.compress(LINES[50:])),
+    ):
+        (tmp_path / name).write_bytes(content)
+        report = imported(tmp_path / name, tmp_path / "logs" / name)
+        assert (report.format, report.messages) == (plain.format, plain.messages)
+    document = {"messages": [{"role": "user", "content": "hi"}], "model": "m"}
+    (tmp_path / "body.json.gz").write_bytes(gzip.compress(json.dumps(document).encode()))
+    assert imported(tmp_path / "body.json.gz").messages == 1
+    (tmp_path / "bare.gz").write_bytes(gzip.compress(b'{"role":"user","content":"hi"}\n'))
+    assert imported(tmp_path / "bare.gz").format == "jsonl"
+
+
+def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not unpacked to its end, and what was is removed."""
+    monkeypatch.setattr(source_module, "MOST_DECOMPRESSED_BYTES", 9 << 20)
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(b" " * (1 << 20)) * 10)
+    before = set(os.listdir(tempfile.gettempdir()))
+    with pytest.raises(ImportRefusedError, match="nothing that large is read"):
+        import_session(tmp_path / "bomb.gz", path=tmp_path / "new")
+    assert not {name for name in set(os.listdir(tempfile.gettempdir())) - before if "import-" in name}
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_the_standard_input_is_read(tmp_path: Path, packed: bool) -> None:
+    """As `-`; the second time nothing is new."""
+    content = gzip.compress(LINES) if packed else LINES
+    arguments = ["import", "-", "-o", str(tmp_path / "log"), "--json"]
+    first, second = (CliRunner().invoke(main, arguments, input=content) for _ in range(2))
+    assert (first.exit_code, second.exit_code) == (0, 0), first.output + second.output
+    assert (json.loads(first.stdout)["messages"], json.loads(second.stdout)["added"]) == (2, 0)
+    empty = CliRunner().invoke(main, ["import", "-", "-o", str(tmp_path / "other")], input=b"")
+    assert (empty.exit_code, empty.output) == (2, "Error: standard input: the file is empty\n")
+
+
+def test_python_reads_the_standard_input_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message of our own, which a log reader reads from a file."""
+
+    class Piped:
+        buffer = io.BytesIO(b'{"role":"user","content":"hi"}\n')
+
+    monkeypatch.setattr("sys.stdin", Piped)
+    report = import_session("-", path=tmp_path / "log")
+    assert (report.format, report.messages, report.source) == ("jsonl", 1, "-")
+
+
+@pytest.mark.parametrize("kind", ["lines", "document on one line", "document on many lines"])
+def test_each_line_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Also what the format is recognised by."""
+    entries = [says(f"u{n}", f"u{n - 1}" if n else None, "x") for n in range(200)]
+    body = {"messages": [{"role": "user", "content": "hi"}], "model": "m", "system": "s"}
+    source = tmp_path / "s"
+    source.write_text(json.dumps(body, indent=1 if "many" in kind else None))
+    if kind == "lines":
+        write_jsonl(source, entries)
+    parsed, real = Counter[bytes](), lines_module.parse_json
+
+    def counting(content: bytes) -> Any:
+        value = real(content)
+        parsed[content] += 1
+        return value
+
+    for module in (lines_module, source_module):
+        monkeypatch.setattr(module, "parse_json", counting)
+    report = import_session(source, path=tmp_path / "log")
+    assert report.messages == (200 if kind == "lines" else 2)
+    assert sum(parsed.values()) == len(parsed) == (200 if kind == "lines" else 1)
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_text_that_windows_wrote_is_read(tmp_path: Path, codec: str) -> None:
+    """UTF-16 with a byte order mark or without, and UTF-8 with one; line ends of Windows."""
+    source = tmp_path / "s.jsonl"
+    source.write_bytes(LINES.decode().replace("one", "eins \U0001f600 \u2028").replace("\n", "\r\n").encode(codec))
+    assert imported(source).messages == 2
+
+
+def test_damaged_utf16_is_refused(tmp_path: Path) -> None:
+    """With what is wrong."""
+    (tmp_path / "s.jsonl").write_bytes(b"\xff\xfe" + "{".encode("utf-16-le") + b"\x00\xdc" * 9)
+    with pytest.raises(ImportRefusedError, match="UTF-16"):
+        import_session(tmp_path / "s.jsonl", path=tmp_path / "log")
+
+
+@pytest.mark.parametrize("codec", ["gbk", "latin-1"])
+def test_another_encoding_is_refused_with_a_way_out(tmp_path: Path, codec: str) -> None:
+    """Where the first such byte is, and how the file is written again."""
+    character = "\u597d" if codec == "gbk" else "\xfc"
+    text = json.dumps([{"role": "user", "content": f"{character} one"}], ensure_ascii=False)
+    (tmp_path / "s.json").write_bytes(text.encode(codec))
+    with pytest.raises(ImportRefusedError, match=r"not UTF-8 \(byte 0x.. at offset 30, line 1\).*iconv"):
+        import_session(tmp_path / "s.json", path=tmp_path / "log")
+
+
+@pytest.mark.parametrize("prefix", ["Exporting session: ses_1", "\ufeffInfo\r\n", "PS C:\\> opencode export\n\n"])
+def test_text_before_a_document_is_passed_over(tmp_path: Path, prefix: str) -> None:
+    """A command's own words, which a redirection took in; the report says so."""
+    source = tmp_path / "s.json"
+    document = json.dumps({"messages": [{"role": "user", "content": "hi"}], "model": "m"}, indent=1)
+    source.write_text(prefix + document, encoding="utf-8")
+    report = imported(source)
+    assert report.messages == 1
+    assert [prefix.strip("\ufeff \r\n")[:20] in note.reason.replace("\\\\", "\\") for note in report.notes] == [True]

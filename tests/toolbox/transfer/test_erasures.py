@@ -1,0 +1,312 @@
+"""What was erased stays erased: an import honours deletions and purges, and the note of them holds no text."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.toolbox.transfer.erasures import (
+    SESSION,
+    SourceNames,
+    TakenHashes,
+    erasure_of,
+    erasures,
+    erasures_path,
+    lift,
+    note_erasure,
+    rule_of,
+)
+from amplifier_module_context_persistent.toolbox.transfer.import_ import import_all
+from tests.support.commands import run
+from tests.support.sessions_of_a_home import log_of
+
+pytestmark = pytest.mark.usefixtures("project")
+
+KEY = "sk_live_Zx81mQ0pLw72HdTt93Kk45Bb"
+PASSWORD = "hunter2"
+SAID = [
+    {"role": "user", "content": f"the key is {KEY}, the password {PASSWORD}"},
+    {"role": "assistant", "content": "Thank you."},
+]
+
+
+def source(path: Path, *more: str, first: str | None = None) -> Path:
+    """A file of messages without an id of its own."""
+    said: list[dict[str, Any]] = [*SAID, *({"role": "user", "content": text} for text in more)]
+    if first is not None:
+        said[0] = {"role": "user", "content": first}
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(json.dumps(message) + "\n" for message in said))
+    return path
+
+
+def claude_session(path: Path, session_id: str, *texts: str) -> Path:
+    """A file of Claude Code, whose sessions have ids."""
+    lines = []
+    for number, text in enumerate(texts):
+        entry = {
+            "type": "user" if number % 2 == 0 else "assistant",
+            "uuid": f"{session_id}-{number}",
+            "parentUuid": f"{session_id}-{number - 1}" if number else None,
+            "sessionId": session_id,
+            "timestamp": f"2026-01-05T09:00:0{number}Z",
+            "message": {"role": "user" if number % 2 == 0 else "assistant", "content": text},
+        }
+        lines.append(json.dumps(entry) + "\n")
+    path.write_text("".join(lines))
+    return path
+
+
+def texts(session: str) -> list[str]:
+    shown = run("show", session, "--json").stdout.splitlines()
+    return [json.loads(line)["message"]["content"] for line in shown]
+
+
+def refused(*arguments: Any) -> str:
+    return " ".join(run("import", *arguments, code=2).stderr.split())
+
+
+def test_a_deleted_session_is_not_imported_again(tmp_path: Path) -> None:
+    """Under no id, from no other place, and not after it grew; `--again` imports it, and later imports add to it."""
+    given = source(tmp_path / "talk.jsonl")
+    run("import", given, "--session", "one")
+    run("delete", "one", "--yes")
+    for arguments in ((given,), (given, "--session", "two"), (given, "-o", tmp_path / "x.jsonl"), (given, "--dry-run")):
+        assert "was deleted here on" in refused(*arguments)
+    assert "was deleted here on" in refused(source(tmp_path / "moved" / "other.jsonl", "and more"))
+    assert not log_of("one").exists()
+    run("import", given, "--session", "one", "--again")
+    assert "1 of them were added" in run("import", source(given, "and more"), "--session", "one").stdout
+    assert len(texts("one")) == 3
+
+
+def test_another_session_is_imported(tmp_path: Path) -> None:
+    """Also if it has the path that the deleted one had, or begins with the same message."""
+    given = source(tmp_path / "talk.jsonl")
+    run("import", given, "--session", "one")
+    run("delete", "one", "--yes")
+    run("import", source(given, first="something else"), "--session", "two")
+    short = tmp_path / "short.jsonl"
+    short.write_text(json.dumps(SAID[0]) + "\n" + json.dumps({"role": "assistant", "content": "No."}) + "\n")
+    run("import", short, "--session", "three")
+
+
+def test_a_session_with_an_id_is_known_by_it(tmp_path: Path) -> None:
+    """Whatever its file is called, and however it begins by now."""
+    given = claude_session(tmp_path / "a.jsonl", "c1", "hello", "hi")
+    run("import", given)
+    run("delete", "c1", "--yes")
+    assert "was deleted here on" in refused(claude_session(tmp_path / "b.jsonl", "c1", "another beginning", "hi"))
+    run("import", claude_session(tmp_path / "c.jsonl", "c2", "hello", "hi"))
+
+
+def test_an_import_of_all_leaves_deleted_ones_out(tmp_path: Path) -> None:
+    """It says so, imports the others, and is no failure."""
+    directory = tmp_path / "all"
+    directory.mkdir()
+    for name in ("c1", "c2"):
+        claude_session(directory / f"{name}.jsonl", name, "hello", "hi")
+    run("import", directory)
+    run("delete", "c1", "--yes")
+    done = run("import", directory)
+    assert "left out: " in done.stdout
+    assert "was deleted here on" in done.stdout
+    assert not log_of("c1").exists()
+    told = json.loads(run("import", directory, "--json").stdout)
+    assert ([Path(one["source"]).name for one in told["erased"]], told["errors"]) == (["c1.jsonl"], [])
+    files = list(import_all([str(directory / "c1.jsonl")], again=True))
+    assert files[0].report is not None
+    assert texts("c1") == ["hello", "hi"]
+
+
+def test_a_copy_of_a_deleted_log_is_not_imported_again(tmp_path: Path) -> None:
+    """It has the same log's id. Nor does a copy made before a purge bring anything back; one made after it may come."""
+    run("import", claude_session(tmp_path / "a.jsonl", "c1", f"key {KEY}", "hi"))
+    run("copy", "c1", tmp_path / "before.jsonl")
+    run("purge", "c1", "--redact", KEY, "--yes")
+    run("copy", "c1", tmp_path / "after.jsonl")
+    assert "still holds what was removed" in refused(tmp_path / "before.jsonl", "-o", tmp_path / "x.jsonl")
+    run("import", tmp_path / "after.jsonl", "-o", tmp_path / "y.jsonl")
+    run("delete", "c1", "--yes")
+    assert "was deleted here on" in refused(tmp_path / "after.jsonl")
+    run("import", tmp_path / "before.jsonl", "--again")
+    assert texts("c1") == [f"key {KEY}", "hi"]
+
+
+async def test_a_copy_of_a_session_of_ones_own_is_known_too(tmp_path: Path) -> None:
+    """A session that was never imported has its log's id."""
+    async with PersistentContextManager(log_of("own"), session_id="own") as manager:
+        await manager.add_message(SAID[0])
+    run("copy", "own", tmp_path / "copy.jsonl")
+    run("delete", "own", "--yes")
+    assert "was deleted here on" in refused(tmp_path / "copy.jsonl")
+
+
+@pytest.mark.parametrize(
+    "purge",
+    [["--redact", "sk_live_[A-Za-z0-9]+"], ["--redact", KEY], ["--secrets"]],
+    ids=["by its expression", "by its hash", "as a secret"],
+)
+def test_a_purged_text_is_replaced_again(tmp_path: Path, purge: list[str]) -> None:
+    """In the same session, under another id, after a deletion too, and in what the source has got since."""
+    given = claude_session(tmp_path / "a.jsonl", "c1", f"key {KEY}", "hi")
+    run("import", given)
+    run("purge", "c1", *purge, "--yes")
+    assert texts("c1") == ["key [redacted]", "hi"]
+    claude_session(given, "c1", f"key {KEY}", "hi", f"once more: {KEY}.")
+    done = run("import", given)
+    assert "a text was purged here on" in done.stdout
+    assert "1 of them were added" in done.stdout
+    assert texts("c1") == ["key [redacted]", "hi", "once more: [redacted]."]
+    run("import", given, "--session", "other")
+    assert texts("other") == ["key [redacted]", "hi", "once more: [redacted]."]
+    assert KEY.encode() not in b"".join(path.read_bytes() for path in Path.home().rglob("*") if path.is_file())
+    run("import", given, "--session", "third", "--again")
+    assert texts("third")[0] == f"key {KEY}"
+
+
+@pytest.mark.parametrize("purge", [["--everything"], ["--before", "c1-2"]], ids=["everything", "before"])
+def test_purged_messages_do_not_come_back(tmp_path: Path, purge: list[str]) -> None:
+    """What the source has got since is added; under another id nothing is."""
+    given = claude_session(tmp_path / "a.jsonl", "c1", f"key {KEY}", "hi", "next", "yes")
+    run("import", given)
+    run("purge", "c1", *purge, "--yes")
+    left = texts("c1")
+    assert "0 of them were added" in run("import", given).stdout
+    claude_session(given, "c1", f"key {KEY}", "hi", "next", "yes", "new", "sure")
+    assert "2 of them were added" in run("import", given).stdout
+    assert texts("c1") == [*left, "new", "sure"]
+    assert "messages of this session were purged here" in refused(given, "--session", "other")
+    assert "delete it, then import it with --again" in refused(given, "--again")
+
+
+def test_the_note_of_erasures_holds_no_text(tmp_path: Path) -> None:
+    """Neither the expression where it is the secret, nor an id, a name or a path; only this user may read it."""
+    given = source(tmp_path / "private.jsonl")
+    run("import", given, "--session", "one")
+    for purge in (
+        ["--redact", PASSWORD],
+        ["--redact", "h.n[t]er2|the key is sk.live.Zx81mQ0pLw72HdTt93Kk45Bb"],
+        ["--secrets"],
+    ):
+        run("purge", "one", *purge, "--yes")
+    run("delete", "one", "--yes")
+    noted = erasures_path().read_text()
+    for text in (PASSWORD, "ter2", KEY, "Zx81", "private", "the key", "one", "Thank"):
+        assert text not in noted, text
+    assert os.stat(erasures_path()).st_mode & 0o777 == 0o600
+
+
+def test_a_purge_that_changes_nothing_leaves_no_rule(tmp_path: Path) -> None:
+    """Nor does a deletion that is refused leave a tombstone."""
+    given = source(tmp_path / "talk.jsonl")
+    run("import", given, "--session", "one")
+    run("purge", "one", "--redact", "nowhere", "--yes")
+    os.link(log_of("one"), tmp_path / "other name")
+    run("purge", "one", "--redact", KEY, "--yes", code=2)
+    assert erasures() == []
+
+
+@pytest.mark.parametrize(
+    "texts_taken",
+    [["a"], ["hunter2", "hunter22"], ["naïve Grüße", "x" * 300], ["\n", "\ud800"]],
+    ids=["short", "two", "letters", "odd"],
+)
+def test_texts_are_found_by_their_hashes(texts_taken: list[str]) -> None:
+    """Wherever they stand, the longest first; nothing else is replaced."""
+    taken = TakenHashes.of("salt", texts_taken)
+    for text in texts_taken:
+        assert taken.replace(f"<{text}>{text}") == "<[redacted]>[redacted]"
+    assert taken.replace("HUNTR2") == "HUNTR2"
+    assert taken.replace("") == ""
+
+
+def test_an_expression_is_kept_if_it_tells_little() -> None:
+    """One that nearly spells what it matched is not."""
+    assert rule_of("s", secrets=False, expression="sk-[a-z0-9]+", taken=["sk-9f8e7d6c5b4a3f2e1d0c"]).expression
+    for expression, text in (
+        ("hunter2", "hunter2"),
+        ("h[u]nt[e]r.", "hunter2"),
+        ("(?i)CORRECT horse battery", "correct Horse battery"),
+        ("alice|bob", "alice"),
+        (".*", "short"),
+    ):
+        rule = rule_of("s", secrets=False, expression=expression, taken=[text])
+        assert not rule.expression
+        assert rule.replace(f"<{text}>") == "<[redacted]>"
+
+
+def test_a_damaged_note_says_what_it_can() -> None:
+    """Lines that cannot be read are passed over, a torn end is closed; one that cannot be read at all is an error."""
+    names = SourceNames(("log:1",))
+    first, second = (erasure_of(names, SESSION, time=f"2026-01-0{day}T09:00:00Z") for day in (1, 2))
+    note_erasure(first)
+    with erasures_path().open("ab") as file:
+        file.write(b'[]\n{"erased":1}\n{"lifts":4}\n\xff\n{"erased":"sess')
+    note_erasure(second)
+    assert [one.time for one in erasures()] == [first.time, second.time]
+    lift([first])
+    assert erasures() == [second]
+    note_erasure(erasure_of(SourceNames(), SESSION, time=""))
+    assert erasures() == [second]
+    erasures_path().unlink()
+    erasures_path().mkdir()
+    with pytest.raises(OSError, match="directory"):
+        erasures()
+
+
+def test_a_fifo_in_the_place_of_the_note_is_not_waited_for() -> None:
+    """It is an error, since nobody knows what was erased."""
+    erasures_path().parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(erasures_path())
+    with pytest.raises(OSError, match="no regular file"):
+        erasures()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="needs a device")
+def test_a_link_to_a_device_in_the_place_of_the_note_is_not_read() -> None:
+    """`/dev/zero` has no end; an empty device would say that nothing was erased."""
+    erasures_path().parent.mkdir(parents=True, exist_ok=True)
+    erasures_path().symlink_to("/dev/null")
+    with pytest.raises(OSError, match="no regular file"):
+        erasures()
+
+
+def test_a_line_that_nests_too_deep_is_passed_over() -> None:
+    """As every line that cannot be read."""
+    erasures_path().parent.mkdir(parents=True, exist_ok=True)
+    erasures_path().write_text("[" * 100_000 + "\n")
+    assert erasures() == []
+
+
+def test_a_title_does_not_come_back_with_an_import(tmp_path: Path) -> None:
+    """It says what the messages were about that a purge removed."""
+    title = json.dumps({"type": "summary", "summary": f"About {KEY}", "leafUuid": "c1-1"}) + "\n"
+
+    def write(*texts: str) -> Path:
+        path = claude_session(tmp_path / "a.jsonl", "c1", *texts)
+        path.write_text(title + path.read_text())
+        return path
+
+    run("import", write("hello", "hi"))
+    assert KEY in log_of("c1").read_text()
+    run("purge", "c1", "--everything", "--yes")
+    assert "2 of them were added" in run("import", write("hello", "hi", "next", "yes")).stdout
+    assert KEY not in log_of("c1").read_text()
+
+
+def test_a_torn_tail_without_its_log_is_named_by_a_purge_and_goes_with_a_deletion() -> None:
+    """A purge of all sessions removes no tail unless it is told to."""
+    tail = log_of("gone").with_name("context-messages.jsonl.torn-1-0123abcd")
+    tail.parent.mkdir(parents=True)
+    tail.write_text(KEY)
+    done = run("purge", "--redact", KEY, "--all-sessions", "--yes", code=1)
+    assert str(tail) in done.stdout
+    assert tail.exists()
+    assert "this finishes it" in run("delete", "gone", "--yes").stdout
+    assert not tail.parent.exists()

@@ -1,0 +1,131 @@
+"""Importing a directory: all sessions, each where it belongs, again only what is new; strangers do not stop it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from amplifier_module_context_persistent.toolbox.cli import main
+from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
+from amplifier_module_context_persistent.toolbox.transfer.import_ import PLACES, session_paths, standard_place
+from tests.support.commands import shows
+from tests.support.imports import write_jsonl
+
+
+def says(session: str, text: str, **more: Any) -> dict[str, Any]:
+    message = {"role": "user", "content": text}
+    return {
+        "type": "user",
+        "sessionId": session,
+        "uuid": f"{session}-{text}",
+        "cwd": "/w/app",
+        "message": message,
+        **more,
+    }
+
+
+def run(*arguments: object) -> tuple[int, dict[str, Any]]:
+    done = CliRunner().invoke(main, ["import", *map(str, arguments), "--json"])
+    assert done.exit_code in (0, 1), done.output
+    return done.exit_code, json.loads(done.stdout)
+
+
+@pytest.fixture
+def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    place = tmp_path / "claude" / "projects" / "-w-app"
+    write_jsonl(place / "s1.jsonl", [says("s1", "one"), says("s1", "two", parentUuid="s1-one")])
+    write_jsonl(place / "s2.jsonl", [says("s2", "one"), "damaged"])
+    write_jsonl(place / "s1" / "subagents" / "agent-a1.jsonl", [says("s1", "look", isSidechain=True, agentId="a1")])
+    write_jsonl(place / "agent-b2.jsonl", [says("s2", "look", isSidechain=True, agentId="b2")])
+    write_jsonl(place / "agent-c3.jsonl", [says("gone", "look", isSidechain=True, agentId="c3")])
+    (place / "notes.json").write_text('{"no": "session"}')
+    (place / "notes.txt").write_text("nothing")
+    return place
+
+
+def test_all_sessions_of_an_agent(projects: Path) -> None:
+    """Sub-agents come with their session, or alone where that is gone; the second time nothing is new."""
+    code, told = run("--from", "claude-code")
+    assert code == 1, "one line is lost"
+    ids = {session["session_id"] for report in told["imports"] for session in report["sessions"]}
+    assert ids == {"s1", "s1_a1", "s2", "s2_b2", "gone_c3"}
+    sessions = Path.home() / ".amplifier" / "projects" / project_slug("/w/app") / "sessions"
+    assert all((sessions / session / LOG_NAME).exists() for session in ids)
+    assert [Path(one["source"]).name for one in told["skipped"]] == ["notes.json"]
+    _, again = run("--from", "claude-code")
+    assert sum(report["added"] for report in again["imports"]) == 0
+    write_jsonl(projects / "s2.jsonl", [says("s2", "one"), says("s2", "more", parentUuid="s2-one")])
+    code, more = run(projects)
+    assert code == 0
+    assert sum(report["added"] for report in more["imports"]) == 1
+
+
+def test_strict_leaves_out_files_of_which_anything_is_lost(projects: Path) -> None:
+    """The others are imported; the reason is told."""
+    code, told = run(projects, "--strict")
+    assert code == 1
+    assert [Path(one["source"]).name for one in told["errors"]] == ["s2.jsonl"]
+    assert "line 2" in told["errors"][0]["error"]
+    assert {report["session_id"] for report in told["imports"]} == {"s1", "gone_c3"}
+
+
+def test_the_report_of_a_directory(projects: Path) -> None:
+    """A line for each session with news, the account of all, the sums; a dry run writes nothing."""
+    done = CliRunner().invoke(main, ["import", str(projects), "--dry-run"])
+    assert "5 files, 1 of them no sessions" not in done.stdout
+    shows(done.stdout, "4 files, 1 of them no sessions", "5 sessions, 6 messages would be added", "lost")
+    assert not (Path.home() / ".amplifier").exists()
+
+
+def test_two_sessions_of_one_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trajectories share ids: what begins with another message is another session."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        steps = [{"step_id": 1, "source": "user", "message": name}]
+        agent = {"name": "x", "version": "1"}
+        document = {"schema_version": "ATIF-v1.7", "session_id": "same", "agent": agent, "steps": steps}
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    first, second, again = run("a.json")[1], run("b.json")[1], run("b.json")[1]
+    assert first["session_id"] == "same"
+    assert second["session_id"].startswith("same-")
+    assert (again["session_id"], again["added"]) == (second["session_id"], 0)
+
+
+@pytest.mark.parametrize("arguments", [[], [".", "--session", "x"], [".", "-o", "x"], ["a", "--from", "pi"], ["."]])
+def test_what_cannot_be_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    """No source, two sources, one id for many sessions, a directory without sessions."""
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, ["import", *arguments])
+    assert done.exit_code == 2
+    assert done.output
+
+
+def test_each_agent_has_its_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Below the home directory, or where the agent's own variable says."""
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path))
+    assert standard_place("codex") == tmp_path / "sessions"
+    assert all(standard_place(name).is_absolute() for name in PLACES)
+    with pytest.raises(FileNotFoundError):
+        session_paths(tmp_path / "nowhere")
+
+
+def test_a_sub_agent_that_came_alone_is_known_when_its_session_comes(projects: Path) -> None:
+    """It was imported while its session was gone: it stays one session and gets what is new."""
+    run(projects / "agent-c3.jsonl")
+    _, alone = run(projects / "agent-c3.jsonl")
+    assert alone["added"] == 0
+    write_jsonl(
+        projects / "agent-c3.jsonl",
+        [
+            says("gone", "look", isSidechain=True, agentId="c3"),
+            says("gone", "more", isSidechain=True, agentId="c3", parentUuid="gone-look"),
+        ],
+    )
+    gone = write_jsonl(projects / "gone.jsonl", [says("gone", "one")])
+    code, whole = run(gone)
+    assert (code, whole["added"]) == (0, 2)
+    assert [session["session_id"] for session in whole["sessions"]] == ["gone", "gone_c3"]
+    assert run(gone)[1]["added"] == run(projects / "agent-c3.jsonl")[1]["added"] == 0
