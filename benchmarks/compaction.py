@@ -41,11 +41,11 @@ from statistics import fmean
 from typing import Any
 
 from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.tokens.counter import TokenCounter, count_message, open_counter
 from amplifier_module_context_persistent.toolbox.replay.evidence import PlayedSession
 from amplifier_module_context_persistent.toolbox.replay.measures import CACHED_PRICE, UNCACHED_PRICE, Measures
 from amplifier_module_context_persistent.toolbox.replay.play_session import Player
 from amplifier_module_context_persistent.toolbox.replay.policies import POLICIES, CachedCounter, Message
-from amplifier_module_context_persistent.tokens.counter import TokenCounter, count_message, open_counter
 from benchmarks.reader_measures import Owed, ViewReader
 from benchmarks.sessions import GENERATED, sessions
 from tests.support.checker import check_view

@@ -24,12 +24,14 @@ from pathlib import Path
 from rich.console import Console
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.sessions.stats import outline
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.toolbox.cli.compare import svg
 from amplifier_module_context_persistent.toolbox.cli.message_printer import MessagePrinter
 from amplifier_module_context_persistent.toolbox.cli.replay import RequestPanel
 from amplifier_module_context_persistent.toolbox.cli.show import show_outline
 from amplifier_module_context_persistent.toolbox.cli.view import show_difference
-from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.toolbox.replay import compare, open_transcript, requests
 from amplifier_module_context_persistent.toolbox.replay.api import timeline
 from amplifier_module_context_persistent.toolbox.replay.evidence import PlayedSession
@@ -37,8 +39,6 @@ from amplifier_module_context_persistent.toolbox.replay.play_session import Play
 from amplifier_module_context_persistent.toolbox.replay.policies import POLICIES as PLAYED
 from amplifier_module_context_persistent.toolbox.replay.policies import CachedCounter
 from amplifier_module_context_persistent.toolbox.report import report
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from amplifier_module_context_persistent.sessions.stats import outline
 from benchmarks.chromium import BROWSER, WHY_NOT, Chromium, Page
 from benchmarks.peer_stores.found import from_json
 from benchmarks.peer_stores.picture import picture

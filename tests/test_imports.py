@@ -27,18 +27,18 @@ PURE = {"messages", "forms", "view", "compaction", "search"}
 
 EVENT_LOOP = {
     "session",
-    "demo",
+    "toolbox.demo",
     "__init__",
     "log.group_commit",
-    "replay.api",
-    "replay.policies",
-    "cli.tail",
-    "transcript.follow_session",
-    "transcript.log_watch",
+    "toolbox.replay.api",
+    "toolbox.replay.policies",
+    "toolbox.cli.tail",
+    "sessions.follow_session",
+    "sessions.log_watch",
 }
 """Rooms and modules that may import asyncio."""
 
-HOST = {"session", "demo", "__init__", "replay.policies", "messages.secrets.redact"}
+HOST = {"session", "toolbox.demo", "__init__", "toolbox.replay.policies", "messages.secrets.redact"}
 """Rooms and modules that may import amplifier_core."""
 
 FILES_AND_LOOPS = {"asyncio", "filelock", "io", "os", "pathlib", "shutil", "socket", "threading"}
@@ -61,7 +61,13 @@ class Module:
 
     @property
     def room(self) -> str:
-        return self.name.partition(".")[0]
+        return room_of(self.name)
+
+
+def room_of(dotted: str) -> str:
+    """The room of a module, as the table in docs/architecture.md names it."""
+    first, _, rest = dotted.partition(".")
+    return f"toolbox/{rest.partition('.')[0]}" if first == "toolbox" and rest else first
 
 
 def _names_of(path: Path) -> str:
@@ -117,7 +123,7 @@ def modules() -> dict[str, Module]:
 
 
 def is_among(module: Module, names: set[str]) -> bool:
-    return module.room in names or module.name in names
+    return {module.room.replace("/", "."), module.name} & names != set()
 
 
 def test_the_table_names_each_room_once(modules: dict[str, Module]) -> None:
@@ -132,9 +138,20 @@ def test_a_room_imports_from_itself_and_from_the_rows_below(modules: dict[str, M
         f"{name} imports {own}"
         for name, module in modules.items()
         for own in module.own
-        if (room := own.partition(".")[0]) != module.room and FLOOR[room] <= FLOOR[module.room]
+        if (room := room_of(own)) != module.room and FLOOR[room] <= FLOOR[module.room]
     ]
     assert not wrong
+
+
+PERSONS_LIBRARIES = {"click", "rich", "jinja2", "markdown_it", "backports", "compression", "genai_prices"}
+
+
+def test_nothing_outside_of_the_toolbox_imports_it(modules: dict[str, Module]) -> None:
+    """Nor a library that only a person's tools need: the base install has none of them."""
+    for name, module in modules.items():
+        if module.room.partition("/")[0] != "toolbox":
+            assert not [own for own in module.own if own.partition(".")[0] == "toolbox"], name
+            assert not module.others & PERSONS_LIBRARIES, name
 
 
 def test_no_imports_go_round(modules: dict[str, Module]) -> None:

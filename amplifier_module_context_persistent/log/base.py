@@ -1,10 +1,10 @@
 """The contract of a log: what the packages above rely on, and what an implementation must do, raise and promise.
 
 `FileLog` (a file; `LogReader` reads one), `PostgresLog` (rows of a database), `MemoryLog` (nothing survives) and
-`replay.temporary_log.TemporaryLog` (a file that goes with its process) implement it, and so does a log over SQLite
-rows in the tests; each runs the suite in `tests/support/log_contract.py`. To add one, implement `Log`, run that suite
-against it, and let `log/open_log.py` choose it: that is the one place that knows them all. Nothing outside of `log/`
-asks of which kind a log is; what only some can do is asked for by `finds_bytes` here, and `file_reader` in
+`toolbox.replay.temporary_log.TemporaryLog` (a file that goes with its process) implement it, and so does a log over
+SQLite rows in the tests; each runs the suite in `tests/support/log_contract.py`. To add one, implement `Log`, run that
+suite against it, and let `log/open_log.py` choose it: that is the one place that knows them all. Nothing outside of
+`log/` asks of which kind a log is; what only some can do is asked for by `finds_bytes` here, and `file_reader` in
 `log/open_log.py`.
 
 Records

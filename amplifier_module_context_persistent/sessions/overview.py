@@ -17,11 +17,11 @@ from ..catalogue.session_list_cache import Glance, Glances
 from ..errors import LogError
 from ..log.database_location import parse_location, split_location
 from ..log.filesystem import FileSystem
-from .open_files import Identity, held_for_writing, is_open
 from ..messages.metadata import instant_of
 from ..tokens.counter import TokenCounter
 from .calls import duration_s
 from .find_session import SessionFile
+from .open_files import Identity, held_for_writing, is_open
 from .session_name import SessionName, name_of
 from .transcript import Transcript
 

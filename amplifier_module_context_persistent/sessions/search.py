@@ -22,12 +22,12 @@ from ..log.filesystem import unreadable
 from ..log.open_log import file_reader
 from ..log.record_line import name_of
 from ..log.torn_tail import saved_tails
-from .raw_records import StoredLog, pieces_of, strings_of
 from ..messages.message import Message, result_id_of
 from ..messages.metadata import is_ephemeral
 from ..messages.text import arguments_text, parts_of
 from ..search.pattern import Pattern, SlowPatternError
 from ..search.words import AllWords
+from .raw_records import StoredLog, pieces_of, strings_of
 from .shared_checkpoint import shared_checkpoints, texts_of
 from .transcript import LiveMessage, Transcript, session_id_in
 

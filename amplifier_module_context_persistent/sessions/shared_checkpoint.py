@@ -19,8 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..log.database_location import stored_name
-from .raw_records import strings_of
 from ..paths import LOG_NAME, project_slug, session_id_of
+from .raw_records import strings_of
 
 CHECKPOINT_NAME = "checkpoint.json"
 _TEMPORARY = f".{CHECKPOINT_NAME}."

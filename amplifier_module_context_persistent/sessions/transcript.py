@@ -20,11 +20,11 @@ from ..log.filesystem import FileSystem
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED
 from ..log.open_log import open_reader, shown
 from ..log.record_line import Message
-from .raw_records import follow_log
 from ..paths import session_id_of
 from ..search.tool_names import tools_of
 from ..view.calls_and_results import turn_starts
 from .calls import CallLookup, CallOutcome
+from .raw_records import follow_log
 
 if TYPE_CHECKING:  # what makes views again is half of all that a command loads, and most need no views
     from .find_request import FoundRequest

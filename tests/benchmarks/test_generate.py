@@ -11,9 +11,9 @@ from statistics import fmean
 
 import pytest
 
+from amplifier_module_context_persistent.tokens.counter import count_message, open_counter
 from amplifier_module_context_persistent.toolbox.replay.evidence import PlayedSession
 from amplifier_module_context_persistent.toolbox.replay.policies import CachedCounter
-from amplifier_module_context_persistent.tokens.counter import count_message, open_counter
 from benchmarks.compaction import play_all
 from fixtures.generate import generate_session
 from fixtures.kinds import KINDS, generate_kind

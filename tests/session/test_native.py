@@ -16,10 +16,10 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.figures import figures_of
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_control
+from amplifier_module_context_persistent.sessions.transcript import Transcript
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.report.body import Bodies
 from amplifier_module_context_persistent.toolbox.report.requests import RequestReader
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter
-from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.transfer.fork import rewind_session
 from amplifier_module_context_persistent.view.plan import kept_ordinals
 from tests.support.logs import append_bodies

@@ -11,6 +11,8 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.figures import figures_of
 from amplifier_module_context_persistent.catalogue.fill import RecordPass
+from amplifier_module_context_persistent.sessions.cost import Bills, Cost, cost_of, costs_by_turn
+from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.tokens.prices import (
     DEFAULT_PRICES,
@@ -18,8 +20,6 @@ from amplifier_module_context_persistent.tokens.prices import (
     PriceList,
     PricesError,
 )
-from amplifier_module_context_persistent.sessions.cost import Bills, Cost, cost_of, costs_by_turn
-from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.transfer.fork import fork_session
 
 MODEL = "claude-sonnet-4-5-20250929"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.sessions.stats import TurnLine, outline
 from amplifier_module_context_persistent.sessions.transcript import Transcript
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.commands import run
 from tests.support.counted_sessions import CountedReads
 from tests.support.sessions_of_a_home import write

@@ -7,9 +7,9 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.session_list_cache import LEAST_LOG_BYTES, Glances
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.sessions.find_session import SessionFile
 from amplifier_module_context_persistent.sessions.overview import Overview, look_at
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.counted_sessions import MESSAGES, collected, counted_session
 from tests.support.counters import DoubleCounter
 from tests.support.sessions_of_a_home import write

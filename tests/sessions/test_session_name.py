@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.toolbox.cli.session_argument import complete
 from amplifier_module_context_persistent.sessions.find_session import SessionNameError, find_session
 from amplifier_module_context_persistent.sessions.session_name import SessionName, name_of
+from amplifier_module_context_persistent.toolbox.cli.session_argument import complete
 from tests.support.commands import is_harmless, run, shows
 from tests.support.messages import user
 from tests.support.sessions_of_a_home import log_of, write

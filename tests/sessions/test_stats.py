@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.sessions.transcript import Transcript
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support.commands import run
 from tests.support.counted_sessions import MESSAGES, collected, counted_session
 from tests.support.messages import set_prompt

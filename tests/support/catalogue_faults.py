@@ -37,12 +37,12 @@ from click.testing import CliRunner
 
 from amplifier_module_context_persistent.catalogue import catalogue_file, figures, index_snapshots, session_list_cache
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
-from amplifier_module_context_persistent.toolbox.cli.main import main as command
 from amplifier_module_context_persistent.log import file
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.paths import project_slug
 from amplifier_module_context_persistent.sessions import project_search
+from amplifier_module_context_persistent.toolbox.cli.main import main as command
 from tests.support.busy_logs import steps
 from tests.support.logs import append_bodies, body, sealed
 

@@ -1,6 +1,6 @@
 """How much of a sweep a run of the tests tries: a sample spread evenly over it, or with `WHOLE_SWEEPS=1` all of it.
 
-WHOLE_SWEEPS=1 python -m pytest tests/log tests/catalogue tests/maintenance
+WHOLE_SWEEPS=1 python -m pytest tests/log tests/catalogue tests/toolbox/maintenance
 """
 
 import os

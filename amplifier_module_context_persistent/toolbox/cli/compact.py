@@ -9,8 +9,8 @@ import json
 
 import click
 
-from ...tokens.on_demand import named_counter
 from ...sessions.transcript import Transcript
+from ...tokens.on_demand import named_counter
 from ..transfer.compact import CompactResult, compact_session, hide_turn
 from .fork import turn_or_id
 from .session_argument import session_argument

@@ -19,11 +19,11 @@ from rich.text import Text
 
 from ...log.atomic_file import NewFile, check_free
 from ...log.not_a_log import check_replaceable
+from ...tokens.prices import PriceList
 from ..replay import compare as play_all
 from ..replay.api import Comparison, Measures
 from ..replay.measures import Prices
 from ..replay.policies import NAMES
-from ...tokens.prices import PriceList
 from .parameters import DEFAULT_BUDGET_TOKENS, not_empty
 from .progress import progress, stages
 from .session_argument import session_argument, session_name

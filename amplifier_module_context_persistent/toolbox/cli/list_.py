@@ -24,10 +24,10 @@ from rich.text import Text
 from ...catalogue.session_list_cache import Glances
 from ...errors import LogError, RecallError
 from ...log.open_log import file_reader
-from ...tokens.counter import open_counter
 from ...sessions.find_session import SessionFile, files_in, sessions_above, where_else
 from ...sessions.overview import Overview, held_logs, look_at
 from ...sessions.transcript import Transcript
+from ...tokens.counter import open_counter
 from .parameters import TimeType
 from .progress import progress
 from .session_argument import no_catalogue_option, sessions_here, storage, storage_option
@@ -189,9 +189,9 @@ class _MessageFilter:
 
 def _totals(sessions: Sequence[SessionFile]) -> Mapping[str, Total]:
     """What each session comes to, by its path."""
+    from ...sessions.totals import totals
     from ...tokens.on_demand import named_counter  # most lists do not say it
     from ...tokens.prices import PriceList
-    from ...sessions.totals import totals
     from .many_sessions import gathering
 
     try:

@@ -110,7 +110,7 @@ def main(*, verbose: bool) -> None:
         logger.setLevel(logging.INFO)
 
 
-PACKAGE = __name__.partition(".")[0]
+TOOLBOX = __name__.rpartition(".cli.")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class CommandEntry:
     def load(self) -> click.Command:
         """Import the command."""
         module, _, name = self.target.partition(":")
-        command: click.Command = getattr(import_module(f"{PACKAGE}.{module}"), name)
+        command: click.Command = getattr(import_module(f"{TOOLBOX}.{module}"), name)
         return command
 
 

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ...log.filesystem import FileSystem
-from ...tokens.counter import TokenCounter
 from ...sessions.find_session import SessionFile
 from ...sessions.totals import GatheredFigures, gathered
+from ...tokens.counter import TokenCounter
 from .progress import progress
 from .terminal import counted, one_line, unreadable
 

@@ -14,12 +14,12 @@ import click
 from ...clock import utc_now
 from ...errors import ContextPersistentError, RecallError
 from ...log.database_location import stored_name
-from ..maintenance.purge_options import Purge, PurgeCounts
 from ...messages.replace_in_message import REPLACEMENT
 from ...messages.secrets.found import REDACTED
 from ...messages.secrets.own_forms import OwnForms
 from ...messages.secrets.redact import redact_text
 from ...search.pattern import compile_regex, replace_matches
+from ..maintenance.purge_options import Purge, PurgeCounts
 from ..transfer.erasures import TextRule, rule_of
 from ..transfer.host_files import BACKUP_MARK
 from ..transfer.purge_session import SessionPurge, plan_places_left, plan_session_purge, purge_session

@@ -20,11 +20,11 @@ from typing import Any
 import click
 from rich.text import Text
 
+from ...sessions.source import source_compactions
+from ...sessions.transcript import Progress, Transcript
 from ..replay import Seen, play, requests
 from ..replay.api import Pace, Step, timeline
 from ..replay.visibility import DROPPED, ELIDED, KEPT, MARKS, SUMMARISED, Compacted, Marks
-from ...sessions.source import source_compactions
-from ...sessions.transcript import Progress, Transcript
 from .exit_codes import DONE, FINDINGS
 from .message_printer import MessagePrinter
 from .parameters import DEFAULT_BUDGET_TOKENS

@@ -18,12 +18,12 @@ from ...log.record_line import ROLES
 from ...messages.message import result_id_of
 from ...messages.metadata import redacted_kinds
 from ...messages.outcome import ANSWERED, outcome_of
-from ...tokens.on_demand import named_counter
 from ...sessions.find_session import SessionFile
 from ...sessions.session_name import name_of
 from ...sessions.source import relatives_of, source_compactions
 from ...sessions.stats import TurnLine, outline
 from ...sessions.transcript import LiveMessage, Transcript, Turn
+from ...tokens.on_demand import named_counter
 from .message_printer import HIDDEN, MessagePrinter
 from .pager import paged
 from .parameters import Span, SpanType, TimeType, chosen_positions

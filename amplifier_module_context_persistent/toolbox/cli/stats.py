@@ -17,9 +17,6 @@ from rich.text import Text
 
 from ...catalogue.figures import Figures, figures_of
 from ...log.base import ReadableLog
-from ...tokens.counter import TokenCounter
-from ...tokens.on_demand import named_counter
-from ...tokens.prices import PRICES_AS_OF, PriceList
 from ...sessions.cost import Cost, cost_of, costs_by_turn
 from ...sessions.find_session import SessionFile
 from ...sessions.stats import (
@@ -35,6 +32,9 @@ from ...sessions.stats import (
     total_share,
 )
 from ...sessions.totals import BY, SlowCallRow, Total, slowest_calls, total_of, totals
+from ...tokens.counter import TokenCounter
+from ...tokens.on_demand import named_counter
+from ...tokens.prices import PRICES_AS_OF, PriceList
 from .list_ import scaled
 from .many_sessions import gathering, source_line, source_of
 from .parameters import TimeType

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...tokens.prices import PRICES_AS_OF, PriceList
 from ...sessions.cost import Bill, Cost
+from ...tokens.prices import PRICES_AS_OF, PriceList
 from .terminal import counted, escaped, one_line
 
 TEXTS = frozenset(

@@ -18,12 +18,12 @@ from rich.console import Console
 from ...compaction.reasons import why
 from ...messages.message import Message
 from ...messages.metadata import given_id
-from ..replay.visibility import KEPT, ShownMessage, UnseenRun, annotate, shortening
 from ...sessions.transcript import LiveMessage, Transcript
 from ...sessions.view_rebuild import PlacedReceipt, RebuiltView, ReceiptLog, config_of
 from ...view.calls_and_results import tool_groups
 from ...view.entry import classify
 from ...view.receipts import Receipt
+from ..replay.visibility import KEPT, ShownMessage, UnseenRun, annotate, shortening
 from .exit_codes import DONE, FINDINGS
 from .message_printer import MessagePrinter
 from .pager import paged

@@ -19,8 +19,8 @@ from ...log.filesystem import FileSystem
 from ...log.lock import LogLock
 from ...log.reader import LogReader
 from ...log.torn_tail import saved_tails
-from .purge_file import unfinished_purges
 from ...sessions.raw_records import follow_log
+from .purge_file import unfinished_purges
 
 _CHANGED = "the log was written to, purged or replaced since it was looked at; nothing was deleted; look again"
 

@@ -30,11 +30,11 @@ from ...log.reader import LogReader
 from ...log.record_line import encode_control
 from ...log.torn_tail import saved_tails
 from ...messages.replace_in_message import Replace
+from ...sessions.raw_records import StoredLog, follow_log
 from .known_scan import KnownScan
 from .purge_file import PurgeFile, remove_tails
 from .purge_kept import ChainedLines, NoLines, Rewrite, check_written
 from .purge_options import Purge, PurgeCounts
-from ...sessions.raw_records import StoredLog, follow_log
 
 if TYPE_CHECKING:
     from .purge_stored import PurgeRows

@@ -38,8 +38,8 @@ from ...log.reset_record import reset_bodies
 from ...log.scanner import Scanner
 from ...messages.metadata import bound_to, without_bound
 from ...messages.replace_in_message import redact_message
-from .purge_options import Purge, PurgeCounts
 from ...sessions.raw_records import StoredLog, control_body, pieces_of, strings_of, was_live
+from .purge_options import Purge, PurgeCounts
 from .redact import redact_control, without_title
 
 _TOO_DAMAGED = "the damage in this log is such that it cannot be purged so; only --everything works"

@@ -23,10 +23,10 @@ from typing import TypeVar, overload
 
 from ...messages.message import Message
 from ...messages.metadata import instant_of, timestamp_of
-from ...tokens.counter import count_message, open_counter
 from ...sessions.find_session import SessionNameError, find_session
 from ...sessions.transcript import LiveMessage, Progress, Transcript, Turn
 from ...sessions.view_rebuild import Rebuilder
+from ...tokens.counter import count_message, open_counter
 from .evidence import PlayedSession, far_evidence, with_id
 from .measures import Measures, Played, Prices
 from .play_session import Player

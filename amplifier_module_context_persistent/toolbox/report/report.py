@@ -17,12 +17,12 @@ from ...log.not_a_log import check_replaceable
 from ...messages.normalize import tokens_of
 from ...messages.outcome import FAILED, REJECTED
 from ...messages.secrets.own_forms import OwnForms
-from ...tokens.counter import EstimateCounter, TokenCounter
-from ...tokens.prices import PRICES_AS_OF, PriceList
 from ...sessions.cost import Bills
 from ...sessions.session_name import SessionName, name_of
 from ...sessions.source import relatives_of, source_compactions
 from ...sessions.transcript import Progress, Transcript, Turn
+from ...tokens.counter import EstimateCounter, TokenCounter
+from ...tokens.prices import PRICES_AS_OF, PriceList
 from ...view.plan import IMPORTED
 from .body import Bodies
 from .history import UNANSWERED, BodyBlocks, History, encode_block, read_history

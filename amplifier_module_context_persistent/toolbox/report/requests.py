@@ -19,13 +19,13 @@ import orjson
 
 from ...log.record_line import Message
 from ...messages.metadata import metadata_of
-from ..replay.evidence import shared_beginning
-from ..replay.visibility import ELIDED, KEPT, Marks, lost, marker_of
-from ...tokens.usage import token_count
 from ...sessions.cost import NOTHING, RequestBill
 from ...sessions.transcript import Progress, Transcript
 from ...sessions.view_rebuild import PlacedReceipt, Rebuilder, RebuiltView, ReceiptLog
+from ...tokens.usage import token_count
 from ...view.plan import counts_in
+from ..replay.evidence import shared_beginning
+from ..replay.visibility import ELIDED, KEPT, Marks, lost, marker_of
 from .body import Bodies
 from .history import History, time_ms
 

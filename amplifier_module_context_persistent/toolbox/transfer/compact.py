@@ -26,9 +26,9 @@ from ...log.record_line import Message, encode_object, name_of
 from ...messages.elide import WHOLE
 from ...messages.metadata import given_id
 from ...session.pin_and_hide import hide_record
-from ...tokens.counter import TokenCounter, count_message
 from ...sessions.transcript import Transcript
 from ...sessions.view_rebuild import PastLog, config_of, request_of
+from ...tokens.counter import TokenCounter, count_message
 from ...view.arrangement import Item
 from ...view.ids_and_names import begins_strict, late_system_of
 from ...view.plan import Plan, live_positions

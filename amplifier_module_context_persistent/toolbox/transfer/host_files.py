@@ -4,8 +4,8 @@ The host lists and resumes sessions by them. A new session gets both, with the f
 so that it is shown with its bundle and resumed under it. A running session's files are never written here: older hosts
 read, change and write them without a lock. `metadata.json` is changed under the lock that newer hosts take.
 
-A note beside the log (`toolbox/maintenance/written_files.py`) says which of them we wrote, and with which content. So they are
-known as ours after a crash, and what the host has changed since is the host's.
+A note beside the log (`toolbox/maintenance/written_files.py`) says which of them we wrote, and with which content. So
+they are known as ours after a crash, and what the host has changed since is the host's.
 
 The host counts a turn for every message of the role `user`, reminders and hooks' messages included; we count those of a
 person. What is written for the host is counted as the host does.
@@ -26,24 +26,24 @@ from ...log.atomic_file import NewFile
 from ...log.database_location import stored_name
 from ...log.filesystem import FileSystem, make_directories
 from ...log.open_mark import keep_closed
-from ..maintenance.leftovers import files_left
-from ...sessions.open_files import is_held
-from ...sessions.raw_records import strings_of
-from ..maintenance.written_files import (
-    MAKING,
-    REWINDING,
-    WrittenFiles,
-)
 from ...messages.host_form import as_hosts_write
 from ...messages.host_order import host_order
 from ...messages.message import Message
 from ...messages.metadata import PLACE_KEY, is_ephemeral, metadata_of, timestamp_of
 from ...paths import LOG_NAME, session_id_of
+from ...sessions.open_files import is_held
+from ...sessions.raw_records import strings_of
 from ...sessions.session_name import METADATA_NAME, MOST_CHARS
 from ...sessions.session_name import read_metadata as metadata_in
 from ...sessions.shared_checkpoint import shared_checkpoints, texts_of
 from ...sessions.transcript import Transcript, session_id_in
 from ...view.entry import INSTRUCTING
+from ..maintenance.leftovers import files_left
+from ..maintenance.written_files import (
+    MAKING,
+    REWINDING,
+    WrittenFiles,
+)
 from .metadata_lock import metadata_lock
 
 TRANSCRIPT_NAME = "transcript.jsonl"

@@ -31,12 +31,12 @@ from ...messages.metadata import is_human, metadata_of
 from ...messages.normalize import tokens_of
 from ...messages.outcome import ANSWERED
 from ...messages.text import TextPart, full_text, parts_of
-from ...tokens.counter import EstimateCounter
-from ...tokens.prices import PRICES_AS_OF, PriceList
 from ...sessions.calls import CallLookup, CallOutcome, duration_s, instant_of_message, subject_of
 from ...sessions.cost import Bills, RequestBill
 from ...sessions.session_name import name_of
 from ...sessions.transcript import Transcript, session_id_in
+from ...tokens.counter import EstimateCounter
+from ...tokens.prices import PRICES_AS_OF, PriceList
 
 _COMMANDS = ("command", "cmd", "script")
 _TITLES = {"system": "System", "developer": "Developer", "user": "User", "assistant": "Assistant"}

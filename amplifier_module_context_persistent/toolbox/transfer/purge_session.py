@@ -1,8 +1,8 @@
 """Purging a session: its log, the files that this package wrote beside it, and what killed operations left there.
 
 Rules:
-- That a purge was begun is noted beside the log before the log changes (`toolbox/maintenance/written_files.py`). A purge that
-  finds the note finishes the one that was interrupted.
+- That a purge was begun is noted beside the log before the log changes (`toolbox/maintenance/written_files.py`). A
+  purge that finds the note finishes the one that was interrupted.
 - The log comes first. Then the `transcript.jsonl` that a fork or an import wrote is brought in step, and what is
   redacted goes from the name and the description that it gave the session. Copies that a rewind kept, and files that
   killed operations left, are removed.
@@ -22,13 +22,13 @@ from ...catalogue.catalogue_file import remove_catalogue
 from ...errors import LogFailedError
 from ...log.base import ReadableLog
 from ...log.database_location import stored_name
+from ...paths import LOG_NAME
+from ...sessions.find_session import projects_dirs
 from ..maintenance.known_scan import KnownScan
 from ..maintenance.leftovers import files_left, place_left
 from ..maintenance.purge import plan_purge, purge_log
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.written_files import PURGING, WrittenFiles, content_of
-from ...paths import LOG_NAME
-from ...sessions.find_session import projects_dirs
 from .erasures import MESSAGES, TEXT, Erasure, TextRule, erasure_of, lift, names_in, note_erasure
 from .host_files import (
     HOSTS_NAMES,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.toolbox.cli import purge as cli_purge
 from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.toolbox.cli import purge as cli_purge
 from tests.support.commands import run, shows
 from tests.support.logs import (
     append,

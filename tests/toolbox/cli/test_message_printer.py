@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.toolbox.cli.message_printer import MessagePrinter, fold
 from amplifier_module_context_persistent.sessions.transcript import LiveMessage
+from amplifier_module_context_persistent.toolbox.cli.message_printer import MessagePrinter, fold
 from tests.support import histories
 from tests.support.commands import PLAIN, is_harmless, shows
 from tests.support.sessions_of_a_home import TERMINAL

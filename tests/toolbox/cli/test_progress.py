@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.cli import progress as module
 from amplifier_module_context_persistent.toolbox.cli.main import main
 from amplifier_module_context_persistent.toolbox.cli.progress import progress, stages
-from amplifier_module_context_persistent.sessions.transcript import Transcript
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import write
 

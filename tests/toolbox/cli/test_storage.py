@@ -15,7 +15,7 @@ from tests.support.commands import run
 from tests.support.logs import STAMP, append, append_bodies, numbers
 from tests.support.postgres import TestServer
 
-POSTGRES_PAGE = Path(__file__).parents[2] / "docs" / "postgres_operations.md"
+POSTGRES_PAGE = Path(__file__).parents[3] / "docs" / "postgres_operations.md"
 
 
 def init(*arguments: str, code: int = 0) -> str:

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.toolbox.cli import list_
-from amplifier_module_context_persistent.toolbox.cli import search as search_module
 from amplifier_module_context_persistent.log.database_location import location_of, parse_location, without_password
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.sessions import overview
 from amplifier_module_context_persistent.sessions.transcript import Transcript
+from amplifier_module_context_persistent.toolbox.cli import list_
+from amplifier_module_context_persistent.toolbox.cli import search as search_module
 from fixtures.generate import generate_session
 from tests.support.commands import run, shows
 from tests.support.logs import append, append_bodies

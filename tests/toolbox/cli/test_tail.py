@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.cli.message_printer import MessagePrinter
 from amplifier_module_context_persistent.toolbox.cli.tail import PrintedMessages
-from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
-from amplifier_module_context_persistent.sessions.transcript import Transcript
 from tests.support.commands import run
 from tests.support.logs import append, append_bodies, body, reset_bodies, sealed
 from tests.support.messages import fill, user

@@ -3,6 +3,7 @@
 import pytest
 
 from amplifier_module_context_persistent.catalogue.catalogue_file import CatalogueError
+from amplifier_module_context_persistent.errors import DependencyError, LogUnreadableError
 from amplifier_module_context_persistent.toolbox.cli.terminal import (
     UnusableError,
     counted,
@@ -13,7 +14,6 @@ from amplifier_module_context_persistent.toolbox.cli.terminal import (
     unreadable,
     unusable,
 )
-from amplifier_module_context_persistent.errors import DependencyError, LogUnreadableError
 
 
 def test_one_line_holds_no_control_character() -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.toolbox.cli import view as views
-from amplifier_module_context_persistent.toolbox.cli.terminal import escaped
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_message
+from amplifier_module_context_persistent.toolbox.cli import view as views
+from amplifier_module_context_persistent.toolbox.cli.terminal import escaped
 from amplifier_module_context_persistent.view.receipts import Receipt
 from tests.support.commands import run, shows, without_colours
 from tests.support.logs import STAMP, append_bodies

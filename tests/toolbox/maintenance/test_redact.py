@@ -8,8 +8,8 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.read_back import NumberedLine
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
-from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.sessions.raw_records import pieces_of
+from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.logs import STAMP, append_bodies, assert_sound, body, content_of, saved_tails, sealed, write_file
 from tests.support.purges import messages, plan, purged, redact, write_log
 

@@ -7,11 +7,16 @@ import pytest
 from amplifier_core.message_models import ChatRequest
 from amplifier_core.message_models import Message as ProviderMessage
 
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.toolbox.replay.evidence import PlayedSession
-from amplifier_module_context_persistent.toolbox.replay.measures import ANSWER_PRICE, CACHED_PRICE, UNCACHED_PRICE, Measures
+from amplifier_module_context_persistent.toolbox.replay.measures import (
+    ANSWER_PRICE,
+    CACHED_PRICE,
+    UNCACHED_PRICE,
+    Measures,
+)
 from amplifier_module_context_persistent.toolbox.replay.play_session import Player
 from amplifier_module_context_persistent.toolbox.replay.policies import POLICIES, CachedCounter, Excerpts
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from fixtures.generate import generate_session
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.replay import open_transcript, play, requests
 from amplifier_module_context_persistent.toolbox.replay.evidence import PlayedSession
 from amplifier_module_context_persistent.toolbox.replay.play_session import Player, common_prefix
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.checker import prefix_breaks
 from tests.support.counters import count
 from tests.support.messages import user

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from amplifier_module_context_persistent.config import STRATEGIES
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.replay import PolicyError
 from amplifier_module_context_persistent.toolbox.replay.evidence import PlayedSession
 from amplifier_module_context_persistent.toolbox.replay.play_session import Player
@@ -18,7 +19,6 @@ from amplifier_module_context_persistent.toolbox.replay.policies import (
     ManagerPolicy,
     policy_of,
 )
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from benchmarks.compaction import play
 from fixtures.generate import generate_session
 from tests.support.counters import count

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.replay import open_transcript, play_session
 from amplifier_module_context_persistent.toolbox.replay.api import StoredMessages
 from amplifier_module_context_persistent.toolbox.replay.evidence import PlayedSession, far_evidence, with_id
 from amplifier_module_context_persistent.toolbox.replay.policies import POLICIES, CachedCounter
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from benchmarks import scale
 from tests.support.replays import MESSAGES, plain
 

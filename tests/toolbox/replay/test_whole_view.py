@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.toolbox.replay import open_transcript, play_session, replay
 from amplifier_module_context_persistent.toolbox.replay.play_session import WholeView
 from amplifier_module_context_persistent.toolbox.replay.policies import POLICIES
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support.replays import plain
 
 BUDGET = 4_000

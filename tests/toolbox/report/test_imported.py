@@ -13,7 +13,7 @@ from tests.support.sweeps import takes_long
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
 
-FORMATS = Path(__file__).parents[3] / "shared" / "formats"
+FORMATS = Path(__file__).parents[4] / "shared" / "formats"
 REAL = sorted(path.relative_to(FORMATS).as_posix() for path in FORMATS.rglob("*.json*")) if FORMATS.is_dir() else []
 COMPACTIONS = "Number((document.getElementById('facts').innerText.match(/([0-9,]+) compaction/) || [0, 0])[1])"
 IN_SIGHT = "[...document.querySelectorAll('.compaction strong')].map((one) => one.textContent)"

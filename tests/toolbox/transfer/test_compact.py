@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.toolbox.cli.main import main
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
+from amplifier_module_context_persistent.toolbox.cli.main import main
 from amplifier_module_context_persistent.toolbox.transfer import compact as compact_module
 from amplifier_module_context_persistent.toolbox.transfer.compact import CompactError, CompactResult, compact_session
 from tests.support.checker import assert_valid, same

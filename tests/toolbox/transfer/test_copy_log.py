@@ -12,9 +12,9 @@ from amplifier_module_context_persistent.log.database_location import location_o
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.open_log import open_log, open_reader
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
-from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.sessions.transcript import Transcript
+from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_log, copy_target
 from fixtures.generate import generate_session
 from tests.support.logs import STAMP, append, body, reset_bodies, sealed
@@ -22,7 +22,7 @@ from tests.support.postgres import CuttingProxy, TestServer
 from tests.support.recorded_sessions import Recorded
 from tests.support.sweeps import spread
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 REAL = sorted((ROOT.parent / "shared" / "transcripts").rglob("*.jsonl"))
 LOGS = [*sorted((ROOT / "fixtures").glob("*.jsonl")), *sorted((ROOT / "tests" / "log" / "golden").glob("*.jsonl"))]
 

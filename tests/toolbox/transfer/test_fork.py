@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import LogUnreadableError, PersistentContextManager
 from amplifier_module_context_persistent.errors import ConfigError
-from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
+from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from amplifier_module_context_persistent.toolbox.transfer.fork import PlaceError, fork_session
 from tests.support.checker import assert_valid, same
 from tests.support.forks import CONFIG, play, read, records, turn

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from amplifier_module_context_persistent.messages.host_form import as_hosts_write
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
 from amplifier_module_context_persistent.sessions.transcript import Transcript
+from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from amplifier_module_context_persistent.toolbox.transfer.export import export_session
 from amplifier_module_context_persistent.toolbox.transfer.import_ import ImportRefusedError, import_session
 from tests.support.checker import assert_valid, same

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from amplifier_module_context_persistent.toolbox.cli import main
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
+from amplifier_module_context_persistent.toolbox.cli import main
 from amplifier_module_context_persistent.toolbox.transfer.import_ import PLACES, session_paths, standard_place
 from tests.support.commands import shows
 from tests.support.imports import write_jsonl

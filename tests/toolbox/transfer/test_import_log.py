@@ -7,10 +7,10 @@ import pytest
 from click.testing import CliRunner
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.toolbox.cli import main
 from amplifier_module_context_persistent.errors import ConfigError, LogUnreadableError
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
+from amplifier_module_context_persistent.toolbox.cli import main
 from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_log
 from amplifier_module_context_persistent.toolbox.transfer.import_ import ImportRefusedError, import_session
 from amplifier_module_context_persistent.toolbox.transfer.write_import import ImportConflictError

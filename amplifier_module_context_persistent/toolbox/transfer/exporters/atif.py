@@ -19,8 +19,8 @@ from ....messages.media_blocks import IMAGE_TYPES, source_of
 from ....messages.message import THINKING_BLOCKS, Message, is_block, result_id_of
 from ....messages.metadata import given_id, instant_of, metadata_of, timestamp_of
 from ....messages.text import block_text, blocks_without_calls, calls_with_arguments, to_json
-from ....tokens.usage import CACHE_WRITES
 from ....sessions.view_rebuild import PackedRecord, PlacedReceipt
+from ....tokens.usage import CACHE_WRITES
 from ....view.plan import Plan, kept_ordinals
 from .session_view import SessionView, json_lines, model_of, session_name, tool_definitions
 
