@@ -3,13 +3,14 @@
 | module | form |
 | --- | --- |
 | `canonical` | Amplifier's own: its parts, the mark of a message that came in another form |
-| `anthropic` | Anthropic Messages |
+| `anthropic` | Anthropic Messages; `anthropic_server_tools`: calls that its server runs |
 | `openai_chat` | OpenAI Chat Completions |
-| `openai_responses` | OpenAI Responses |
+| `openai_responses` | OpenAI Responses; `responses_calls`, `responses_parts`, `responses_reasoning`: its items |
 | `gemini` | Google Gemini |
 | `bedrock` | Amazon Bedrock Converse, Strands |
 | `mcp` | results of MCP tools |
 | `recognise` | which form a message is in, by its shape |
+| `block_text` | blocks as text, for a form that does not take them |
 | `door` | messages of any form become canonical ones |
 | `requests` | a view becomes the body of a request; answers become messages |
 

@@ -21,15 +21,16 @@ Sources: platform.claude.com/docs/en/api/messages, .../build-with-claude/citatio
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..messages.carried import line_about, original_of
+from ..messages.carried import original_of
 from ..messages.media_blocks import IMAGE_TYPES, source_of
 from ..messages.message import THINKING_BLOCKS, Message, call_arguments_of, call_name_of, given_calls, is_block
 from ..messages.metadata import metadata_of
-from ..messages.text import block_text, blocks_without_calls, to_json
+from ..messages.text import block_text, blocks_without_calls
+from .anthropic_server_tools import SERVER_CALLS, SERVER_RESULTS, with_whole_pairs
+from .block_text import as_blocks, result_blocks, told
 from .canonical import (
     PLAIN_TEXT,
     answer,
@@ -57,20 +58,12 @@ from .canonical import (
 
 NAME = "anthropic"
 
-SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
-SERVER_RESULTS = frozenset(
-    {
-        *("web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "mcp_tool_result"),
-        *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result"),
-        "advisor_tool_result",
-    }
-)
+
 KINDS = SERVER_CALLS | SERVER_RESULTS | {"search_result", "container_upload", "tool_reference", "compaction"}
 """Types of blocks that only this provider has."""
-_SERVER_ID = re.compile(r"(?:srvtoolu|mcptoolu)_[a-zA-Z0-9_]+")
+
 _SOURCES = frozenset({"text", "content", "url", "file"})
-_CACHE_POINT = frozenset({"type", "cachePoint"})
-"""Keys of the provider's item that a cache mark of Bedrock's is; it says nothing to another reader."""
+
 _OF_DOCUMENTS = frozenset({"type", "title", "context", "citations", "cache_control", "content"})
 """Keys of a document or a search result, besides the source of a document."""
 _OF_SOURCES: Mapping[str, tuple[str, ...]] = {
@@ -226,7 +219,7 @@ def write(messages: Iterable[Message], *, exact: bool = False, goes_on: bool = F
         else:
             written.append(one)
         before = message
-    return written if exact else _with_whole_pairs(written, goes_on=goes_on)
+    return written if exact else with_whole_pairs(written, goes_on=goes_on)
 
 
 def system_text(message: Message) -> str:
@@ -244,11 +237,6 @@ def _joins(before: Message, message: Message, *, exact: bool) -> bool:
 
 def _is_result(message: Message) -> bool:
     return message.get("role") in ("tool", "function")
-
-
-def as_blocks(content: Any) -> list[Message]:
-    """Content as a list of blocks; a text is one."""
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
 def is_own(message: Message) -> bool:
@@ -400,30 +388,6 @@ def _medium(block: Mapping[str, Any], form: str) -> Message | None:
     return {"type": kind, "source": body, **({"title": source.name} if source.name and kind == "document" else {})}
 
 
-def told(block: Mapping[str, Any]) -> str:
-    """A block as text: what it says, or one line about it; "" for a cache mark of Bedrock's."""
-    original = original_of(block)
-    if original.keys() == _CACHE_POINT:
-        return ""
-    if original is not block:
-        return text(block.get("text"))
-    if (source := source_of(block)) is not None and source.text:
-        return source.text
-    said = block.get("text")
-    return said if isinstance(said, str) else line_about(block)
-
-
-def result_blocks(message: Message) -> Iterator[Message]:
-    """The blocks of a result; those of `tool_result` blocks in it are taken out of them."""
-    for block in blocks_without_calls(message):
-        if block.get("type") != "tool_result":
-            yield block
-        elif isinstance(output := block.get("output"), list | str):
-            yield from blocks_without_calls({"content": output})
-        else:
-            yield {"type": "text", "text": to_json(output)}
-
-
 def _write_result(message: Message, *, exact: bool) -> Message:
     given = message.get("content")
     blocks = _said_blocks(result_blocks(message), message, exact=exact)
@@ -434,113 +398,3 @@ def _write_result(message: Message, *, exact: bool) -> Message:
     failed = {"is_error": True} if metadata_of(message).get("is_error") is True else {}
     more = beside(message) if is_own(message) else {}
     return {"type": "tool_result", "tool_use_id": message.get("tool_call_id"), "content": content, **failed, **more}
-
-
-# -- server tools ------------------------------------------------------------------------------------------------------
-
-
-def has_paused(message: Mapping[str, Any]) -> bool:
-    """Whether a message is an answer that Anthropic goes on with if it is sent back as it is (`pause_turn`)."""
-    return message.get("role") == "assistant" and metadata_of(message).get("stop_reason") == "pause_turn"
-
-
-def _with_whole_pairs(messages: list[Message], *, goes_on: bool) -> list[Message]:
-    """The messages with calls and results of server tools in pairs; a pair over two answers makes one of them."""
-    asked: dict[str, int] = {}
-    merged: list[Message] = []
-    for message in messages:
-        blocks = message["content"] if isinstance(message["content"], list) else []
-        results = {str(block.get("tool_use_id")) for block in blocks if is_block(block, SERVER_RESULTS)}
-        follows = bool(merged) and merged[-1]["role"] == message["role"] == "assistant"
-        if follows and results & asked.keys():
-            merged[-1] = {"role": "assistant", "content": as_blocks(merged[-1]["content"]) + blocks}
-        else:
-            asked = {}
-            merged.append(message)
-        asked.update({str(block.get("id")): 0 for block in blocks if is_block(block, SERVER_CALLS)})
-    programs = _programs(merged)
-    last = merged.pop() if goes_on and merged else None
-    paired = [shown for message in merged if (shown := _paired(message, programs)) is not None]
-    return [*paired, last] if last is not None else paired
-
-
-def _programs(messages: Iterable[Message]) -> dict[str, str]:
-    """The ids that the provider takes of programs that called tools of the client, by their own ids.
-
-    The result of such a program comes only after those of the tools, in a later answer; until then its call waits. A
-    user's word before that breaks the program off.
-    """
-    waiting: dict[str, str] = {}
-    ended: dict[str, str] = {}
-    for message in messages:
-        blocks = as_blocks(message["content"])
-        if message["role"] != "assistant":
-            if any(block.get("type") != "tool_result" for block in blocks):
-                waiting = {}
-            continue
-        results = {str(block.get("tool_use_id")) for block in blocks if is_block(block, SERVER_RESULTS)}
-        called = {str(block.get("id")): _server_id(block) for block in blocks if is_block(block, SERVER_CALLS)}
-        callers = {_caller_of(block) for block in blocks}
-        ended |= {program: waiting[program] for program in results & waiting.keys()}
-        begun = {program: given for program, given in called.items() if program in callers}
-        waiting = {program: given for program, given in (waiting | begun).items() if program not in results}
-    return ended | waiting
-
-
-def _caller_of(block: Message) -> str:
-    """The id of the program that made a call of the client's tools; "" for another call or block."""
-    return text(mapping(block.get("caller")).get("tool_id")) if block.get("type") == "tool_use" else ""
-
-
-def _without_lost_caller(block: Message, known: Collection[str]) -> Message:
-    """A call without the program that made it if the request lacks that one; the same object for any other block."""
-    caller = _caller_of(block)
-    return {key: block[key] for key in block if key != "caller"} if caller and caller not in known else block
-
-
-def _paired(message: Message, programs: Mapping[str, str]) -> Message | None:
-    content = message["content"]
-    if not isinstance(content, list):
-        return message
-    if not any(is_block(block, SERVER_CALLS | SERVER_RESULTS) or _caller_of(block) for block in content):
-        return message
-    blocks = on_server(content, programs)
-    known = programs.keys() | {str(block.get("id")) for block in blocks if is_block(block, SERVER_CALLS)}
-    blocks = [_without_lost_caller(block, known) for block in blocks]
-    while blocks and message["role"] == "assistant" and is_block(blocks[-1], THINKING_BLOCKS):
-        blocks.pop()
-    return {**message, "content": blocks} if blocks else None
-
-
-def on_server(blocks: Iterable[Message], programs: Mapping[str, str] | None = None) -> list[Message]:
-    """Blocks without a server's calls that lack their result and results of nothing; ids as the provider takes them.
-
-    Args:
-        blocks: those of one message.
-        programs: by their ids, calls whose result is in another message, and the ids that the provider takes.
-    """
-    blocks, programs = list(blocks), programs or {}
-    asked: dict[str, int] = {}
-    pairs: dict[int, str] = {}
-    for at, block in enumerate(blocks):
-        own_id = str(block.get("id" if is_block(block, SERVER_CALLS) else "tool_use_id"))
-        if is_block(block, SERVER_CALLS | SERVER_RESULTS) and own_id in programs:
-            pairs[at] = programs[own_id]
-        elif is_block(block, SERVER_CALLS):
-            asked[own_id] = at
-        elif is_block(block, SERVER_RESULTS) and (called := asked.pop(own_id, -1)) >= 0:
-            pairs[called] = pairs[at] = _server_id(blocks[called])
-    return [
-        {**block, ("id" if is_block(block, SERVER_CALLS) else "tool_use_id"): pairs[at]} if at in pairs else block
-        for at, block in enumerate(blocks)
-        if at in pairs or not is_block(block, SERVER_CALLS | SERVER_RESULTS)
-    ]
-
-
-def _server_id(asked: Message) -> str:
-    """The id of a server's call as the provider takes it."""
-    call_id = str(asked.get("id"))
-    if _SERVER_ID.fullmatch(call_id):
-        return call_id
-    begin = "srvtoolu_" if asked["type"] == "server_tool_use" else "mcptoolu_"
-    return begin + re.sub(r"[^a-zA-Z0-9]", "_", call_id)

@@ -35,7 +35,7 @@ from ..messages.media_blocks import source_of
 from ..messages.message import THINKING_BLOCKS, Message, call_arguments_of, call_name_of, given_calls, is_block, parsed
 from ..messages.metadata import metadata_of
 from ..messages.text import blocks_without_calls
-from .anthropic import result_blocks, told
+from .block_text import result_blocks, told
 from .canonical import (
     answer,
     as_text,

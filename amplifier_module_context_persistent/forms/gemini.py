@@ -38,7 +38,7 @@ from ..messages.message import (
 )
 from ..messages.metadata import metadata_of
 from ..messages.text import blocks_without_calls
-from .anthropic import result_blocks, told
+from .block_text import result_blocks, told
 from .canonical import (
     answer,
     base64_source,

@@ -26,7 +26,7 @@ from ..messages.media_blocks import source_of
 from ..messages.message import Message, as_json, parsed
 from ..messages.metadata import metadata_of
 from ..tokens.media import type_of_image
-from .anthropic import result_blocks, told
+from .block_text import result_blocks, told
 from .canonical import (
     base64_source,
     beside,

@@ -43,7 +43,8 @@ from ..messages.text import blocks_without_calls, to_json
 from ..view.ids_and_names import rules_of
 from ..view.recipients import OPENAI
 from .anthropic import KINDS as OF_ANTHROPIC
-from .anthropic import SERVER_CALLS, SERVER_RESULTS, on_server, result_blocks, told
+from .anthropic_server_tools import SERVER_CALLS, SERVER_RESULTS, on_server
+from .block_text import result_blocks, told
 from .canonical import (
     base64_source,
     beside,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from ..messages.message import CALL_BLOCKS, THINKING_BLOCKS, Message
-from . import anthropic, bedrock, gemini, mcp, openai_chat, openai_responses
+from . import anthropic, bedrock, gemini, mcp, openai_chat, openai_responses, responses_parts
 from .canonical import items, mapping, text
 
 
@@ -123,7 +123,7 @@ def _of_keys(message: Mapping[str, Any]) -> Shape | None:
     if role == "assistant" and (is_custom or any(message.get(key) for key in openai_chat.ON_ANSWERS)):
         return Shape(openai_chat.NAME)
     if kind == "message" and isinstance(message.get("content"), list):
-        return Shape(openai_responses.NAME, guessed=not _kinds_in(message) & openai_responses.PARTS)
+        return Shape(openai_responses.NAME, guessed=not _kinds_in(message) & responses_parts.PARTS)
     return None
 
 
@@ -179,7 +179,7 @@ def _of_block(block: Mapping[str, Any], role: str) -> str | None:
         return bedrock.NAME if not (bedrock.BLOCKS - {"text"}).isdisjoint(block) else None
     if kind == "tool_result":
         return anthropic.NAME if role == "user" or "tool_use_id" in block else None
-    if kind in openai_responses.PARTS:
+    if kind in responses_parts.PARTS:
         return openai_responses.NAME
     if kind in openai_chat.PARTS:
         return openai_chat.NAME

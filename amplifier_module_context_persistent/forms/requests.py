@@ -25,6 +25,8 @@ from ..view.ids_and_names import oddities_of, rules_of
 from ..view.recipients import ANTHROPIC, GEMINI, OPENAI
 from ..view.render import render
 from . import anthropic, bedrock, gemini, openai_chat, openai_responses
+from .anthropic_server_tools import has_paused
+from .block_text import as_blocks
 from .door import read_answer, read_given
 from .recognise import FORMS, OWN, check_name
 from .tools import anthropic_tools, bedrock_tools, chat_tools, gemini_tools, responses_tools
@@ -63,7 +65,7 @@ def to_anthropic(
     ordered = in_order(view, ANTHROPIC)
     system = _system_text(ordered)
     talk = _without_lines_in_pauses(list(dropwhile(_instructs, ordered)))
-    messages = _checked(anthropic.write(talk, goes_on=bool(talk) and anthropic.has_paused(talk[-1])))
+    messages = _checked(anthropic.write(talk, goes_on=bool(talk) and has_paused(talk[-1])))
     body: dict[str, Any] = {
         **({"system": system} if system else {}),
         "messages": messages,
@@ -241,7 +243,7 @@ def _without_lines_in_pauses(messages: Sequence[Message]) -> list[Message]:
     kept: list[Message] = []
     for message in messages:
         is_line = message["role"] == "user" and metadata_of(message).get("source") == COMPACTION_SOURCE
-        if not (is_line and kept and anthropic.has_paused(kept[-1])):
+        if not (is_line and kept and has_paused(kept[-1])):
             kept.append(message)
     return kept
 
@@ -261,7 +263,7 @@ def _with_marks(body: dict[str, Any], stable: int) -> dict[str, Any]:
         body: the body.
         stable: how many of its messages later requests will have, too.
     """
-    messages = [{**message, "content": anthropic.as_blocks(message["content"])} for message in body["messages"]]
+    messages = [{**message, "content": as_blocks(message["content"])} for message in body["messages"]]
     body = {**body, "messages": messages}
     if "system" in body:
         body["system"] = [{"type": "text", "text": body["system"]}]

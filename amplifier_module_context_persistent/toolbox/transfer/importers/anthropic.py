@@ -10,6 +10,7 @@ from typing import Any
 
 from ....forms import anthropic as form
 from ....forms.anthropic import usage
+from ....forms.anthropic_server_tools import SERVER_CALLS
 from ....forms.canonical import plain_content
 from ....messages.metadata import metadata_of
 from .account import Account
@@ -46,7 +47,7 @@ def user_messages(content: Any, message_id: str, time: Any, **more: Any) -> Iter
         yield {"role": "user", "content": plain_content(said), "metadata": metadata(own, time, **more)}
 
 
-_OWN_BLOCKS = form.SERVER_CALLS | {"tool_use", "tool_result", "thinking", "redacted_thinking", "document"}
+_OWN_BLOCKS = SERVER_CALLS | {"tool_use", "tool_result", "thinking", "redacted_thinking", "document"}
 
 
 def score(sample: Sample) -> int:

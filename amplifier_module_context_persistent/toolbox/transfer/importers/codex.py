@@ -14,7 +14,8 @@ from itertools import chain
 from typing import Any, TypeGuard
 
 from ....forms.canonical import plain_content, total, usage_of
-from ....forms.openai_responses import OUTPUTS, kind_of
+from ....forms.openai_responses import kind_of
+from ....forms.responses_calls import OUTPUTS
 from .account import Account
 from .branches import Branch, branches
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from ....forms import openai_chat, openai_responses
+from ....forms import openai_chat, openai_responses, responses_parts
 from ....forms.canonical import marked, parsed_calls, plain_content, text_block
 from ....forms.openai_chat import usage as usage_of_openai
-from ....forms.openai_responses import CALLS, ON_SERVER, OUTPUTS, kind_of
+from ....forms.openai_responses import ON_SERVER, kind_of
+from ....forms.responses_calls import CALLS, OUTPUTS
 from ....messages.message import is_block
 from ....messages.metadata import metadata_of
 from . import fields
@@ -107,7 +108,7 @@ def blocks_of(content: Any) -> list[Message]:
 def _block(part: Message) -> Message:
     if not isinstance(part.get("type"), str):
         return part
-    return _bare(openai_responses.read_part(openai_chat.read_part(part)))
+    return _bare(responses_parts.read_part(openai_chat.read_part(part)))
 
 
 def _bare(block: Message) -> Message:
@@ -171,7 +172,7 @@ def output_of(item: dict[str, Any]) -> tuple[Any, bool]:
     return as_text(content), failed
 
 
-_OWN_PARTS = openai_chat.PARTS | openai_responses.PARTS
+_OWN_PARTS = openai_chat.PARTS | responses_parts.PARTS
 
 
 def score(sample: Sample) -> int:

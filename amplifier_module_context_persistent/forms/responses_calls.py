@@ -1,0 +1,169 @@
+"""Calls and their outputs in OpenAI's Responses: read and written; each kind of call has its own kind of output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..messages.message import (
+    Message,
+    as_json,
+    call_arguments_of,
+    call_name_of,
+    given_arguments_of,
+)
+from ..messages.metadata import metadata_of
+from .block_text import result_blocks, told
+from .canonical import (
+    beside,
+    call_id_in,
+    form_of,
+    mapping,
+    marked,
+    objects_in,
+    result,
+    text,
+    text_block,
+    url_of,
+    without,
+)
+from .responses_parts import RESPONSES, read_part, write_part
+
+_ARGUMENTS = {
+    "function_call": "arguments",
+    "custom_tool_call": "input",
+    "local_shell_call": "action",
+    "shell_call": "action",
+    "apply_patch_call": "operation",
+    "computer_call": "action",
+}
+"""By the type of a call, the key of its arguments."""
+CALLS = frozenset(_ARGUMENTS)
+OUTPUTS = frozenset(f"{kind}_output" for kind in CALLS)
+
+
+def read_call(item: Mapping[str, Any], kind: str) -> Message:
+    """Read the item of a call.
+
+    Raises:
+        RecordError: it has no id.
+    """
+    key = _ARGUMENTS[kind]
+    if kind == "computer_call" and "action" not in item and "actions" in item:
+        key = "actions"
+    by = "id" if kind == "local_shell_call" and "call_id" not in item else "call_id"
+    call_id = call_id_in(item, by, "", of="call")
+    rest = without(item, "type", by, key, "name")
+    if kind == "function_call":
+        function = {"name": text(item.get("name")), "arguments": item.get("arguments", "{}")}
+        read_call: Message = {"id": call_id, "type": "function", "function": function}
+        return {**read_call, "item": rest} if rest else read_call
+    given = item.get(key)
+    arguments = given if isinstance(given, Mapping) else {key: given}
+    name = text(item.get("name")) or kind.removesuffix("_call")
+    told_of = {"type": kind, **({"by": by} if by == "id" else {}), **rest}
+    return {"id": call_id, "tool": name, "arguments": arguments, "item": told_of}
+
+
+def write_call(call_id: str, asked: Message, *, keeps_ids: bool) -> Message:
+    """Write a call as the item that it was; `keeps_ids` keeps the id that is bound to the reasoning before it."""
+    told_of = mapping(asked.get("item"))
+    kind = text(told_of.get("type"))
+    more = without(told_of, "type", "by")
+    if not keeps_ids:
+        more.pop("id", None)
+    if kind not in CALLS or kind == "function_call":
+        given = given_arguments_of(asked)
+        arguments = call_arguments_of(asked)
+        is_good = isinstance(given, str) and given.strip() and arguments.keys() != {"arguments"}
+        said = given if is_good else as_json(arguments)
+        return {"type": "function_call", "call_id": call_id, "name": call_name_of(asked), "arguments": said, **more}
+    key, arguments = _ARGUMENTS[kind], call_arguments_of(asked)
+    key = "actions" if arguments.keys() == {"actions"} else key
+    value = arguments[key] if arguments.keys() == {key} else arguments
+    named = {"name": call_name_of(asked)} if kind == "custom_tool_call" else {}
+    by = "id" if told_of.get("by") == "id" else "call_id"
+    return {"type": kind, by: call_id, **named, key: value, **more}
+
+
+def read_output(item: Mapping[str, Any], kind: str) -> Message:
+    """Read the output of a call as its result.
+
+    Raises:
+        RecordError: it does not name its call.
+    """
+    by = "id" if kind == "local_shell_call_output" and "call_id" not in item else "call_id"
+    call_id = call_id_in(item, by, "", of="result")
+    output = item.get("output")
+    failed = mapping(output).get("success") is False or item.get("status") == "failed"
+    content: Any = output
+    if kind == "computer_call_output" and isinstance(output, Mapping):
+        content = [read_part(output)]
+    elif kind == "shell_call_output" and isinstance(output, list):
+        content = [block for number, chunk in enumerate(output) for block in _chunk(mapping(chunk), number)]
+        failed = failed or any(mapping(mapping(chunk).get("outcome")).get("exit_code") for chunk in output)
+    elif isinstance(output, list):
+        content = [read_part(part) for part in objects_in(output, ".output")]
+    elif output is None:
+        content = ""
+    read_result = result(call_id, content, failed=failed)
+    rest = without(item, by, "output", "metadata")
+    whole = {**read_result, "metadata": {**mapping(item.get("metadata")), **metadata_of(read_result)}}
+    return marked(whole, RESPONSES, beside={**rest, **({"by": by} if by == "id" else {})})
+
+
+def write_output(message: Message, kinds: Mapping[str, str], *, exact: bool) -> Message:
+    """Write a result as the output of its call.
+
+    Args:
+        message: the result.
+        kinds: the types of the calls before it, by their ids.
+        exact: as it was added, for a reader of the history.
+    """
+    own, kept = form_of(message) == RESPONSES, beside(message)
+    call_id = str(message.get("tool_call_id"))
+    kind = text(kept.get("type")) if own else ""
+    asked = kinds.get(call_id, "function_call")
+    if kind not in OUTPUTS:
+        kind = f"{asked}_output"
+    content = message.get("content")
+    blocks = list(result_blocks(message))
+    output: Any = "\n".join(told(block) for block in blocks)
+    parts = [part for block in blocks if (part := write_part(block, message, exact=exact)) is not None]
+    if kind == "computer_call_output":
+        output = next((_screenshot(block) for block in blocks if block.get("type") == "image"), output)
+    elif kind == "shell_call_output":
+        output = _chunks(blocks)
+    elif isinstance(content, list) and (own or any(part["type"] != "input_text" for part in parts)):
+        output = parts or output
+    elif isinstance(content, str):
+        output = content
+    by = "id" if kept.get("by") == "id" else "call_id"
+    return {"type": kind, by: call_id, "output": output, **(without(kept, "type", "by", "role") if own else {})}
+
+
+def _screenshot(block: Message) -> Message:
+    source = mapping(block.get("source"))
+    if source.get("type") == "file":
+        return {"type": "computer_screenshot", "file_id": source.get("file_id")}
+    return {"type": "computer_screenshot", "image_url": url_of(source)}
+
+
+def _chunk(chunk: Mapping[str, Any], number: int) -> list[Message]:
+    """A chunk of a shell's output: its `stdout` and `stderr` as texts, the rest on the first."""
+    rest = without(chunk, "stdout", "stderr")
+    out = text_block(text(chunk.get("stdout")), chunk=number, **({"rest": rest} if rest else {}))
+    return [out, text_block(chunk["stderr"], chunk=number)] if text(chunk.get("stderr")) else [out]
+
+
+def _chunks(blocks: Sequence[Message]) -> list[Message]:
+    """A shell's output in chunks, as `_chunk` took them apart; one chunk for another text."""
+    chunks: dict[Any, Message] = {}
+    for block in blocks:
+        number, said = block.get("chunk", 0), told(block)
+        if number not in chunks:
+            end = {"outcome": {"type": "exit", "exit_code": 0}}
+            chunks[number] = {"stdout": said, "stderr": "", **end, **mapping(block.get("rest"))}
+        else:
+            chunks[number]["stderr"] += said
+    return list(chunks.values())

@@ -1,0 +1,82 @@
+"""Parts of a content in OpenAI's Responses: read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..messages.carried import original_of
+from ..messages.media_blocks import source_of
+from ..messages.message import (
+    Message,
+    is_block,
+)
+from .anthropic import KINDS as OF_ANTHROPIC
+from .block_text import told
+from .canonical import (
+    base64_source,
+    form_of,
+    is_fetchable,
+    is_item,
+    item_block,
+    mapping,
+    medium,
+    source_from_url,
+    text,
+    text_block,
+    without,
+)
+from .openai_chat import file_block, file_part
+
+RESPONSES = "openai_responses"
+"""The name of the form."""
+PARTS = frozenset({"input_text", "output_text", "input_image", "input_file", "computer_screenshot", "reasoning_text"})
+"""Types of content parts that only this form has."""
+
+
+def read_part(part: Mapping[str, Any]) -> Message:
+    """Read a part of a content as a block; one that is not of this form stays as it came."""
+    kind = part.get("type")
+    if kind in ("input_text", "output_text", "text"):
+        return text_block(text(part.get("text")), **without(part, "type", "text"))
+    if kind == "refusal":
+        return text_block(text(part.get("refusal")), **without(part, "type", "refusal"), refusal=True)
+    if kind in ("input_image", "computer_screenshot"):
+        given = part.get("image_url")
+        url, file_id = text(given) or text(mapping(given).get("url")), part.get("file_id")
+        if not url and not isinstance(file_id, str):
+            return item_block(part)
+        source = source_from_url(url) if url or not isinstance(file_id, str) else {"type": "file", "file_id": file_id}
+        kept = {"part": kind} if kind == "computer_screenshot" else {}
+        return medium("image", source, **without(part, "type", "image_url", "file_id"), **kept)
+    if kind == "input_file":
+        return file_block(part, without(part, "type", "file_data", "file_id", "file_url", "filename"))
+    if kind == "input_audio":
+        given = mapping(part.get("input_audio"))
+        source = base64_source(text(given.get("data")), f"audio/{text(given.get('format')) or 'wav'}")
+        return medium("audio", source)
+    return item_block(part)
+
+
+def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
+    """A part of what a person or a tool says; a line about what this form does not take."""
+    original, own = original_of(block), form_of(message) == RESPONSES
+    source = source_of(original)
+    if source is not None and source.kind == "image":
+        given = mapping(original.get("source"))
+        detail = {"detail": original["detail"]} if isinstance(original.get("detail"), str) else {}
+        if given.get("type") == "file" and own:
+            return {"type": "input_image", "file_id": given.get("file_id"), "detail": "auto", **detail}
+        if source.data or is_fetchable(source.url) or (own and source.url):
+            more = detail if exact else {"detail": "auto", **detail}
+            return {"type": "input_image", "image_url": source.address, **more}
+    if (given_file := file_part(original, form_of(message))) is not None:
+        return {"type": "input_file", **given_file}
+    if source is not None and source.kind == "document" and is_fetchable(source.url):
+        return {"type": "input_file", "file_url": source.url}
+    if own and is_item(original) and not is_block(original, OF_ANTHROPIC):
+        return dict(original)
+    said = told(block)
+    if own and exact and original.get("type") == "text":
+        return {"type": "input_text", "text": said, **without(original, "type", "text", "item")}
+    return {"type": "input_text", "text": said} if said.strip() else None
