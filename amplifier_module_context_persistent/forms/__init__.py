@@ -11,6 +11,7 @@
 | `mcp` | results of MCP tools |
 | `recognise` | which form a message is in, by its shape |
 | `block_text` | blocks as text, for a form that does not take them |
+| `calls_among_blocks` | messages with calls and results among their blocks: Anthropic's, Gemini's, Bedrock's |
 | `door` | messages of any form become canonical ones |
 | `requests` | a view becomes the body of a request; answers become messages |
 

@@ -26,11 +26,13 @@ from typing import Any
 
 from ..messages.carried import original_of
 from ..messages.media_blocks import IMAGE_TYPES, source_of
-from ..messages.message import THINKING_BLOCKS, Message, call_arguments_of, call_name_of, given_calls, is_block
+from ..messages.message import THINKING_BLOCKS, Message, call_arguments_of, call_name_of, is_block
 from ..messages.metadata import metadata_of
 from ..messages.text import block_text, blocks_without_calls
+from . import calls_among_blocks
 from .anthropic_server_tools import SERVER_CALLS, SERVER_RESULTS, with_whole_pairs
 from .block_text import as_blocks, result_blocks, told
+from .calls_among_blocks import is_next_part, read_said, write_answer
 from .canonical import (
     PLAIN_TEXT,
     answer,
@@ -38,16 +40,13 @@ from .canonical import (
     call,
     call_id_in,
     form_of,
-    in_places,
     is_fetchable,
     is_item,
     items,
     mapping,
-    mark_of,
     marked,
     numbered_parts,
     objects_in,
-    part_number,
     refused,
     result,
     text,
@@ -127,27 +126,15 @@ def _read_one(message: Mapping[str, Any]) -> list[Message]:
 
 def _read_answer(message: Mapping[str, Any]) -> Message:
     content = message.get("content")
-    blocks: Any = content
-    calls: list[Message] = []
-    places: list[int] = []
+    told_of: dict[str, Any] = {
+        "model": text(message.get("model")),
+        "stop_reason": text(message.get("stop_reason")),
+        "usage": usage(message.get("usage")),
+    }
     if isinstance(content, list):
-        blocks = []
-        for at, block in enumerate(objects_in(content, ".content")):
-            if block.get("type") != "tool_use":
-                blocks.append(dict(block))
-                continue
-            call_id = call_id_in(block, "id", f".content[{at}]", of="call")
-            more = without(block, "type", "id", "name", "input")
-            calls.append(call(call_id, text(block.get("name")), block.get("input"), **more))
-            places.append(at)
-    read_answer = answer(
-        blocks,
-        calls,
-        places,
-        model=text(message.get("model")),
-        stop_reason=text(message.get("stop_reason")),
-        usage=usage(message.get("usage")),
-    )
+        read_answer = calls_among_blocks.read_answer(objects_in(content, ".content"), _read_call, dict, **told_of)
+    else:
+        read_answer = answer(content, (), **told_of)
     if "usage" in message:
         read_answer["metadata"] = {"provider": NAME, **metadata_of(read_answer)}
     metadata = {**metadata_of(message), **metadata_of(read_answer)}
@@ -157,17 +144,17 @@ def _read_answer(message: Mapping[str, Any]) -> Message:
     return marked(whole, NAME, beside=told)
 
 
+def _read_call(at: int, block: Mapping[str, Any]) -> Message | None:
+    if block.get("type") != "tool_use":
+        return None
+    call_id = call_id_in(block, "id", f".content[{at}]", of="call")
+    more = without(block, "type", "id", "name", "input")
+    return call(call_id, text(block.get("name")), block.get("input"), **more)
+
+
 def _read_said(message: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> list[Message]:
     """The messages of a user's message: each of its results, and each run of other blocks, in order."""
-    rest = without(message, "content", "metadata")
-    parts: list[Message] = []
-    for at, block in enumerate(blocks):
-        if block.get("type") == "tool_result":
-            parts.append(_read_result(block, f".content[{at}]"))
-        elif parts and parts[-1]["role"] != "tool":
-            parts[-1]["content"].append(dict(block))
-        else:
-            parts.append({**rest, "content": [dict(block)]})
+    parts = read_said(blocks, _read_result, dict, **without(message, "content", "metadata"))
     given = metadata_of(message)
     for number, part in enumerate(parts):
         parts[number] = marked({**part, "metadata": {**_metadata(given, number), **metadata_of(part)}}, NAME)
@@ -182,7 +169,10 @@ def _metadata(given: Mapping[str, Any], number: int) -> Mapping[str, Any]:
     return {**given, "message_id": f"{message_id}-{number + 1}"}
 
 
-def _read_result(block: Mapping[str, Any], where: str) -> Message:
+def _read_result(at: int, block: Mapping[str, Any]) -> Message | None:
+    if block.get("type") != "tool_result":
+        return None
+    where = f".content[{at}]"
     key = "tool_call_id" if "tool_use_id" not in block and "tool_call_id" in block else "tool_use_id"
     call_id = call_id_in(block, key, where, of="result")
     content = block.get("content", block.get("output"))
@@ -229,10 +219,7 @@ def system_text(message: Message) -> str:
 
 def _joins(before: Message, message: Message, *, exact: bool) -> bool:
     """Whether a message goes into the user's message before it: of one foreign message, or the next result."""
-    follows_result = _is_result(before)
-    if part_number(message) > 0 and (follows_result or part_number(before) >= 0):
-        return True
-    return not exact and follows_result and _is_result(message)
+    return is_next_part(before, message) or (not exact and _is_result(before) and _is_result(message))
 
 
 def _is_result(message: Message) -> bool:
@@ -269,13 +256,13 @@ def _answer_blocks(message: Message, *, exact: bool) -> list[Message]:
     own = message.get("thinking_block")
     if isinstance(own, dict) and not any(is_block(block, THINKING_BLOCKS) for block in given):
         given = [own, *given]
-    calls = [_write_call(call_id, one, message) for call_id, one in given_calls(message).items()]
-    places = mark_of(message).get("calls_at") if is_own(message) else None
-    blocks: list[Message] = []
-    for block in in_places(given, calls, places):
-        shown = block if block.get("type") == "tool_use" else _answer_block(block, message, exact=exact)
-        if shown is not None:
-            blocks.append(shown)
+    blocks = write_answer(
+        message,
+        NAME,
+        lambda call_id, asked: _write_call(call_id, asked, message),
+        lambda block: _answer_block(block, message, exact=exact),
+        given=given,
+    )
     while blocks and not exact and is_block(blocks[-1], THINKING_BLOCKS):  # "the final block cannot be thinking"
         blocks.pop()
     return blocks

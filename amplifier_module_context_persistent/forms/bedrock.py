@@ -27,34 +27,32 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..messages.carried import original_of
 from ..messages.media_blocks import source_of
-from ..messages.message import THINKING_BLOCKS, Message, call_arguments_of, call_name_of, given_calls, is_block, parsed
+from ..messages.message import THINKING_BLOCKS, Message, call_arguments_of, call_name_of, is_block, parsed
 from ..messages.metadata import metadata_of
-from ..messages.text import blocks_without_calls
 from .block_text import result_blocks, told
+from .calls_among_blocks import read_answer, read_said, write_answer
 from .canonical import (
-    answer,
     as_text,
     base64_source,
     beside,
     call,
     call_id_in,
     form_of,
-    in_places,
     is_item,
     item_block,
     items,
     mapping,
-    mark_of,
     marked,
     medium,
     numbered_parts,
     objects_in,
     part_number,
+    part_of,
     refused,
     result,
     text,
@@ -145,61 +143,48 @@ def _read_one(message: Mapping[str, Any]) -> list[Message]:
     blocks = objects_in(content if isinstance(content, list) else [as_text(content or "")], ".content")
     rest = without(message, "content", "metadata")
     given = mapping(message.get("metadata"))
-    parts = [_read_answer(blocks)] if message.get("role") == "assistant" else list(_read_said(blocks, rest))
+    if message.get("role") == "assistant":
+        parts = [read_answer(blocks, _read_call, _read_block)]
+    else:
+        parts = read_said(blocks, _read_result, _read_block, **rest) or [{**rest, "content": []}]
     told_of = [{**rest, **part, "metadata": {**given, **metadata_of(part)}} for part in parts]
     return numbered_parts([marked(part, NAME) for part in told_of], NAME)
 
 
-def _read_answer(blocks: list[Mapping[str, Any]]) -> Message:
-    kept: list[Message] = []
-    calls: list[Message] = []
-    places: list[int] = []
-    for at, block in enumerate(blocks):
-        asked = block.get("toolUse")
-        if not isinstance(asked, Mapping):
-            kept += _read_block(block)
-            continue
-        call_id = call_id_in(asked, "toolUseId", f".content[{at}].toolUse", of="call")
-        rest = without(asked, "toolUseId", "name", "input")
-        more = {"beside": rest} if rest else {}
-        places.append(len(kept) + len(calls))
-        calls.append(call(call_id, text(asked.get("name")), asked.get("input"), **more))
-    return answer(kept, calls, places)
+def _read_call(at: int, block: Mapping[str, Any]) -> Message | None:
+    asked = block.get("toolUse")
+    if not isinstance(asked, Mapping):
+        return None
+    call_id = call_id_in(asked, "toolUseId", f".content[{at}].toolUse", of="call")
+    rest = without(asked, "toolUseId", "name", "input")
+    more = {"beside": rest} if rest else {}
+    return call(call_id, text(asked.get("name")), asked.get("input"), **more)
 
 
-def _read_said(blocks: list[Mapping[str, Any]], rest: Message) -> Iterator[Message]:
-    said: list[Message] = []
-    for at, block in enumerate(blocks):
-        given = block.get("toolResult")
-        if not isinstance(given, Mapping):
-            said += _read_block(block)
-            continue
-        if said:
-            yield {**rest, "content": said}
-            said = []
-        call_id = call_id_in(given, "toolUseId", f".content[{at}].toolResult", of="result")
-        listed = objects_in(items(given.get("content")), f".content[{at}].toolResult.content")
-        content = [one for inner in listed for one in _read_block(inner)]
-        read_result = result(call_id, content, failed=given.get("status") == "error")
-        told_of = without(given, "toolUseId", "content")
-        yield marked(read_result, NAME, beside={key: item for key, item in told_of.items() if item != "error"})
-    if said or not blocks:
-        yield {**rest, "content": said}
+def _read_result(at: int, block: Mapping[str, Any]) -> Message | None:
+    given = block.get("toolResult")
+    if not isinstance(given, Mapping):
+        return None
+    call_id = call_id_in(given, "toolUseId", f".content[{at}].toolResult", of="result")
+    listed = objects_in(items(given.get("content")), f".content[{at}].toolResult.content")
+    read_result = result(call_id, list(map(_read_block, listed)), failed=given.get("status") == "error")
+    told_of = without(given, "toolUseId", "content")
+    return marked(read_result, NAME, beside={key: item for key, item in told_of.items() if item != "error"})
 
 
-def _read_block(block: Mapping[str, Any]) -> list[Message]:
+def _read_block(block: Mapping[str, Any]) -> Message:
     if isinstance(block.get("text"), str):
-        return [text_block(block["text"], **without(block, "type", "text"))]
+        return text_block(block["text"], **without(block, "type", "text"))
     if "json" in block and block.keys() == {"json"}:
-        return [text_block(as_text(block["json"]), json=True)]
+        return text_block(as_text(block["json"]), json=True)
     if isinstance(given := block.get("reasoningContent"), Mapping):
-        return [_read_reasoning(given)]
+        return _read_reasoning(given)
     if (said := _read_wrapped(block)) is not None:
-        return [said]
+        return said
     kind = next((key for key in block if key in _MEDIA), "")
     if kind and isinstance(given := block[kind], Mapping) and isinstance(given.get("source"), Mapping):
-        return [_read_medium(kind, given)]
-    return [item_block(block)]
+        return _read_medium(kind, given)
+    return item_block(block)
 
 
 def _read_wrapped(block: Mapping[str, Any]) -> Message | None:
@@ -262,7 +247,7 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
     """
     written: list[Message] = []
     for message in messages:
-        blocks = list(_blocks_of(message, exact=exact))
+        blocks = _blocks_of(message, exact=exact)
         role = "assistant" if message["role"] == "assistant" else "user"
         if not blocks and not exact:
             continue
@@ -278,21 +263,13 @@ def _is_own(message: Message) -> bool:
     return form_of(message) == NAME
 
 
-def _blocks_of(message: Message, *, exact: bool) -> Iterator[Message]:
-    own = _is_own(message)
+def _blocks_of(message: Message, *, exact: bool) -> list[Message]:
     if message["role"] in ("tool", "function"):
-        yield _write_result(message, exact=exact)
-        return
-    calls = [{"type": "tool_call", "block": _write_call(i, one)} for i, one in given_calls(message).items()]
-    ordered = in_places(blocks_without_calls(message), calls, mark_of(message).get("calls_at") if own else None)
-    written = [
-        shown
-        for block in ordered
-        if (shown := block["block"] if block.get("type") == "tool_call" else _block(block, message)) is not None
-    ]
+        return [_write_result(message, exact=exact)]
+    written = write_answer(message, NAME, _write_call, lambda block: _block(block, message))
     while written and not exact and "reasoningContent" in written[-1]:
         written.pop()
-    yield from written
+    return written
 
 
 def _write_call(call_id: str, asked: Message) -> Message:
@@ -325,7 +302,7 @@ def _block(block: Mapping[str, Any], message: Message) -> Message | None:
     if (written := _write_medium(original, own=own)) is not None:
         return written
     if own and is_item(original):
-        return {key: value for key, value in original.items() if key != "type" or value != "part"}
+        return part_of(original)
     said = told(block)
     if own and original.get("json") is True:
         try:

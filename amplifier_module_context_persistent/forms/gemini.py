@@ -21,7 +21,7 @@ alphabet. Sources: ai.google.dev/api/caching#Content, .../gemini-api/docs/functi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..messages.carried import original_of
@@ -37,25 +37,22 @@ from ..messages.message import (
     parsed,
 )
 from ..messages.metadata import metadata_of
-from ..messages.text import blocks_without_calls
 from .block_text import result_blocks, told
+from .calls_among_blocks import is_next_part, read_answer, read_said, write_answer
 from .canonical import (
-    answer,
     base64_source,
     beside,
     call,
     form_of,
-    in_places,
     is_item,
     item_block,
     kind_of_type,
     mapping,
-    mark_of,
     marked,
     medium,
     numbered_parts,
     objects_in,
-    part_number,
+    part_of,
     refused,
     result,
     text,
@@ -157,30 +154,30 @@ def _read_one(content: Mapping[str, Any]) -> list[Message]:
     parts = parts_in(objects_in(listed if isinstance(listed, list) else [listed or ""], f".{key}"))
     rest = without(content, "role", key, "metadata")
     given = mapping(content.get("metadata"))
-    is_answer = content.get("role") in ("model", "assistant")
-    read_messages = [_read_answer(parts)] if is_answer else list(_read_said(parts))
+    if content.get("role") in ("model", "assistant"):
+        calls = _numbered_calls(parts)
+        read_messages = [read_answer(parts, lambda at, _: calls.get(at), read_part)]
+    else:
+        results = _numbered_results(parts)
+        read_messages = read_said(parts, lambda at, _: results.get(at), read_part, role="user")
     told_of = [{**message, **rest, "metadata": {**given, **metadata_of(message)}} for message in read_messages]
     return numbered_parts([marked(message, NAME) for message in told_of], NAME)
 
 
-def _read_answer(parts: list[Mapping[str, Any]]) -> Message:
-    blocks: list[Message] = []
-    calls: list[Message] = []
-    places: list[int] = []
+def _numbered_calls(parts: Iterable[Mapping[str, Any]]) -> dict[int, Message]:
+    """The calls among the parts of an answer, by position; one without an id is named after its function."""
     named: Counter[str] = Counter()
+    calls: dict[int, Message] = {}
     for at, part in enumerate(parts):
-        asked = part.get("functionCall")
-        if not isinstance(asked, Mapping):
-            blocks.append(read_part(part))
+        if not isinstance(asked := part.get("functionCall"), Mapping):
             continue
         name = text(asked.get("name"))
         named[name] += 1
         call_id, more = text(asked.get("id")), _more(part, "functionCall")
         rest = without(asked, "id", "name", "args")
         extras = {**more, **({} if call_id else {"unnamed": True}), **({"beside": rest} if rest else {})}
-        calls.append(call(call_id or _id_for(name, named[name]), name, asked.get("args"), **extras))
-        places.append(at)
-    return answer(blocks, calls, places)
+        calls[at] = call(call_id or _id_for(name, named[name]), name, asked.get("args"), **extras)
+    return calls
 
 
 def _id_for(name: str, number: int) -> str:
@@ -195,22 +192,16 @@ def _more(part: Mapping[str, Any], *keys: str) -> Message:
     return {**rest, **({_SIGNATURE: signature} if signature is not None else {})}
 
 
-def _read_said(parts: list[Mapping[str, Any]]) -> Iterator[Message]:
+def _numbered_results(parts: Iterable[Mapping[str, Any]]) -> dict[int, Message]:
+    """The results among the parts of a content, by position; what has no id is matched by name and number."""
     named: Counter[str] = Counter()
-    said: list[Message] = []
-    for part in parts:
-        response = part.get("functionResponse")
-        if not isinstance(response, Mapping):
-            said.append(read_part(part))
-            continue
-        if said:
-            yield {"role": "user", "content": said}
-            said = []
-        name = text(response.get("name"))
-        named[name] += 1
-        yield _read_result(response, named[name])
-    if said:
-        yield {"role": "user", "content": said}
+    results: dict[int, Message] = {}
+    for at, part in enumerate(parts):
+        if isinstance(response := part.get("functionResponse"), Mapping):
+            name = text(response.get("name"))
+            named[name] += 1
+            results[at] = _read_result(response, named[name])
+    return results
 
 
 def _read_result(given: Mapping[str, Any], number: int) -> Message:
@@ -263,7 +254,7 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
     before: Message | None = None
     for message in messages:
         names |= {call_id: call_name_of(one) for call_id, one in given_calls(message).items()}
-        parts = list(_parts_of(message, names, exact=exact))
+        parts = _parts_of(message, names, exact=exact)
         role = "model" if message["role"] == "assistant" else "user"
         if not parts and not exact:
             continue
@@ -277,27 +268,23 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
 
 def _joins(before: Message, message: Message, *, exact: bool) -> bool:
     """Whether a message goes into the content before it: of one foreign message, the next result, the next answer."""
-    if part_number(message) > 0 and (part_number(before) >= 0 or before["role"] == "tool"):
-        return True
-    return not exact and before["role"] == message["role"] != "user"
+    return is_next_part(before, message) or (not exact and before["role"] == message["role"] != "user")
 
 
 def _is_own(message: Message) -> bool:
     return form_of(message) == NAME
 
 
-def _parts_of(message: Message, names: Mapping[str, str], *, exact: bool) -> Iterator[Message]:
+def _parts_of(message: Message, names: Mapping[str, str], *, exact: bool) -> list[Message]:
     own = _is_own(message)
     if message["role"] in ("tool", "function"):
-        yield _write_result(message, names, exact=exact)
-        return
-    calls = [{"type": "tool_call", "part": _write_call(i, one, own=own)} for i, one in given_calls(message).items()]
-    ordered = in_places(blocks_without_calls(message), calls, mark_of(message).get("calls_at") if own else None)
-    for block in ordered:
-        if block.get("type") == "tool_call":
-            yield block["part"]
-        elif (part := _part(block, message, exact=exact)) is not None:
-            yield part
+        return [_write_result(message, names, exact=exact)]
+    return write_answer(
+        message,
+        NAME,
+        lambda call_id, asked: _write_call(call_id, asked, own=own),
+        lambda block: _part(block, message, exact=exact),
+    )
 
 
 def _write_call(call_id: str, asked: Message, *, own: bool) -> Message:
@@ -350,7 +337,7 @@ def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message
         file = {"fileUri": source.url, **({"mimeType": media_type} if media_type else {})}
         return {"fileData": file, **more, **_signature(original)}
     if own and is_item(original):
-        return _item_part(original)
+        return part_of(original)
     said = told(block)
     if original.get("type") == "text" and own:
         return {"text": said, **more, **_signature(original)} if said or exact else None
@@ -358,10 +345,6 @@ def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message
 
 
 _NO_KEYS = frozenset({"type", "text", "source", "title", "original", "visibility", _SIGNATURE, "cache_control"})
-
-
-def _item_part(block: Mapping[str, Any]) -> Message:
-    return {key: value for key, value in block.items() if key != "type" or value != "part"}
 
 
 def _takes_address(url: str) -> bool:

@@ -11,7 +11,7 @@ request before this one is marked too: it is the last message before the newest 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import dropwhile, takewhile
 from typing import Any
 
@@ -62,16 +62,10 @@ def to_anthropic(
     Raises:
         ValueError: an item is no message, or none of them can be sent.
     """
-    ordered = in_order(view, ANTHROPIC)
-    system = _system_text(ordered)
-    talk = _without_lines_in_pauses(list(dropwhile(_instructs, ordered)))
+    system, given = _system_and_talk(view, ANTHROPIC)
+    talk = _without_lines_in_pauses(given)
     messages = _checked(anthropic.write(talk, goes_on=bool(talk) and has_paused(talk[-1])))
-    body: dict[str, Any] = {
-        **({"system": system} if system else {}),
-        "messages": messages,
-        **({"tools": anthropic_tools(tools)} if tools is not None else {}),
-        **({"max_tokens": max_tokens} if max_tokens is not None else {}),
-    }
+    body = _given(system=system, messages=messages, tools=_defined(tools, anthropic_tools), max_tokens=max_tokens)
     if not cache:
         return body
     passing = len(list(takewhile(is_ephemeral, reversed(talk))))
@@ -96,11 +90,7 @@ def to_openai(view: View, *, tools: Tools | None = None, max_tokens: int | None 
         ValueError: an item is no message, or none of them can be sent.
     """
     messages = _checked(openai_chat.write(in_order(view, OPENAI)))
-    return {
-        "messages": messages,
-        **({"tools": chat_tools(tools)} if tools is not None else {}),
-        **({"max_completion_tokens": max_tokens} if max_tokens is not None else {}),
-    }
+    return _given(messages=messages, tools=_defined(tools, chat_tools), max_completion_tokens=max_tokens)
 
 
 def to_openai_responses(view: View, *, tools: Tools | None = None, max_tokens: int | None = None) -> dict[str, Any]:
@@ -119,14 +109,13 @@ def to_openai_responses(view: View, *, tools: Tools | None = None, max_tokens: i
     Raises:
         ValueError: an item is no message, or none of them can be sent.
     """
-    ordered = in_order(view, OPENAI)
-    system = _system_text(ordered)
-    return {
-        **({"instructions": system} if system else {}),
-        "input": _checked(openai_responses.write(dropwhile(_instructs, ordered))),
-        **({"tools": responses_tools(tools)} if tools is not None else {}),
-        **({"max_output_tokens": max_tokens} if max_tokens is not None else {}),
-    }
+    system, talk = _system_and_talk(view, OPENAI)
+    return _given(
+        instructions=system,
+        input=_checked(openai_responses.write(talk)),
+        tools=_defined(tools, responses_tools),
+        max_output_tokens=max_tokens,
+    )
 
 
 def to_gemini(view: View, *, tools: Tools | None = None, max_tokens: int | None = None) -> dict[str, Any]:
@@ -143,17 +132,9 @@ def to_gemini(view: View, *, tools: Tools | None = None, max_tokens: int | None 
     Raises:
         ValueError: an item is no message, or none of them can be sent.
     """
-    ordered = in_order(view, GEMINI)
-    system = _system_text(ordered)
-    config: dict[str, Any] = {
-        **({"system_instruction": system} if system else {}),
-        **({"tools": gemini_tools(tools)} if tools is not None else {}),
-        **({"max_output_tokens": max_tokens} if max_tokens is not None else {}),
-    }
-    return {
-        "contents": _checked(gemini.write(dropwhile(_instructs, ordered))),
-        **({"config": config} if config else {}),
-    }
+    system, talk = _system_and_talk(view, GEMINI)
+    config = _given(system_instruction=system, tools=_defined(tools, gemini_tools), max_output_tokens=max_tokens)
+    return _given(contents=_checked(gemini.write(talk)), config=config or None)
 
 
 def to_bedrock(view: View, *, tools: Tools | None = None, max_tokens: int | None = None) -> dict[str, Any]:
@@ -170,14 +151,30 @@ def to_bedrock(view: View, *, tools: Tools | None = None, max_tokens: int | None
     Raises:
         ValueError: an item is no message, or none of them can be sent.
     """
-    ordered = in_order(view, ANTHROPIC)
-    system = _system_text(ordered)
-    return {
-        **({"system": [{"text": system}]} if system else {}),
-        "messages": _checked(bedrock.write(dropwhile(_instructs, ordered))),
-        **({"toolConfig": {"tools": bedrock_tools(tools)}} if tools is not None else {}),
-        **({"inferenceConfig": {"maxTokens": max_tokens}} if max_tokens is not None else {}),
-    }
+    system, talk = _system_and_talk(view, ANTHROPIC)
+    return _given(
+        system=[{"text": system}] if system else None,
+        messages=_checked(bedrock.write(talk)),
+        toolConfig=_given(tools=_defined(tools, bedrock_tools)) or None,
+        inferenceConfig=_given(maxTokens=max_tokens) or None,
+    )
+
+
+def _given(**facts: Any) -> dict[str, Any]:
+    """The facts that there are."""
+    return {key: value for key, value in facts.items() if value is not None}
+
+
+def _defined(tools: Tools | None, write: Callable[[Tools], list[Message]]) -> list[Message] | None:
+    """Definitions of tools in one form; None if none are given."""
+    return None if tools is None else write(tools)
+
+
+def _system_and_talk(view: View, family: str) -> tuple[str | None, list[Message]]:
+    """The system text that a view begins with, and the messages after it, in order for a family of providers."""
+    ordered = in_order(view, family)
+    texts = map(anthropic.system_text, takewhile(_instructs, ordered))
+    return "\n\n".join(filter(None, texts)) or None, list(dropwhile(_instructs, ordered))
 
 
 def in_order(messages: View, family: str) -> list[Message]:
@@ -246,11 +243,6 @@ def _without_lines_in_pauses(messages: Sequence[Message]) -> list[Message]:
         if not (is_line and kept and has_paused(kept[-1])):
             kept.append(message)
     return kept
-
-
-def _system_text(ordered: Iterable[Message]) -> str:
-    texts = map(anthropic.system_text, takewhile(_instructs, ordered))
-    return "\n\n".join(filter(None, texts))
 
 
 # -- cache marks -------------------------------------------------------------------------------------------------------

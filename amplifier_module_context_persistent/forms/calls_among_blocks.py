@@ -1,0 +1,105 @@
+"""Messages with calls and results among their blocks, as Anthropic, Gemini and Bedrock have them.
+
+Such an answer is one canonical message. The content of a user is one for each result, and one for each run of other
+blocks between results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ..messages.message import Message, given_calls
+from ..messages.text import blocks_without_calls
+from .canonical import answer, form_of, in_places, mark_of, part_number
+
+Block = Mapping[str, Any]
+
+
+def read_answer(
+    blocks: Iterable[Block],
+    read_call: Callable[[int, Block], Message | None],
+    read_block: Callable[[Block], Message],
+    **metadata: Any,
+) -> Message:
+    """Read the blocks of an answer.
+
+    Args:
+        blocks: in order.
+        read_call: gives the call that a block at a position is; None for another block.
+        read_block: reads another block.
+        metadata: more of the answer's metadata; what is empty is left out.
+    """
+    kept: list[Message] = []
+    calls: list[Message] = []
+    places: list[int] = []
+    for at, block in enumerate(blocks):
+        called = read_call(at, block)
+        if called is None:
+            kept.append(read_block(block))
+        else:
+            calls.append(called)
+            places.append(at)
+    return answer(kept, calls, places, **metadata)
+
+
+def read_said(
+    blocks: Iterable[Block],
+    read_result: Callable[[int, Block], Message | None],
+    read_block: Callable[[Block], Message],
+    **more: Any,
+) -> list[Message]:
+    """Read the blocks of a user's message as messages, in order.
+
+    Args:
+        blocks: in order.
+        read_result: gives the result that a block at a position is; None for another block.
+        read_block: reads another block.
+        more: further keys of what is said, its role among them.
+    """
+    messages: list[Message] = []
+    for at, block in enumerate(blocks):
+        result = read_result(at, block)
+        if result is not None:
+            messages.append(result)
+        elif messages and messages[-1].get("role") != "tool":
+            messages[-1]["content"].append(read_block(block))
+        else:
+            messages.append({**more, "content": [read_block(block)]})
+    return messages
+
+
+def write_answer(
+    message: Message,
+    form: str,
+    write_call: Callable[[str, Message], Message],
+    write_block: Callable[[Message], Message | None],
+    *,
+    given: list[Message] | None = None,
+) -> list[Message]:
+    """Write an answer's blocks and calls in the order in which its provider gave them.
+
+    Args:
+        message: the answer.
+        form: the form that is written; another form's calls are at the end.
+        write_call: writes a call with an id.
+        write_block: writes a block; None leaves it out.
+        given: its blocks, if they are not those of its content.
+    """
+    calls = [{_CALL: write_call(call_id, called)} for call_id, called in given_calls(message).items()]
+    places = mark_of(message).get("calls_at") if form_of(message) == form else None
+    written: list[Message] = []
+    for block in in_places(blocks_without_calls(message) if given is None else given, calls, places):
+        shown = block[_CALL] if block.keys() == {_CALL} else write_block(block)
+        if shown is not None:
+            written.append(shown)
+    return written
+
+
+_CALL = " call"
+"""The key of a call that is written already, which no block has."""
+
+
+def is_next_part(before: Message, message: Message) -> bool:
+    """Whether a message belongs to the foreign message that the one before it is a part of."""
+    return part_number(message) > 0 and (part_number(before) >= 0 or before["role"] == "tool")
