@@ -66,7 +66,8 @@ FIGURE_TABLES = MappingProxyType(
         "requests": "turn INTEGER, provider TEXT NOT NULL, model TEXT NOT NULL, time_us INTEGER,"
         " uncached_tokens INTEGER, cached_tokens INTEGER, written_tokens INTEGER, written_1h_tokens INTEGER NOT NULL,"
         " output_tokens INTEGER, is_output_estimated INTEGER NOT NULL,"
-        " actual_tokens INTEGER, reported_cached_tokens INTEGER, error REAL, ratio REAL, overhead_tokens REAL",
+        " actual_tokens INTEGER, reported_cached_tokens INTEGER, error REAL, ratio REAL, overhead_tokens REAL,"
+        " requests INTEGER NOT NULL, is_input_unknown INTEGER NOT NULL, bill_id TEXT NOT NULL",
         "views": "tokens INTEGER NOT NULL, shared_tokens INTEGER NOT NULL, unbound INTEGER NOT NULL",
         "plans": "number INTEGER NOT NULL, summary TEXT NOT NULL",
     }

@@ -24,6 +24,7 @@ from ..messages.normalize import tokens_of
 from ..messages.outcome import ANSWERED, asking_calls, outcome_of
 from ..tokens.counter import TokenCounter
 from ..tokens.usage import ReportedUsage, usage_of_message, usage_of_record
+from .bill_id import bill_id
 
 if TYPE_CHECKING:
     import sqlite3
@@ -58,13 +59,16 @@ class Request:
     """How the view was counted: actual and cached tokens, the error of the prediction, and what was learned of it."""
     turn: int | None = None
     """That of its answer, if that is live."""
+    bill_id: str = ""
+    """The same in all sessions that hold its answer; empty if nothing tells its answer from others."""
 
     def row(self) -> Row:
         """As a row."""
         paid = self.usage
         read = (paid.uncached, paid.cached, paid.written, paid.written_1h) if paid else (None, None, None, 0)
         names = (self.turn, self.provider, self.model, self.time_us)
-        return (*names, *read, self.output_tokens, self.is_output_estimated, *self.report)
+        sums = (paid.requests, not paid.has_input) if paid else (1, False)
+        return (*names, *read, self.output_tokens, self.is_output_estimated, *self.report, *sums, self.bill_id)
 
 
 class RecordPass:
@@ -140,6 +144,8 @@ class RecordPass:
                 request.usage = None
             self._waiting = [self._add(own, own.provider, own.model, time_us)]
             self._add_pass(own, own.provider, own.model, time_us)
+        for number, request in enumerate((*self._waiting, *self._passes)):
+            request.bill_id = bill_id(message, request.usage, number) if request.usage is not None else ""
         self._passes = []
         for request in self._waiting:
             request.answer_id = message_id

@@ -1,7 +1,8 @@
 """What a session cost: the tokens that providers reported, times the prices of their models.
 
 Every request in the log counts, also those that a clear or a rewind has hidden: they were paid for. An imported
-message's own usage counts too. A request whose model has no price is counted and named, never guessed.
+message's own usage counts too. A request whose model has no price, or whose input nobody reported, is counted and
+named, never guessed.
 """
 
 from __future__ import annotations
@@ -34,6 +35,18 @@ class Bill:
     cost: float = 0.0
     unpriced_requests: int = 0
     """Requests whose model has no price; they are not in `cost`."""
+    unreported_requests: int = 0
+    """Requests of which nobody says what they read; they are not in `cost` either."""
+
+    @property
+    def has_cost(self) -> bool:
+        """Whether the cost of a request is known."""
+        return self.requests > self.unpriced_requests + self.unreported_requests
+
+    @property
+    def has_input(self) -> bool:
+        """Whether it is known what a request read."""
+        return self.requests > self.unreported_requests
 
     @property
     def input_tokens(self) -> int:
@@ -70,14 +83,19 @@ class Cost:
 def sums_by_model(prices: PriceList) -> tuple[str, str]:
     """Columns that add requests up, and what to group them by so that all of a group have the same prices."""
     read = "uncached_tokens + cached_tokens + written_tokens"
-    step = " + ".join(["0", *(f"({read} > {tokens})" for tokens in prices.steps)])
+    step = " + ".join(["0", *(f"(({read}) / requests > {tokens})" for tokens in prices.steps)])
     sums = ", ".join(f"sum(ifnull({column}, 0))" for column in TOKENS)
-    return f"model, count(*), max({read}), {sums}", f"model, {step}"
+    return (
+        f"model, is_input_unknown, sum(requests), max(({read}) / requests), {sums}",
+        f"model, is_input_unknown, {step}",
+    )
 
 
-def bill_of(prices: PriceList, model: str, requests: int, read: int, *tokens: int) -> Bill:
+def bill_of(prices: PriceList, model: str, is_input_unknown: int, requests: int, read: int, *tokens: int) -> Bill:
     """The bill of requests as `sums_by_model` adds them up."""
     uncached, cached, written, _, output = tokens
+    if is_input_unknown:
+        return Bill(requests, output_tokens=output, unreported_requests=requests)
     price = prices.of(model)
     cost = price.cost(*tokens, read=read) if price is not None else 0.0
     return Bill(requests, uncached, cached, written, output, cost, requests if price is None else 0)
@@ -109,7 +127,7 @@ def costs_by_turn(figures: Figures, prices: PriceList) -> dict[int, float]:
         f" GROUP BY turn, {group}"
     )
     for turn, *sums in rows:
-        if (bill := bill_of(prices, *sums)).unpriced_requests == 0:
+        if (bill := bill_of(prices, *sums)).has_cost:
             costs[turn] = costs.get(turn, 0.0) + bill.cost
     return costs
 
@@ -158,17 +176,21 @@ class Bills:
         return self._by_id.get(given_id(message) or "", NOTHING)
 
     def _billed(self, usage: ReportedUsage, output_tokens: int) -> RequestBill:
+        if not usage.has_input:
+            return RequestBill(output_tokens=output_tokens, model=usage.model)
         price = self._prices.of(usage.model)
-        read = usage.uncached, usage.cached, usage.written, usage.written_1h
-        cost = price.cost(*read, output_tokens) if price is not None else -1.0
+        counts = usage.uncached, usage.cached, usage.written, usage.written_1h
+        read = usage.input_tokens // usage.requests
+        cost = price.cost(*counts, output_tokens, read=read) if price is not None else -1.0
         return RequestBill(usage.input_tokens, usage.cached, output_tokens, usage.model, round(cost, 6))
 
 
 def _added(one: RequestBill, other: RequestBill) -> RequestBill:
     costs = [bill.cost for bill in (one, other) if bill.cost >= 0]
+    known = [bill for bill in (one, other) if bill.input_tokens >= 0]
     return RequestBill(
-        one.input_tokens + other.input_tokens,
-        one.cached_tokens + other.cached_tokens,
+        sum(bill.input_tokens for bill in known) if known else -1,
+        sum(bill.cached_tokens for bill in known) if known else -1,
         one.output_tokens + other.output_tokens,
         other.model,
         sum(costs) if costs else -1.0,

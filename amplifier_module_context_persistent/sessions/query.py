@@ -47,16 +47,19 @@ SELECT name AS session, project, path, nullif(root, name) AS sub_agent_of,
        {_time("first_us")} AS began, {_time("last_us")} AS ended,
        ifnull(turns, 0) AS turns, ifnull(messages, 0) AS messages, ifnull(tokens, 0) AS tokens,
        ifnull(calls, 0) AS calls, ifnull(failed, 0) AS failed_calls,
-       ifnull(requests, 0) AS requests, ifnull(input, 0) AS input_tokens, ifnull(output, 0) AS output_tokens, cost
+       ifnull(requests, 0) AS requests, iif(requests, input, 0) AS input_tokens,
+       ifnull(output, 0) AS output_tokens, cost
 FROM main.logs
 LEFT JOIN (SELECT session, count(*) AS turns, sum(messages) AS messages, sum(tokens) AS tokens,
                   min(first_us) AS first_us, max(last_us) AS last_us FROM main.turns GROUP BY session) USING (session)
 LEFT JOIN (SELECT session, count(position) AS calls, sum(failed) AS failed FROM main.calls GROUP BY session)
     USING (session)
-LEFT JOIN (SELECT session, count(*) AS requests, sum(uncached_tokens + cached_tokens + written_tokens) AS input,
+LEFT JOIN (SELECT session, sum(requests) AS requests,
+                  sum(iif(is_input_unknown, NULL, uncached_tokens + cached_tokens + written_tokens)) AS input,
                   sum(output_tokens) AS output,
-                  sum(cost_of(model, uncached_tokens, cached_tokens, written_tokens,
-                              written_1h_tokens, output_tokens)) AS cost
+                  sum(iif(is_input_unknown, NULL,
+                          cost_of(model, requests, uncached_tokens, cached_tokens, written_tokens,
+                                  written_1h_tokens, output_tokens))) AS cost
            FROM main.requests WHERE uncached_tokens IS NOT NULL GROUP BY session) USING (session)""",
         "turns_v1": f"""
 SELECT name AS session, project, turn, {_time("first_us")} AS began, {_time("last_us")} AS ended,
@@ -70,8 +73,11 @@ SELECT name AS session, project, turn, position + 1 AS message, tool,
 FROM main.calls JOIN main.logs USING (session)""",
         "requests_v1": f"""
 SELECT name AS session, project, turn, {_time("time_us")} AS time, provider, model,
-       uncached_tokens + cached_tokens + written_tokens AS input_tokens, cached_tokens, written_tokens, output_tokens,
-       cost_of(model, uncached_tokens, cached_tokens, written_tokens, written_1h_tokens, output_tokens) AS cost
+       iif(is_input_unknown, NULL, uncached_tokens + cached_tokens + written_tokens) AS input_tokens,
+       iif(is_input_unknown, NULL, cached_tokens) AS cached_tokens,
+       iif(is_input_unknown, NULL, written_tokens) AS written_tokens, output_tokens,
+       iif(is_input_unknown, NULL, cost_of(model, requests, uncached_tokens, cached_tokens, written_tokens,
+                                           written_1h_tokens, output_tokens)) AS cost, requests
 FROM main.requests JOIN main.logs USING (session) WHERE uncached_tokens IS NOT NULL""",
         "compactions_v1": """
 SELECT name AS session, project, number,
@@ -104,11 +110,14 @@ def add_views(found: GatheredFigures, prices: PriceList) -> dict[str, list[str]]
     connection = found.connection
     connection.execute("PRAGMA temp_store = MEMORY")  # which drops the views that there are
 
-    def cost_of(model: Any, *tokens: Any) -> float | None:
+    def cost_of(model: Any, requests: int, *tokens: Any) -> float | None:
         price = prices.of(str(model))
-        return price.cost(*(count or 0 for count in tokens)) if price is not None else None
+        if price is None:
+            return None
+        counts = [count or 0 for count in tokens]
+        return price.cost(*counts, read=sum(counts[:3]) // requests)
 
-    connection.create_function("cost_of", 6, cost_of, deterministic=True)
+    connection.create_function("cost_of", 7, cost_of, deterministic=True)
     for name, query in VIEWS.items():
         connection.execute(f"CREATE TEMP VIEW {name} AS {query}")
     for name, newest in NEWEST.items():

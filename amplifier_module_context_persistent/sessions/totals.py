@@ -1,6 +1,7 @@
 """What many sessions come to, by day, project, session, model or tool.
 
-Sub-agents' sessions count with the others: their work was paid for, too. A turn belongs to the day on which it began, a
+Sub-agents' sessions count with the others: their work was paid for, too. An answer that several sessions hold is billed
+once, in the session that it was given in. A turn belongs to the day on which it began, a
 call to the day on which it was made, a request to the day of its answer; days are those of this machine's time zone.
 
 Each session's figures are copied from its catalogue into one database in memory. One whose catalogue knows its log as
@@ -228,6 +229,7 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
                     said = error.strerror if isinstance(error, OSError) else str(error)
                     found.unreadable[str(one.path)] = str(said or error)
         _note_roots(connection)
+        _bill_once(connection)
         ((found.sessions, found.sub_agents, found.up_to_us),) = connection.execute(_GATHERED)
         connection.execute("COMMIT")
         yield found
@@ -282,3 +284,23 @@ def _note_roots(connection: sqlite3.Connection) -> None:
         if parent is None:
             known.add(name)
         connection.execute("UPDATE logs SET root = ? WHERE session = ?", (parent or name, session))
+
+
+def _bill_once(connection: sqlite3.Connection) -> None:
+    """Take what was paid from the copies of an answer: from all but the one in the session that it was given in.
+
+    Nothing says for sure which that is. A copy is in a sub-agent's session, in a fork, is younger, or its session went
+    on for longer, or has more messages.
+    """
+    copies = """SELECT place FROM (
+        SELECT requests.rowid AS place, row_number() OVER (
+            PARTITION BY bill_id ORDER BY instr(name, '_') > 0, is_fork, time_us, ended, length, session
+        ) AS number
+        FROM requests JOIN logs USING (session)
+        LEFT JOIN (
+            SELECT session, max(last_us) AS ended, sum(messages) AS length FROM turns GROUP BY session
+        ) USING (session)
+        WHERE bill_id != '' AND uncached_tokens IS NOT NULL
+    ) WHERE number > 1"""
+    paid = "uncached_tokens = NULL, cached_tokens = NULL, written_tokens = NULL, written_1h_tokens = 0"
+    connection.execute(f"UPDATE requests SET {paid} WHERE rowid IN ({copies})")

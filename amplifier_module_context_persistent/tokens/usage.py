@@ -39,6 +39,10 @@ class ReportedUsage:
     written_1h: int = 0
     compaction: ReportedUsage | None = None
     """What the provider bills beside the request: it compacted the conversation before it answered."""
+    has_input: bool = True
+    """Whether the source tells how much was read; if not, the counts of it are 0 and mean nothing."""
+    requests: int = 1
+    """How many requests this is the sum of: some agents report a whole session only."""
 
     @property
     def input_tokens(self) -> int:
@@ -63,8 +67,18 @@ def read_usage(usage: Any, *, provider: str = "", model: str = "") -> ReportedUs
         cached = _first(usage, _CACHED_WITHIN) or _first(details, _CACHED_WITHIN) or 0
         if cached <= uncached:
             uncached -= cached
-    passes = _compaction_in(usage, provider, model)
-    return ReportedUsage(uncached, cached, written, output, provider, model, _written_1h(usage, written), passes)
+    return ReportedUsage(
+        uncached,
+        cached,
+        written,
+        output,
+        provider,
+        model,
+        _written_1h(usage, written),
+        _compaction_in(usage, provider, model),
+        has_input=given is not None or bool(cached),
+        requests=token_count(usage.get("requests")) or 1,
+    )
 
 
 def _compaction_in(usage: Mapping[str, Any], provider: str, model: str) -> ReportedUsage | None:

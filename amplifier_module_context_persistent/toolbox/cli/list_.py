@@ -211,7 +211,7 @@ def _figures(total: Total | None) -> dict[str, Any]:
 
 def _cost(total: Total | None) -> float | None:
     """What a session's requests cost; None where none has a price."""
-    if total is None or total.bill.requests == total.bill.unpriced_requests:
+    if total is None or not total.bill.has_cost:
         return None
     return round(total.bill.cost, 6)
 

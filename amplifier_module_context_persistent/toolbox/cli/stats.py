@@ -322,10 +322,10 @@ def _show_parts(output: Console, by: str, parts: Mapping[str, Total], total: Tot
 def _cells(key: str, one: Total) -> tuple[str, ...]:
     bill, counts = one.bill, (one.sessions, one.sub_agents, one.turns, one.calls, one.failed_calls)
     paid = (
-        scaled(bill.input_tokens, _UNITS),
-        percent(bill.cached_tokens, bill.input_tokens),
+        scaled(bill.input_tokens, _UNITS) if bill.has_input else _UNKNOWN,
+        percent(bill.cached_tokens, bill.input_tokens) if bill.has_input else "",
         scaled(bill.output_tokens, _UNITS),
-        money(bill.cost) if bill.requests > bill.unpriced_requests else "",
+        money(bill.cost) if bill.has_cost else "",
     )
     return (key, *(f"{count:,}" if count else "" for count in counts), *(paid if bill.requests else [""] * len(paid)))
 

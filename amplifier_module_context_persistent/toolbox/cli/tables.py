@@ -86,6 +86,8 @@ def cost_notes(cost: Cost, prices: PriceList, hidden: float = 0.0) -> list[str]:
     notes = ["prices as given" if prices.has_own else f"list prices in US dollars as of {PRICES_AS_OF}; see --prices"]
     if cost.total.unpriced_requests:
         notes.append(f"no price for {counted(cost.total.unpriced_requests, 'request')}")
+    if cost.total.unreported_requests:
+        notes.append(f"the input of {counted(cost.total.unreported_requests, 'request')} was not reported")
     if cost.estimated_outputs:
         notes.append(f"the output of {counted(cost.estimated_outputs, 'request')} was counted here, not reported")
     if hidden > _LEAST_COST:
@@ -94,9 +96,12 @@ def cost_notes(cost: Cost, prices: PriceList, hidden: float = 0.0) -> list[str]:
 
 
 def _bill(name: str, bill: Bill) -> tuple[str, ...]:
-    cost = "" if bill.unpriced_requests == bill.requests else money(bill.cost)
-    cached, written = percent(bill.cached_tokens, bill.input_tokens), percent(bill.written_tokens, bill.input_tokens)
-    return (name, f"{bill.requests:,}", f"{bill.input_tokens:,}", cached, written, f"{bill.output_tokens:,}", cost)
+    cost = money(bill.cost) if bill.has_cost else ""
+    read = ("?", "", "")
+    if bill.has_input:
+        cached, written = (percent(part, bill.input_tokens) for part in (bill.cached_tokens, bill.written_tokens))
+        read = (f"{bill.input_tokens:,}", cached, written)
+    return (name, f"{bill.requests:,}", *read, f"{bill.output_tokens:,}", cost)
 
 
 def money(cost: float) -> str:

@@ -7,12 +7,15 @@ what the model was given from there on.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeGuard
 
+from ....catalogue.bill_id import BILL_KEY
 from ....forms.canonical import plain_content, total, usage_of
 from ....forms.openai_responses import kind_of
 from ....forms.responses_calls import OUTPUTS
@@ -59,6 +62,8 @@ class Rollout:
     said: set[str] = field(default_factory=set)
     """What a person wrote, as events say."""
     tells_people: bool = False
+    family: str = ""
+    """The thread that this one and all others come from, as far as the file tells."""
     last_context: dict[str, Any] = field(default_factory=dict)
     started: str = ""
 
@@ -129,6 +134,7 @@ def take(rollout: Rollout, at: SourceObject) -> None:
         return
     if kind == "session_meta":
         _check_is_own(rollout, at.number, payload)
+        rollout.family = _family(payload) or rollout.family
     elif kind == "turn_context":
         rollout.model = text(payload.get("model")) or rollout.model
         context = {key: value for key, value in payload.items() if key != "turn_id"}
@@ -199,22 +205,30 @@ def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> None:
         rollout.said.add(said)
         _mark_person(rollout, said)
     elif kind == "token_count":
-        usage = _usage(mapping(mapping(event.get("info")).get("last_token_usage")))
+        info = mapping(event.get("info"))
+        usage = _usage(mapping(info.get("last_token_usage")))
         if usage:
             rollout.end_answer()
-            _bill(rollout, usage)
+            _bill(rollout, usage, info)
     else:
         turns = event.get("num_turns")
         _roll_back(rollout, at.number, turns if isinstance(turns, int) else 1)
 
 
-def _bill(rollout: Rollout, usage: dict[str, Any]) -> None:
-    """Let the last answer say what its request took."""
+def _bill(rollout: Rollout, usage: dict[str, Any], info: dict[str, Any]) -> None:
+    """Let the last answer say what its request took, and under which id it is billed.
+
+    A fork and a sub-agent begin with a copy of their parent's history, `token_count` included, with times of their own
+    and without ids. So what tells an answer from others is what it says and what its request took, in its family.
+    """
     for event in reversed(rollout.live[-64:]):
         if isinstance(event, MessageRead) and event.message["role"] == "assistant":
             given = event.message["metadata"]
+            said = [event.message["content"], event.message.get("tool_calls"), info]
+            key = json.dumps([rollout.family, said], sort_keys=True).encode("utf-8", "surrogatepass")
+            bill = {BILL_KEY: f"codex:{hashlib.sha256(key).hexdigest()[:32]}"}
             asked = {key: given[key] for key in ("provider", "model") if key in given}
-            event.message["metadata"] = {**asked, "usage": usage} | given | {"usage": usage}
+            event.message["metadata"] = {**asked, "usage": usage} | bill | given | {"usage": usage} | bill
             return
 
 
@@ -264,6 +278,7 @@ def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
         "git": git,
         "tools": items(meta.get("dynamic_tools")),
     }
+    rollout.family = _family(meta)
     spawned = mapping(mapping(mapping(meta.get("source")).get("subagent")).get("thread_spawn"))
     rollout.parent_id = text(spawned.get("parent_thread_id")) or text(meta.get("parent_thread_id"))
     if spawned:
@@ -275,6 +290,12 @@ def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
     if said := text(mapping(given).get("text")) or text(given) or text(meta.get("instructions")):
         told = metadata("codex-instructions", source="codex:base-instructions")
         rollout.live.insert(0, MessageRead({"role": "system", "content": said, "metadata": told}, 1))
+
+
+def _family(meta: dict[str, Any]) -> str:
+    """The thread that a thread comes from, as far as its `session_meta` tells."""
+    come_from = (meta.get(key) for key in ("session_id", "forked_from_id", "parent_thread_id", "id"))
+    return next(filter(None, map(text, come_from)), "")
 
 
 def _usage(given: dict[str, Any]) -> dict[str, Any]:

@@ -4,13 +4,16 @@ A line is `{type, data, id, timestamp, parentId}`; the types are those of `sessi
 (commit cc0438d). `agentId` marks what sub-agents do. `session.compaction_complete` has the summary that the model was
 given in place of what came before; `session.snapshot_rewind` takes an event and all after it away, which becomes a
 branch. Other events are kept as metadata.
+
+An answer tells only its output. What all requests of a run took, by model, is in `modelMetrics` of `session.shutdown`,
+which a run that was killed does not write. A run begins anew when the session is resumed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....forms.canonical import call, text_block, usage_of
 from .account import Account
@@ -42,6 +45,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     entries: dict[str, list[SourceObject]] = {}  # by sub-agent, empty for the session itself, the lines that matter
     facts: dict[str, Any] = {}
     session_id = model = ""
+    usage = _Usage()
     for at in objects_of(source, account):
         agent, kind, data = text(at.value.get("agentId")), text(at.value.get("type")), mapping(at.value.get("data"))
         if kind in _NOT_CONVERSATIONAL:
@@ -53,6 +57,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
             context = mapping(data.get("context"))
             facts = {**named(data, version="copilotVersion"), **named(context, cwd="cwd", git_branch="branch"), **facts}
         entries.setdefault(agent, []).append(at)
+        usage.take(at, account)
     for agent in sorted(entries):
         if agent:
             yield SessionStart("subagent", session_name(agent), dict(facts))
@@ -69,11 +74,67 @@ def read(source: Source, account: Account) -> Iterator[Event]:
                 account.keep(kind)
                 talk.rewind(number, text(data.get("upToEventId")))
                 continue
-            event = _event(number, entry, data, model)
+            event = _event(number, entry, data, model, usage.by_line.get(number))
             (account.keep if isinstance(event, KeptEntry) else account.map)(kind)
             talk.live.append((text(entry.get("id")), event))
         yield from (event for _, event in talk.live)
         yield from branches(talk.rewound, account, facts, session_id)
+
+
+class _Report(NamedTuple):
+    """What an answer says of usage, instead of its own output alone."""
+
+    model: str = ""
+    usage: dict[str, Any] | None = None
+    """That of all requests of a run to this model; None if another answer says it."""
+
+
+@dataclass(slots=True)
+class _Usage:
+    """Gives what a run took to the last answer of each model in it."""
+
+    by_line: dict[int, _Report] = field(default_factory=dict)
+    """By the lines of answers, for those in runs that tell what they took."""
+    _model: str = ""
+    _answers: list[tuple[int, str, str]] = field(default_factory=list)
+    """Of the run so far: lines of answers, the model in use, and the one that the answer names."""
+
+    def take(self, at: SourceObject, account: Account) -> None:
+        """Take the next event of the file."""
+        kind, data = text(at.value.get("type")), mapping(at.value.get("data"))
+        self._model = text(data.get("newModel")) or text(data.get("selectedModel")) or self._model
+        if kind == "assistant.message":
+            self._answers.append((at.number, self._model, text(data.get("model"))))
+        metrics = mapping(data.get("modelMetrics"))
+        if kind != "session.shutdown" or not metrics:
+            return
+        self.by_line.update((line, _Report()) for line, _, _ in self._answers)
+        for model, metric in metrics.items():
+            took = _took(mapping(metric))
+            if (line := self._answer_of(model)) is not None:
+                self.by_line[line] = _Report(model, took)
+            elif took:
+                account.lose_part(at.number, f"the usage of {model[:60]!r}: no answer of this run can be its")
+        self._answers = []
+
+    def _answer_of(self, model: str) -> int | None:
+        """The line of the last answer of a model that says nothing yet; else of one that names no model."""
+        free = [one for one in reversed(self._answers) if self.by_line[one[0]].usage is None]
+        own = (line for line, in_use, named in free if model == (named or in_use))
+        unnamed = (line for line, _, named in free if not named)
+        return next(own, None) or next(unnamed, None)
+
+
+def _took(metric: dict[str, Any]) -> dict[str, Any]:
+    """The usage of all requests to a model; the input is with what came from the cache."""
+    given = mapping(metric.get("usage"))
+    return usage_of(
+        input_tokens=given.get("inputTokens"),
+        output_tokens=given.get("outputTokens"),
+        cache_read_tokens=given.get("cacheReadTokens"),
+        cache_write_tokens=given.get("cacheWriteTokens"),
+        requests=mapping(metric.get("requests")).get("count"),
+    )
 
 
 @dataclass(slots=True)
@@ -99,7 +160,7 @@ def is_entry(entry: dict[str, Any]) -> bool:
     return isinstance(entry.get("data"), dict) and text(entry.get("type")).startswith(_HEADS)
 
 
-def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str) -> Event:
+def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str, report: _Report | None) -> Event:
     kind, time = text(entry.get("type")), entry.get("timestamp")
     message_id = text(entry.get("id")) or f"copilot-{number}"
     if kind in ("user.message", "system.message") and (said := text(data.get("content"))):
@@ -123,10 +184,7 @@ def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str)
             call(text(one.get("toolCallId")) or f"{message_id}-call{at}", text(one.get("name")), one.get("arguments"))
             for at, one in enumerate(asked, 1)
         ]
-        usage = usage_of(input_tokens=data.get("inputTokens"), output_tokens=data.get("outputTokens"))
-        named = text(data.get("model")) or model
-        told = metadata(message_id, time, provider="github-copilot", model=named, usage=usage)
-        message = assistant(blocks, calls, told)
+        message = assistant(blocks, calls, _told(message_id, entry, data, model, report))
         if message is not None:
             return MessageRead(message, number)
     summary = text(data.get("summaryContent"))
@@ -135,3 +193,21 @@ def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str)
             summary, number, message_id=message_id, time=time, tokens_before=data.get("preCompactionTokens")
         )
     return KeptEntry(entry, number, kind)
+
+
+def _told(
+    message_id: str, entry: dict[str, Any], data: dict[str, Any], model: str, report: _Report | None
+) -> dict[str, Any]:
+    """The metadata of an answer."""
+    own = usage_of(input_tokens=data.get("inputTokens"), output_tokens=data.get("outputTokens"))
+    named = text(data.get("model")) or model
+    if report is None:
+        return metadata(message_id, entry.get("timestamp"), provider="github-copilot", model=named, usage=own)
+    return metadata(
+        message_id,
+        entry.get("timestamp"),
+        provider="github-copilot",
+        model=report.model or named,
+        usage=report.usage,
+        imported={"usage": own} if own else {},
+    )

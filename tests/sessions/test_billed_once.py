@@ -1,0 +1,195 @@
+"""An answer that several sessions hold is billed once; what nobody reported is unknown."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.catalogue.figures import figures_of
+from amplifier_module_context_persistent.log.filesystem import FileSystem
+from amplifier_module_context_persistent.sessions.cost import Bills, cost_of
+from amplifier_module_context_persistent.sessions.query import add_views, ask
+from amplifier_module_context_persistent.sessions.totals import gathered, total_of, totals
+from amplifier_module_context_persistent.sessions.transcript import Transcript
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from amplifier_module_context_persistent.tokens.prices import PriceList
+from amplifier_module_context_persistent.toolbox.transfer.fork import fork_session
+from amplifier_module_context_persistent.toolbox.transfer.import_ import import_session
+from tests.support.busy_homes import sessions_of_home
+from tests.support.imports import write_jsonl
+
+SONNET = "claude-sonnet-4-5"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def entry(kind: str, number: int, session: str, message: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """An entry of a Claude Code session."""
+    return {
+        "type": kind,
+        "uuid": f"u{number}",
+        "parentUuid": f"u{number - 1}" if number > 1 else None,
+        "sessionId": session,
+        "timestamp": f"2026-10-01T10:00:{number:02}.000Z",
+        "message": {"role": kind, **message},
+        **more,
+    }
+
+
+def answer(number: int, session: str, response: str, request: str | None = "req", tokens: int = 1_000_000) -> Any:
+    given = {"requestId": request} if request else {}
+    usage = {"input_tokens": tokens, "output_tokens": 0}
+    said = {"id": response, "model": SONNET, "content": [{"type": "text", "text": f"answer {number}"}], "usage": usage}
+    return entry("assistant", number, session, said, **given)
+
+
+def question(number: int, session: str) -> Any:
+    return entry("user", number, session, {"content": f"question {number}"})
+
+
+def told(by: str = "path") -> tuple[dict[str, Any], dict[str, Any]]:
+    """The sum of all sessions, and of each part; the same by SQL."""
+    with gathered(sessions_of_home(), EstimateCounter(), lambda _: nullcontext(FileSystem())) as found:
+        total = total_of(found, PriceList()).to_json()
+        parts = {key: one.to_json() for key, one in totals(found, PriceList(), by).items()}
+        add_views(found, PriceList())
+        query = "SELECT total(requests), total(input_tokens), total(cost) FROM requests_v1"
+        ((requests, tokens, cost),) = ask(found, query, most_rows=9, timeout_s=9).rows
+        (sums,) = ask(found, "SELECT sum(requests), total(cost) FROM sessions_v1", most_rows=9, timeout_s=9).rows
+    assert (total["requests"], total["input_tokens"]) == (requests, tokens)
+    assert total["cost"] == pytest.approx(cost) == pytest.approx(sums[1])
+    assert (total["requests"] or None) == sums[0]
+    return total, parts
+
+
+@pytest.mark.parametrize("request_id", ["req", None], ids=["with a request's id", "without"])
+def test_a_resumed_session_pays_for_its_own_answers(home: Path, request_id: str | None) -> None:
+    """Its copies of the answers before are shown there, and were paid for in the session that gave them."""
+    first = [question(1, "one"), answer(2, "one", "msg_a", request_id)]
+    copies = [{**copied, "sessionId": "two"} for copied in first]
+    write_jsonl(home / "one.jsonl", first)
+    write_jsonl(home / "two.jsonl", [*copies, question(3, "two"), answer(4, "two", "msg_b", request_id)])
+    for name in ("two", "one"):
+        import_session(home / f"{name}.jsonl")
+    total, parts = told("session")
+    assert (total["requests"], total["cost"]) == (2, pytest.approx(6.0))
+    assert {key: part["requests"] for key, part in parts.items()} == {"one": 1, "two": 1}
+    two = next(one.path for one in sessions_of_home() if one.id == "two")
+    with Transcript(two) as transcript, figures_of(transcript.reader, EstimateCounter()) as figures:
+        assert cost_of(figures, PriceList()).total.requests == 2
+
+
+def test_answers_with_one_id_of_a_gateway_are_two(home: Path) -> None:
+    """A gateway gives one id to all answers; their times and usage tell them apart."""
+    talk = [
+        question(1, "one"),
+        answer(2, "one", "gateway", None),
+        question(3, "one"),
+        answer(4, "one", "gateway", None),
+    ]
+    import_session(write_jsonl(home / "one.jsonl", talk))
+    assert told()[0]["requests"] == 2
+
+
+def test_a_fork_here_pays_nothing_again(home: Path) -> None:
+    report = import_session(write_jsonl(home / "one.jsonl", [question(1, "one"), answer(2, "one", "msg_a")]))
+    fork_session(report.path)
+    total, parts = told("session")
+    assert total["requests"] == 1
+    assert {key: part["requests"] for key, part in parts.items() if part["requests"]} == {"one": 1}
+
+
+def codex(kind: str, **payload: Any) -> dict[str, Any]:
+    return {"timestamp": "2026-10-02T09:00:00.000Z", "type": kind, "payload": payload}
+
+
+def codex_answer(text: str, tokens: int) -> list[dict[str, Any]]:
+    said = [{"type": "output_text", "text": text}]
+    usage = {"last_token_usage": {"input_tokens": tokens, "output_tokens": 1}}
+    return [
+        codex("response_item", type="message", role="assistant", content=said),
+        codex("event_msg", type="token_count", info=usage),
+    ]
+
+
+def codex_question(text: str) -> dict[str, Any]:
+    return codex("response_item", type="message", role="user", content=[{"type": "input_text", "text": text}])
+
+
+def test_sub_agents_that_repeat_their_parent_pay_for_their_own(home: Path) -> None:
+    """Their copies have no ids and other times; two sub-agents, and one of them started another."""
+    root, child, other, grandchild = ({"id": one} for one in ("root", "child", "other", "grandchild"))
+    start = [codex("session_meta", **root), codex_question("go"), *codex_answer("on it", 1_000)]
+    of_root = {"parent_thread_id": "root", "forked_from_id": "root"}
+    of_child = {"parent_thread_id": "child", "forked_from_id": "child"}
+    in_child = [codex("session_meta", **child, **of_root), *start, codex_question("task"), *codex_answer("done", 500)]
+    files = {
+        "root": [*start, *codex_answer("after the children", 2_000)],
+        "child": in_child,
+        "other": [codex("session_meta", **other, **of_root), *start, codex_question("b"), *codex_answer("done b", 300)],
+        "grandchild": [codex("session_meta", **grandchild, **of_child), *in_child, *codex_answer("deep", 70)],
+    }
+    for name, lines in files.items():
+        import_session(write_jsonl(home / f"{name}.jsonl", lines))
+    total, parts = told("session")
+    assert total["input_tokens"] == 1_000 + 2_000 + 500 + 300 + 70
+    assert parts["root"]["input_tokens"] == 1_000 + 2_000 + 500 + 300
+    assert sum(part["input_tokens"] for part in parts.values()) == total["input_tokens"]
+
+
+def copilot(kind: str, number: int, **data: Any) -> dict[str, Any]:
+    return {"type": kind, "data": data, "id": f"e{number}", "timestamp": f"2026-01-01T00:00:{number:02}Z"}
+
+
+def metric(requests: int, tokens: int, cached: int) -> dict[str, Any]:
+    usage = {"inputTokens": tokens, "outputTokens": 7, "cacheReadTokens": cached, "cacheWriteTokens": 0}
+    return {"requests": {"count": requests, "cost": 1}, "usage": usage}
+
+
+def test_usage_of_a_copilot_session_is_what_its_runs_say(home: Path) -> None:
+    """By model, at its last answer; each run says its own; a price that depends on a request's size takes the mean."""
+    lines = [
+        copilot("session.start", 1, sessionId="cop", selectedModel=SONNET),
+        copilot("user.message", 2, content="go"),
+        copilot("assistant.message", 3, content="a", outputTokens=3),
+        copilot("assistant.message", 4, content="b", outputTokens=4, model="gpt-5"),
+        copilot("assistant.message", 5, content="c", outputTokens=4),
+        copilot(
+            "session.shutdown", 6, modelMetrics={SONNET: metric(20, 1_000_000, 900_000), "gpt-5": metric(2, 50, 0)}
+        ),
+        copilot("assistant.message", 7, content="d", outputTokens=9),
+        copilot("session.shutdown", 8, modelMetrics={SONNET: metric(3, 100_000, 0), "lost": metric(1, 5, 0)}),
+        copilot("session.shutdown", 9, modelMetrics={}),
+    ]
+    report = import_session(write_jsonl(home / "events.jsonl", lines))
+    total, parts = told("model")
+    assert (total["requests"], total["input_tokens"], total["cached_tokens"]) == (25, 1_100_050, 900_000)
+    assert parts[SONNET]["requests"] == 23
+    assert parts[SONNET]["cost"] == pytest.approx((200_000 * 3 + 900_000 * 0.3 + 14 * 15) / 1e6)
+    assert (total["unreported_requests"], total["output_tokens"]) == (0, 21)
+    assert [loss.reason for loss in report.account.lost] == ["the usage of 'lost': no answer of this run can be its"]
+
+
+def test_what_a_killed_run_read_is_unknown(home: Path) -> None:
+    """Its answers tell their output; nothing is said of the input, and no cost."""
+    lines = [
+        copilot("session.start", 1, sessionId="cop", selectedModel=SONNET),
+        copilot("user.message", 2, content="go"),
+        copilot("assistant.message", 3, content="a", outputTokens=3),
+    ]
+    report = import_session(write_jsonl(home / "events.jsonl", lines))
+    total, _ = told()
+    expected = {"requests": 1, "unreported_requests": 1, "unpriced_requests": 0, "output_tokens": 3, "cost": 0}
+    assert {key: total[key] for key in expected} == expected
+    with Transcript(report.path) as transcript:
+        bills = Bills(transcript.reader, PriceList(), lambda message: count_message(message, EstimateCounter()))
+        billed = bills.of(list(transcript.messages())[1])
+    assert (billed.input_tokens, billed.output_tokens, billed.cost) == (-1, 3, -1.0)
