@@ -17,6 +17,7 @@ from typing import Protocol
 
 from ..errors import LogError, LogVersionError, RecordError
 from .base import Outcome, Prepare
+from .bundle import HEAD, bundled
 from .index import Index
 from .record_line import CONTROL_HEAD
 from .reset_record import COMMIT
@@ -83,8 +84,14 @@ def reset_parts(bodies: Sequence[bytes]) -> list[int]:
     return sorted(cuts - {0})
 
 
-def prepare_part(batch: Iterable[Prepare], index: Index, max_record_bytes: int) -> Part:
+def prepare_part(batch: Iterable[Prepare], index: Index, max_record_bytes: int, *, bundles: bool = False) -> Part:
     """Prepare the first part of a batch: up to a caller with control records, or `PART_BYTES`.
+
+    Args:
+        batch: each caller's function.
+        index: the log's, under its lock.
+        max_record_bytes: a larger record is refused.
+        bundles: whether a crash may tear the records of one caller apart, so that they are to be bundled.
 
     Raises:
         LogVersionError: a later version wrote the log.
@@ -95,13 +102,13 @@ def prepare_part(batch: Iterable[Prepare], index: Index, max_record_bytes: int) 
     for prepare in batch:
         messages, control = 0, False
         try:
-            bodies = prepare(index)
+            bodies = bundled(prepare(index)) if bundles else prepare(index)
             for body in bodies:
                 if len(body) > most_bytes:
                     raise RecordError(f"the record has {len(body):,} bytes; at most {most_bytes:,} are stored")
                 total_bytes += len(body)
                 if body.startswith(CONTROL_HEAD):
-                    control = True
+                    control = control or not body.startswith(HEAD)
                 else:
                     messages += 1
         except Exception as error:  # noqa: BLE001 - it belongs to that caller alone, who gets it

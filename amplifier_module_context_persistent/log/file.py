@@ -154,7 +154,7 @@ class FileLog(LogReader):
         if self._durable and self._named is None:
             check_can_sync(self.path, exists=self.file.fd is not None)
         if self.file.fd is None:
-            part = prepare_part(batch, self.index, self.max_record_bytes)
+            part = prepare_part(batch, self.index, self.max_record_bytes, bundles=True)
             if not part.bodies:
                 return part.outcomes(0)
             self._create()
@@ -165,7 +165,7 @@ class FileLog(LogReader):
                     raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be repaired first", self.path)
                 self._cut(torn)
             first = len(self.index)
-            part = prepare_part(batch, self.index, self.max_record_bytes)
+            part = prepare_part(batch, self.index, self.max_record_bytes, bundles=True)
             if part.bodies:
                 self._write_records(part.bodies)
             return part.outcomes(first)

@@ -104,6 +104,8 @@ class IndexBuilder:
         self._named: set[tuple[str, str]] = set()
         """The kind and the id of each plan and pin."""
         self._names, self._names_code = b"", 0
+        self.bundle_end = 0
+        """Where the last bundle that was scanned ends."""
         self._resets = Resets(self.index, lambda detail: self.report("reset", detail))
 
     @property
@@ -332,6 +334,11 @@ class IndexBuilder:
         else:
             self._resets.commit(reset, self.place.line, chained=self._standing.chained)
 
+    def _bundle(self, value: Control) -> None:
+        total = value.get("bytes")
+        if isinstance(total, int):
+            self.bundle_end = self.place.offset + self.place.length + total
+
     _TAKE: ClassVar[dict[str, Callable[[IndexBuilder, Control], None]]] = {
         "header": _header,
         "plan": _plan,
@@ -343,6 +350,7 @@ class IndexBuilder:
         "system": _system,
         "view": _view,
         "asked": _view,
+        "bundle": _bundle,
         "reset_begin": _begin,
         "reset_commit": _commit,
     }

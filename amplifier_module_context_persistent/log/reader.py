@@ -28,6 +28,7 @@ from zlib import crc32
 
 from ..errors import LogUnreadableError
 from .base import LogDescription, Snapshots
+from .bundle import torn_bundle
 from .file_handle import CHUNK_BYTES, FileHandle
 from .filesystem import FileSystem, distrust
 from .format_version import check_readable
@@ -339,7 +340,7 @@ def scan_file(file: FileHandle, scanner: Scanner, size: int) -> int:
     """Scan from where the scanner stands up to `size`; the size that was found.
 
     A whole record at the end that lacks its LF is taken; then the scanner stands one byte after the end. Any other
-    bytes after the last LF are left.
+    bytes after the last LF are left, and so is a bundle at the end that is not whole.
 
     Raises:
         LogUnreadableError: the system refuses.
@@ -347,6 +348,9 @@ def scan_file(file: FileHandle, scanner: Scanner, size: int) -> int:
     want = CHUNK_BYTES
     while scanner.offset < size:
         block = file.read(scanner.offset, min(want, size - scanner.offset))
+        if (torn := torn_bundle(block, scanner.offset, size, file.read)) is not None:
+            scanner.feed(block[:torn])
+            return size
         if b"\n" in block:
             scanner.feed(block)
             want = CHUNK_BYTES

@@ -18,6 +18,8 @@ class RecordKind:
 
     frames: bool = False
     """It is part of a reset; a purge writes it anew, or leaves it out with its reset."""
+    bundles: bool = False
+    """It says which records one append stored; a purge leaves it out, for it writes a whole file."""
     permanent: bool = False
     """No purge removes it."""
     depends_on_history: bool = False
@@ -67,6 +69,7 @@ KINDS = {
     "purge": RecordKind(permanent=True, names=frozenset({"mode"})),
     "reset_begin": RecordKind(frames=True),
     "reset_commit": RecordKind(frames=True),
+    "bundle": RecordKind(bundles=True),
     "plan": RecordKind(
         last_in_force=True, names=_PLAN_NAMES, named_places=_GAP_NAMES, names_inside=_ITEM_NAMES, keyed_by_id=_CUTS
     ),

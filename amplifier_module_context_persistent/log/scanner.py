@@ -154,11 +154,13 @@ class Scanner:
         self._bare = other._bare
 
     def snapshot(self) -> dict[str, Any] | None:
-        """What is known besides the index, in plain JSON types; None where a reset is open, or anything is strange.
+        """What is known besides the index, in plain JSON types; None in a reset or a bundle, or if anything is strange.
 
         So it need not say what to expect of damaged lines, nor that they may have been restored since.
         """
         if self.index.damage or self.index.unknown_version or not self.builder.is_settled:
+            return None
+        if self.offset < self.builder.bundle_end:
             return None
         bare = [self._bare.line, self._bare.offset, self._bare.length] if self._bare else None
         own = {"offset": self.offset, "line": self.line, "bare": bare}

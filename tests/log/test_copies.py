@@ -13,6 +13,7 @@ from tests.support.logs import (
     append_bodies,
     body,
     content_of,
+    giving,
     numbers,
     reset_bodies,
     stored_numbers,
@@ -84,7 +85,7 @@ def test_a_copy_cut_at_any_byte_goes_on(path: str, log: FileLog) -> None:
 
 def test_a_copy_of_a_large_log_is_a_prefix_too(path: str, log: FileLog) -> None:
     """Also where a reader takes it in by several blocks."""
-    append_bodies(log, *(body(number, text=" x" * 1000) for number in range(CHUNK_BYTES // 1000)))
+    log.append([giving(body(number, text=" x" * 1000)) for number in range(CHUNK_BYTES // 1000)])
     size = os.path.getsize(path)
     write_file(path + ".copy", content_of(path)[: size * 2 // 3])
     found = stored_numbers(path + ".copy")

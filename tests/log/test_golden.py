@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.forms.requests import written_as
+from amplifier_module_context_persistent.log.bundle import bundled
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record_line import (
     FORMAT_VERSION,
@@ -23,7 +24,7 @@ from amplifier_module_context_persistent.log.record_line import (
 )
 from amplifier_module_context_persistent.log.reset_record import KeptRun, Reset, frame
 from fixtures import make_logs
-from tests.support.logs import append, assert_sound, content_of, findings, saved_tails
+from tests.support.logs import append, assert_sound, content_of, findings, saved_tails, sealed
 from tests.support.places import ROOT
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -78,6 +79,18 @@ def live(path: str) -> list[dict[str, Any]]:
 def test_records_are_written_as_they_always_were() -> None:
     """The bytes of every kind of record are those of the golden file of this version."""
     assert golden_lines() == content_of(f"{GOLDEN}.jsonl")
+
+
+def test_bundles_are_written_and_read_as_they_always_were(path: str) -> None:
+    """The golden file has a header, a message, a bundle of three, and half a bundle that a crash left."""
+    golden = content_of(os.path.join(HERE, "golden", "bundle.jsonl"))
+    messages = [encode_message(MESSAGES[n], message_id=f"id-{n}", timestamp="T") for n in (0, 1, 2, 3, 4, 5)]
+    bodies = [encode_control("header", **CONTROLS[0][1]), messages[0], *bundled(messages[1:4]), *bundled(messages[4:])]
+    assert golden == b"".join(sealed(bodies))[:-10]
+    Path(path).write_bytes(golden)
+    assert [message["metadata"]["message_id"] for message in live(path)] == ["id-0", "id-1", "id-2", "id-3"]
+    theirs, damaged = documented_reader()(path)
+    assert (len(theirs), damaged) == (4, [])
 
 
 @pytest.mark.parametrize("version", [FORMAT_VERSION])

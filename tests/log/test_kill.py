@@ -3,11 +3,14 @@
 import json
 import subprocess
 import sys
+from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
+from amplifier_module_context_persistent.log.bundle import HEAD
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Damage
-from tests.support.logs import append, assert_sound, number_of, saved_tails
+from tests.support.logs import append, assert_sound, content_of, number_of, saved_tails
 from tests.support.places import ROOT
 from tests.support.sweeps import WHOLE
 
@@ -71,3 +74,24 @@ def test_resets_survive_kills_whole_or_not_at_all(tmp_path: Path) -> None:
     assert stored[0] >= max(number for one in killed for number in one["acknowledged"])
     acknowledged = sum(len(one["acknowledged"]) for one in killed)
     print(f"kills: {len(killed)}, acknowledged resets: {acknowledged}, lost: 0")
+
+
+def test_messages_of_one_append_survive_kills_together_or_not_at_all(tmp_path: Path) -> None:
+    """Of what was interrupted nothing is half there; all that was acknowledged is there, once."""
+    path = tmp_path / "log.jsonl"
+    killed = noted(kill_writers(path, "--seed", "6", "--writers", "2", "--kind", "lists"))
+    with closing(FileLog(path)) as log:
+        log.follow()
+        texts = [message["content"].split()[1:4] for message in log.read(log.index.live)]
+    found = Counter(int(number) // 10 * 10 for number, _, _ in texts)
+    promised = {int(number) // 10 * 10: int(count) for number, _, count in texts}
+    assert found == promised
+    acknowledged = {number for one in killed for number in one["acknowledged"]}
+    assert acknowledged <= found.keys()
+    stored, damage = read(path)
+    assert len(stored) == len(set(stored))
+    assert damage == []
+    tails = [content_of(name) for name in saved_tails(str(path))]
+    print(
+        f"kills: {len(killed)}, acknowledged: {len(acknowledged)}, cut bundles: {sum(HEAD in tail for tail in tails)}"
+    )

@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.fakefs import FakeFiles
-from tests.support.logs import STAMP, append_bodies, content_of, giving, write_file
+from tests.support.logs import STAMP, append, append_bodies, content_of, giving, write_file
 from tests.support.real_sessions import Events, StartSession
 
 WORD = "zq-secret-word"
@@ -110,7 +110,7 @@ async def test_a_failing_disk_says_nothing_of_the_messages(tmp_path: Path, caplo
 
 def test_an_overwritten_record_is_not_quoted(path: str, log: FileLog, caplog: pytest.LogCaptureFixture) -> None:
     """A record that is no longer what was scanned is an error without its bytes."""
-    append_bodies(log, body(0), body(1))
+    append(log, 0)
     with open(path, "r+b") as file:
         file.write(f'{{"{WORD}" {WORD}'.encode())
     with pytest.raises(ContextPersistentError) as raised:

@@ -97,7 +97,8 @@ class LogContract:
 
     def test_every_record_is_given_with_its_line(self, log: Log) -> None:
         """Oldest first, with LF, control records among them; message lines are those of `lines`."""
-        append_bodies(log, body(0), encode_control("view"), body(1))
+        append(log, 0)
+        append_bodies(log, encode_control("view"), body(1))
         lines = list(log.records())
         assert len(lines) == 3
         assert all(line.endswith(b"\n") for line in lines)

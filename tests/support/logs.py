@@ -30,8 +30,10 @@ def giving(*bodies: bytes) -> Prepare:
 
 
 def append(log: Log, *numbers: int) -> None:
-    """Append messages with these numbers; whatever refuses them is raised."""
-    append_bodies(log, *map(body, numbers))
+    """Append messages with these numbers, each as a caller of its own; whatever refuses one is raised."""
+    for outcome in log.append([giving(body(number)) for number in numbers]):
+        if isinstance(outcome, Exception):
+            raise outcome
 
 
 def append_to(path: str, *numbers: int) -> None:

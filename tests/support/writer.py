@@ -81,7 +81,18 @@ def write_resets(path: str, first: int, rng: random.Random, note: int) -> None:
         os.write(note, NOTE.pack(ACKNOWLEDGED, number))
 
 
-WRITERS = {"plain": (write_plainly, write_together), "resets": (write_resets,)}
+def write_lists(path: str, first: int, rng: random.Random, note: int) -> None:
+    """Append three to five messages at once, again and again; the numbers of one append begin with a multiple of 10."""
+    log, text = FileLog(path, durability=rng.choice(("fsync", "write"))), texts(rng)
+    for number in range(first, first + NUMBERS_EACH, 10):
+        os.write(note, NOTE.pack(BEGUN, number))
+        numbers = range(number, number + rng.randint(3, 5))
+        (outcome,) = log.append([giving(*(body(one, text=f" of {len(numbers)}{next(text)}") for one in numbers))])
+        assert isinstance(outcome, range), outcome
+        os.write(note, NOTE.pack(ACKNOWLEDGED, number))
+
+
+WRITERS = {"plain": (write_plainly, write_together), "resets": (write_resets,), "lists": (write_lists,)}
 
 
 def start(path: str, kind: str, first: int, seed: int) -> tuple[int, int]:

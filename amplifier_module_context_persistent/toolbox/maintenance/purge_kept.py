@@ -147,8 +147,8 @@ class Rewrite:
     def _keep_headers(self) -> None:
         """Keep the headers; what else there is need not even be read."""
         index, scanner = self._reader.index, Scanner(self._reader.max_record_bytes)
-        removed = (count for name, count in index.control_counts.items() if not kind_of(name).permanent)
-        self._counts.controls_removed = sum(removed)
+        counts = ((kind_of(name), count) for name, count in index.control_counts.items())
+        self._counts.controls_removed = sum(count for kind, count in counts if not (kind.permanent or kind.bundles))
         lost = (found for found in index.damage if found.kind in ("unreadable", "oversized", "glued"))
         self._counts.unreadable_removed = sum(1 for _ in lost)
         damaged = {found.line for found in index.damage if found.kind in _DAMAGED}
@@ -302,8 +302,8 @@ class Rewrite:
     def _take_control(self, offset: int, line: bytes, value: Message, *, damaged: bool) -> None:
         name = name_of(value["_record"])
         kind = kind_of(name)
-        if kind.frames:  # written anew where it takes effect
-            self._counts.controls_removed += self._purge.cleared
+        if kind.frames or kind.bundles:  # a reset is written anew where it takes effect
+            self._counts.controls_removed += self._purge.cleared and kind.frames
             if damaged:
                 self._lines.put_raw(_DAMAGED_RECORD)
         elif not kind.permanent and (
