@@ -13,6 +13,8 @@
 | `block_text` | blocks as text, for a form that does not take them |
 | `calls_among_blocks` | messages with calls and results among their blocks: Anthropic's, Gemini's, Bedrock's |
 | `door` | messages of any form become canonical ones |
+| `openai_in_files` | OpenAI's messages and items as files have them, damaged or shortened |
+| `tools` | definitions of tools |
 | `requests` | a view becomes the body of a request; answers become messages |
 
 Rules of this room:

@@ -109,6 +109,15 @@ def usage(reported: Any) -> dict[str, Any]:
     )
 
 
+_SIGNS = SERVER_CALLS | {"tool_use", "tool_result", "thinking", "redacted_thinking", "document"}
+
+
+def is_sure(message: Mapping[str, Any]) -> bool:
+    """Whether a message of a file has blocks that other providers' messages lack."""
+    blocks = [block for block in items(message.get("content")) if isinstance(block, Mapping)]
+    return any(text(block.get("type")) in _SIGNS and "tool_call_id" not in block for block in blocks)
+
+
 def answered_calls(content: Any) -> list[str]:
     """The ids of the calls that the results in a user's content answer, in order; "" for a result without one."""
     blocks = [block for block in items(content) if isinstance(block, Mapping)]

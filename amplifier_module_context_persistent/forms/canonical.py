@@ -242,6 +242,15 @@ def in_places(blocks: Sequence[Message], calls: Sequence[Message], places: Any) 
     return ordered
 
 
+def blocks_of(content: Any) -> list[Message]:
+    """Content as blocks, as far as it goes: a text is one, in a list too; None and an empty text are none.
+
+    Other values in a list are their JSON. `objects_in` refuses them.
+    """
+    given = [content] if isinstance(content, str) and content else items(content)
+    return [one if isinstance(one, dict) else text_block(as_text(one)) for one in given if one is not None]
+
+
 def plain_content(blocks: list[Message]) -> Any:
     """Content blocks; one text alone as a string."""
     only = blocks[0] if len(blocks) == 1 else {}

@@ -221,6 +221,15 @@ def _read_result(given: Mapping[str, Any], number: int) -> Message:
     return marked(read_result, NAME, beside=told_of)
 
 
+def said_in_result(part: Any) -> Any:
+    """What a part of a tool's result in a file says: a response's output or error, or a text; else its value."""
+    response = mapping(mapping(part).get("functionResponse")).get("response")
+    if response is None:
+        return text(mapping(part).get("text")) or part
+    output = mapping(response).get("output", mapping(response).get("error"))
+    return output if isinstance(output, str) else response
+
+
 def read_part(part: Mapping[str, Any]) -> Message:
     """Read a part, with keys in camel case, as a block; one that is not of this form stays as it came."""
     if isinstance(part.get("text"), str):

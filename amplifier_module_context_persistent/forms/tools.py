@@ -24,8 +24,18 @@ class _Definition(NamedTuple):
     name: str
     description: str
     schema: Any
+    has_schema: bool
     more: Message
     """The other keys."""
+
+
+def named_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """Tools of a file in Amplifier's form: names, descriptions and schemas alone; what has no name is left out."""
+    written = []
+    for found in filter(None, map(_named, tools)):
+        described = {"description": found.description} if found.description else {}
+        written.append({"name": found.name, **described, "parameters": found.schema})
+    return written
 
 
 def anthropic_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
@@ -103,14 +113,21 @@ def _chat_tool(tool: Mapping[str, Any]) -> Message:
 
 def _definition(tool: Mapping[str, Any]) -> _Definition | None:
     """What a definition says; None for a tool that a provider's server runs."""
+    found = _named(tool)
+    if found is None or text(tool.get("type")) not in ("", "function", "custom"):
+        return None
+    return found if found.has_schema or found.description else None
+
+
+def _named(tool: Mapping[str, Any]) -> _Definition | None:
+    """What a definition with a name says, whoever runs the tool."""
     inner = mapping(tool.get("function")) or mapping(tool.get("toolSpec")) or tool
     name = text(inner.get("name"))
-    key = next((key for key in _SCHEMAS if key in inner), "")
-    is_of_server = text(tool.get("type")) not in ("", "function", "custom") or (not key and "description" not in inner)
-    if not name or is_of_server:
+    if not name:
         return None
+    key = next((key for key in _SCHEMAS if key in inner), "")
     schema = inner.get(key) or _EMPTY_SCHEMA
     if key == "inputSchema" and "json" in mapping(schema):
         schema = mapping(schema)["json"]
     more = {name: value for name, value in inner.items() if name not in ("name", "description", key)}
-    return _Definition(name, text(inner.get("description")), schema, more)
+    return _Definition(name, text(inner.get("description")), schema, bool(key), more)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ...forms.requests import to_anthropic, to_openai
+from ...forms.tools import anthropic_tools, chat_tools, named_tools
 from ...log.atomic_file import NewFile
 from ...log.filesystem import FileSystem
 from ...log.not_a_log import check_replaceable
@@ -38,7 +39,7 @@ from ...view.entry import INSTRUCTING
 from .copy_log import unread_lines
 from .exporters.atif import trajectory
 from .exporters.otlp import spans
-from .exporters.session_view import Exporter, SessionView, json_lines, model_of, tool_definitions
+from .exporters.session_view import Exporter, SessionView, json_lines, model_of
 from .markdown import SessionMarkdown, inline
 
 MAX_TOKENS = 4_096
@@ -47,13 +48,13 @@ MAX_TOKENS = 4_096
 
 def _openai(view: SessionView) -> Iterator[str]:
     """`{model, tools, messages}` of Chat Completions, message by message. Thinking has no place in it."""
-    tools = tool_definitions(view.tools, openai=True)
+    tools = chat_tools(named_tools(view.tools))
     return _body({"model": model_of(view), "tools": tools}, to_openai(message for _, message in view.messages()))
 
 
 def _anthropic(view: SessionView) -> Iterator[str]:
     """`{model, max_tokens, system, tools, messages}` of the Messages API. Thinking without a signature is left out."""
-    tools = tool_definitions(view.tools, openai=False)
+    tools = anthropic_tools(named_tools(view.tools))
     head = {"model": model_of(view), "max_tokens": MAX_TOKENS, "tools": tools}
     return _body(head, to_anthropic((message for _, message in view.messages()), cache=False))
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from ....forms.canonical import total
+from ....forms.tools import chat_tools, named_tools
 from ....log.index import runs_of
 from ....messages.media_blocks import IMAGE_TYPES, source_of
 from ....messages.message import THINKING_BLOCKS, Message, is_block, result_id_of
@@ -22,7 +23,7 @@ from ....messages.text import block_text, blocks_without_calls, calls_with_argum
 from ....sessions.view_rebuild import PackedRecord, PlacedReceipt
 from ....tokens.usage import CACHE_WRITES
 from ....view.plan import Plan, kept_ordinals
-from .session_view import SessionView, json_lines, model_of, session_name, tool_definitions
+from .session_view import SessionView, json_lines, model_of, session_name
 
 VERSION = "ATIF-v1.8"
 OWN = "context_persistent"
@@ -39,7 +40,7 @@ def trajectory(view: SessionView) -> Iterator[str]:
         agent["version"] = str(version)
     if model := model_of(view):
         agent["model_name"] = model
-    if tools := tool_definitions(view.tools, openai=True):
+    if tools := chat_tools(named_tools(view.tools)):
         agent["tool_definitions"] = tools
     head = {"schema_version": VERSION, "agent": agent, "session_id": session_name(view)}
     yield f'{to_json(head)[:-1]},"steps":[\n'

@@ -76,24 +76,6 @@ def first_time(view: SessionView) -> datetime:
     return datetime.fromtimestamp(path.stat().st_mtime, UTC) if path.is_file() else datetime.now(UTC)
 
 
-def tool_definitions(tools: list[dict[str, Any]], *, openai: bool) -> list[dict[str, Any]]:
-    """Tool definitions in OpenAI's or Anthropic's form."""
-    made = []
-    for tool in tools:
-        inner = tool.get("function")
-        function = inner if isinstance(inner, dict) else tool
-        schema = function.get("parameters") or function.get("input_schema") or {"type": "object", "properties": {}}
-        name, described = function.get("name"), function.get("description")
-        if not isinstance(name, str):
-            continue
-        more = {"description": described} if isinstance(described, str) else {}
-        if openai:
-            made.append({"type": "function", "function": {"name": name, **more, "parameters": schema}})
-        else:
-            made.append({"name": name, **more, "input_schema": schema})
-    return made
-
-
 def model_of(view: SessionView) -> str:
     """The model of the session: the source's, else that of its first answer."""
     given = view.source.get("model")

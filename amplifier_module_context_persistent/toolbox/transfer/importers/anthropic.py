@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....forms import anthropic as form
-from ....forms.anthropic import usage
-from ....forms.anthropic_server_tools import SERVER_CALLS
-from ....forms.canonical import plain_content
+from ....forms.anthropic import is_sure, usage
+from ....forms.canonical import blocks_of, plain_content
 from ....messages.metadata import metadata_of
 from .account import Account
 from .events import Event, MessageRead, SessionStart
-from .fields import Message, assistant, blocks_of, items, mapping, metadata, result, text
+from .fields import Message, assistant, mapping, metadata, result, text
 from .openai import document_messages, facts_of, id_of, messages_of, sampled
 from .provider_messages import answer_parts, said_parts
 from .source import Sample, Source
@@ -45,9 +44,6 @@ def user_messages(content: Any, message_id: str, time: Any, **more: Any) -> Iter
     if said:
         own = message_id if not results else f"{message_id}-{len(results) + 1}"
         yield {"role": "user", "content": plain_content(said), "metadata": metadata(own, time, **more)}
-
-
-_OWN_BLOCKS = SERVER_CALLS | {"tool_use", "tool_result", "thinking", "redacted_thinking", "document"}
 
 
 def score(sample: Sample) -> int:
@@ -90,10 +86,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 def _has_own_blocks(message: dict[str, Any]) -> bool:
     if mapping(message.get("metadata")).get("message_id"):
         return False  # this package's own export
-    blocks = [block for block in items(message.get("content")) if isinstance(block, dict)]
-    return message.get("role") in ("user", "assistant") and any(
-        text(block.get("type")) in _OWN_BLOCKS and "tool_call_id" not in block for block in blocks
-    )
+    return message.get("role") in ("user", "assistant") and is_sure(message)
 
 
 def _messages(message: dict[str, Any], message_id: str, model: str) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ....forms.canonical import call, medium, plain_content, source_from_url, text_block, usage_of
+from ....forms.canonical import blocks_of, call, medium, plain_content, source_from_url, text_block, usage_of
 from ....tokens.usage import CACHE_WRITES
 from .account import Account
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
@@ -17,7 +17,6 @@ from .fields import (
     Message,
     as_text,
     assistant,
-    blocks_of,
     items,
     mapping,
     metadata,

@@ -20,12 +20,13 @@ from sys import intern
 from typing import Any
 
 from ....forms.anthropic import answered_calls, usage
+from ....forms.canonical import blocks_of
 from .account import Account
 from .anthropic import assistant_parts, user_messages
 from .branches import Branch, branches, split_tree
 from .claude_code_files import agent_facts, agent_files, agent_in_name, with_whole_outputs
 from .events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
-from .fields import Message, assistant, blocks_of, items, mapping, metadata, named, session_name, text
+from .fields import Message, assistant, items, mapping, metadata, named, session_name, text
 from .source import Source, SourceObject, TwoSessionsError, objects_of
 
 MOST_SUBAGENTS = 10_000

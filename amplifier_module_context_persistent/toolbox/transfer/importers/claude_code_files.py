@@ -18,8 +18,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....forms.anthropic import answered_calls
+from ....forms.canonical import blocks_of
 from .account import Account
-from .fields import blocks_of, items, mapping, text
+from .fields import items, mapping, text
 from .lines import parse_json
 from .source import Source
 

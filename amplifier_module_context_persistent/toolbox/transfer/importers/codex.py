@@ -17,13 +17,12 @@ from typing import Any, TypeGuard
 
 from ....catalogue.bill_id import BILL_KEY
 from ....forms.canonical import plain_content, total, usage_of
+from ....forms.openai_in_files import is_of_answer, is_output, of_provider, read_content, read_item, read_output
 from ....forms.openai_responses import kind_of
-from ....forms.responses_calls import OUTPUTS
 from .account import Account
 from .branches import Branch, branches
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, result, session_name, text, thinking_block
-from .openai import blocks_of, is_answer, of_provider, output_of, parts_of
 from .source import Source, SourceObject, TwoSessionsError, objects_of
 
 CONTEXT = re.compile(r"\s*<[a-zA-Z][\w-]*>|\s*# AGENTS\.md instructions")
@@ -92,7 +91,7 @@ class Rollout:
         for line in answer.lines:
             payload = line.value["payload"]
             if line.value["type"] != "event_msg":
-                more, called = parts_of(payload)
+                more, called = read_item(payload)
             else:
                 said = text(payload.get("text")).strip()
                 if said in answer.reasoning:
@@ -158,19 +157,19 @@ def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
 
 def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any]) -> None:
     kind, number, time = kind_of(item), at.number, at.value.get("timestamp")
-    if kind in ("message", "reasoning") and not plain_content(parts_of(item)[0]):
+    if kind in ("message", "reasoning") and not plain_content(read_item(item)[0]):
         rollout.account.skip(f"{kind} without content")
-    elif is_answer(item):
+    elif is_of_answer(item):
         rollout.account.map(kind)
         answer = rollout.answering()
         answer.lines.append(at)
         if kind == "reasoning":
-            answer.reasoning += "".join(block["thinking"] for block in parts_of(item)[0])
-    elif kind in OUTPUTS:
+            answer.reasoning += "".join(block["thinking"] for block in read_item(item)[0])
+    elif is_output(item):
         rollout.account.map(kind)
-        content, failed = output_of(item)
+        call_id, content, failed = read_output(item)
         given = metadata(f"codex-{number}", time, failed=failed)
-        rollout.put(MessageRead(result(text(item.get("call_id")), content, given), number))
+        rollout.put(MessageRead(result(call_id, content, given), number))
     elif kind == "message":
         role = text(item.get("role"))
         rollout.account.map(f"message of {role or 'nobody'}")
@@ -179,7 +178,7 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any]) -> None:
         if role == "user" and text_of(item.get("content")) in rollout.said:
             source = None
         given = metadata(text(item.get("id")) or f"codex-{number}", time, source=source)
-        said = plain_content(blocks_of(item.get("content")))
+        said = plain_content(read_content(item.get("content")))
         shown = role if role in ("system", "developer") else "user"
         rollout.put(MessageRead({"role": shown, "content": said, "metadata": given}, number))
     else:
@@ -309,7 +308,7 @@ def _usage(given: dict[str, Any]) -> dict[str, Any]:
 
 def text_of(content: Any) -> str:
     """The text of a message's content."""
-    return "\n".join(text(block.get("text")) for block in blocks_of(content) if block.get("type") == "text").strip()
+    return "\n".join(text(block.get("text")) for block in read_content(content) if block.get("type") == "text").strip()
 
 
 _TYPES = frozenset({"session_meta", "response_item", "compacted", "turn_context", "event_msg"})

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from ....forms.canonical import plain_content, text_block
+from ....forms.canonical import plain_content
 from ....messages.metadata import instant_of
 
 Message = dict[str, Any]
@@ -68,12 +68,6 @@ def metadata(message_id: str, time: Any = None, *, failed: bool = False, **more:
     return {key: value for key, value in given.items() if value or (value is not None and value != "" and value != {})}
 
 
-def blocks_of(content: Any) -> list[Message]:
-    """Content as blocks: a text is one, in a list too; None and an empty text are none, other values are their JSON."""
-    given = [content] if isinstance(content, str) and content else items(content)
-    return [one if isinstance(one, dict) else text_block(as_text(one)) for one in given if one is not None]
-
-
 def thinking_block(said: str, signature: str | None = None) -> Message:
     """What was reasoned as a content block."""
     return {"type": "thinking", "thinking": said, "signature": signature}
@@ -101,6 +95,8 @@ def assistant(
 def result(call_id: str, content: Any, message_metadata: Mapping[str, Any], name: str = "") -> Message:
     """The result of a call; where the source does not name the tool here, `transfer.drafts` takes it from the call."""
     named = {"name": name} if name else {}
+    if not isinstance(content, list):
+        content = as_text(content)
     return {"role": "tool", "tool_call_id": call_id, **named, "content": content, "metadata": dict(message_metadata)}
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....forms import gemini
-from ....forms.canonical import call, plain_content, text_block, total, usage_of
+from ....forms.canonical import blocks_of, call, plain_content, text_block, total, usage_of
 from .account import Account
 from .branches import Branch, branches
 from .events import Event, KeptEntry, MessageRead, SessionStart
@@ -20,7 +20,6 @@ from .fields import (
     Message,
     as_text,
     assistant,
-    blocks_of,
     items,
     mapping,
     metadata,
@@ -195,16 +194,7 @@ def _output(asked: dict[str, Any]) -> Any:
         return as_text(shown) if shown else None
     if isinstance(given, str):
         return given
-    said = []
-    for part in items(given):
-        response = mapping(mapping(part).get("functionResponse")).get("response")
-        if response is not None:
-            output = mapping(response).get("output", mapping(response).get("error"))
-            said.append(as_text(output if isinstance(output, str) else response))
-        elif isinstance(part, dict):
-            said.append(text(part.get("text")) or as_text(part))
-        else:
-            said.append(as_text(part))
+    said = [as_text(gemini.said_in_result(part)) for part in items(given)]
     return "\n".join(said) if said else as_text(shown or "")
 
 

@@ -12,17 +12,24 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from ....forms import openai_chat, openai_responses, responses_parts
-from ....forms.canonical import marked, parsed_calls, plain_content, text_block
+from ....forms.canonical import plain_content
 from ....forms.openai_chat import usage as usage_of_openai
-from ....forms.openai_responses import ON_SERVER, kind_of
-from ....forms.responses_calls import CALLS, OUTPUTS
-from ....messages.message import is_block
-from ....messages.metadata import metadata_of
-from . import fields
+from ....forms.openai_in_files import (
+    KINDS,
+    is_of_answer,
+    is_older_call,
+    is_output,
+    is_sure,
+    of_provider,
+    read_chat_answer,
+    read_content,
+    read_item,
+    read_output,
+)
+from ....forms.openai_responses import kind_of
 from .account import Account
 from .events import Event, KeptEntry, MessageRead, SessionStart
-from .fields import Message, as_text, assistant, items, mapping, metadata, named, result, text, thinking_block
+from .fields import Message, assistant, items, mapping, metadata, named, result, text, thinking_block
 from .source import ImportRefusedError, Sample, Source, SourceObject, entries_of, objects_of
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -88,100 +95,13 @@ def _is_message(entry: dict[str, Any]) -> bool:
     return text(entry.get("role")) in ROLES and "messages" not in entry and "input" not in entry
 
 
-KINDS = CALLS | OUTPUTS | ON_SERVER | {"message", "reasoning"}
-"""Types of items that become messages, or parts of one."""
-
-
-def is_answer(item: dict[str, Any]) -> bool:
-    """Whether an item is a part of an assistant's message; of other items the agent's notes are kept as metadata."""
-    kind = kind_of(item)
-    if kind == "message":
-        return item.get("role") == "assistant"
-    return kind in CALLS or kind in ON_SERVER or kind == "reasoning"
-
-
-def blocks_of(content: Any) -> list[Message]:
-    """Content parts of either API as blocks that hosts keep."""
-    return [_block(part) for part in fields.blocks_of(content)]
-
-
-def _block(part: Message) -> Message:
-    if not isinstance(part.get("type"), str):
-        return part
-    return _bare(responses_parts.read_part(openai_chat.read_part(part)))
-
-
-def _bare(block: Message) -> Message:
-    """A block without what only its own form needs to write it again."""
-    if block["type"] == "text":
-        return text_block(text(block.get("text")))
-    return {key: value for key, value in block.items() if key != "part"} if "part" in block else block
-
-
-def parts_of(item: dict[str, Any]) -> tuple[list[Message], list[Message]]:
-    """The content blocks and calls of an item that is a part of an assistant's message."""
-    kind = kind_of(item)
-    if kind == "message":
-        return blocks_of(item.get("content")), []
-    [message] = openai_responses.read([_completed(item, kind)])
-    blocks = message["content"]
-    if kind == "reasoning":
-        blocks = _reasoning(text(blocks[0]["thinking"]), blocks[0]["content"])
-    return blocks, parsed_calls(message).get("tool_calls", [])
-
-
-def _completed(item: dict[str, Any], kind: str) -> dict[str, Any]:
-    """An item with the id of its call and its lists of objects, which a source may give in other ways."""
-    if kind == "reasoning":
-        return {**item, **{key: fields.blocks_of(item.get(key)) for key in ("summary", "content")}}
-    if kind not in CALLS:
-        return item
-    told = {"call_id": text(item.get("call_id")) or text(item.get("id"))}
-    if item.get("arguments") is None and isinstance(summary := item.get("summary"), str):
-        return {**item, **told, "arguments": {"summary": summary}}
-    return {**item, **told}
-
-
-def _reasoning(said: str, state: list[Any]) -> list[Message]:
-    """Reasoning as hosts keep it: the summary as text, the encrypted state and the item's id beside it."""
-    if not said and not any(state):
-        return []
-    return [{**thinking_block(said), "content": state} if any(state) else thinking_block(said)]
-
-
-def of_provider(message: Message) -> Message:
-    """An answer with the mark of its form if it has items that only its provider understands."""
-    content = message["content"]
-    has_items = isinstance(content, list) and any(is_block(block, ON_SERVER) for block in content)
-    return marked(message, openai_responses.NAME) if has_items else message
-
-
-def output_of(item: dict[str, Any]) -> tuple[Any, bool]:
-    """The content of a result, and whether it tells of a failure."""
-    output = item.get("output")
-    failed = mapping(output).get("success") is False
-    if isinstance(output, dict):
-        output = output.get("content", output)
-    if isinstance(output, list):
-        output = fields.blocks_of(output)
-    [message] = openai_responses.read([{**item, "call_id": text(item.get("call_id")), "output": output}])
-    failed = failed or metadata_of(message).get("is_error") is True
-    content = message["content"]
-    if isinstance(content, list):
-        return plain_content([_bare(block) for block in content]), failed
-    return as_text(content), failed
-
-
-_OWN_PARTS = openai_chat.PARTS | responses_parts.PARTS
-
-
 def score(sample: Sample) -> int:
     """A document of messages is of this format unless another one is surer; lines only by what is its own."""
     messages = sampled(sample)
     known = sum(text(message.get("role")) in ROLES or kind_of(message) in KINDS for message in messages)
     if document_messages(sample.document) is not None:
         return 800 if known else 0
-    sure = sum(map(_is_own, messages))
+    sure = sum(not _is_own_export(message) and is_sure(message) for message in messages)
     return known + 1 if sure else 0
 
 
@@ -200,7 +120,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
             continue
         for at in run:
             yield from _event(at, account, model, open_function)
-            if mapping(at.value.get("function_call")):
+            if is_older_call(at.value):
                 open_function = f"{id_of(at, 'openai')}-call"
 
 
@@ -212,17 +132,12 @@ def id_of(at: SourceObject, format_name: str) -> str:
 
 def _is_part(item: dict[str, Any]) -> bool:
     """Whether it is an item of an answer, not a whole message."""
-    return is_answer(item) and (kind_of(item) != "message" or "type" in item)
+    return is_of_answer(item) and (kind_of(item) != "message" or "type" in item)
 
 
-def _is_own(message: dict[str, Any]) -> bool:
-    if mapping(message.get("metadata")).get("message_id"):
-        return False  # this package's own export
-    kind = text(message.get("type"))
-    if kind in CALLS | OUTPUTS | {"reasoning"} and "role" not in message:
-        return True
-    parts = [mapping(part) for part in items(message.get("content"))]
-    return text(message.get("role")) in ROLES and any(text(part.get("type")) in _OWN_PARTS for part in parts)
+def _is_own_export(message: dict[str, Any]) -> bool:
+    """Whether this package's own export has written a message."""
+    return bool(mapping(message.get("metadata")).get("message_id"))
 
 
 def _answer_of_items(
@@ -231,7 +146,7 @@ def _answer_of_items(
     """The message that items make which follow each other."""
     blocks, calls, first = list[Message](), list[Message](), 0
     for number, item in run:
-        more, called = parts_of(item)
+        more, called = read_item(item)
         if not called and not plain_content(more):
             account.skip(f"{kind_of(item)} without content")
             continue
@@ -247,11 +162,11 @@ def _answer_of_items(
 def _event(at: SourceObject, account: Account, model: str, open_function: str) -> Iterator[Event]:
     number, message = at
     kind, role = kind_of(message), text(message.get("role"))
-    if kind in OUTPUTS:
+    if is_output(message):
         account.map(kind)
-        content, failed = output_of(message)
+        call_id, content, failed = read_output(message)
         given = metadata(f"openai-{number}", failed=failed)
-        yield MessageRead(result(text(message.get("call_id")), content, given), number)
+        yield MessageRead(result(call_id, content, given), number)
     elif role in ROLES:
         if (read := _message(at, model, open_function)) is None:
             account.skip(f"{role} without content")
@@ -282,15 +197,11 @@ def _message(at: SourceObject, model: str, open_function: str) -> Message | None
 
 
 def _answer(message: Message, message_id: str, time: Any, given: dict[str, Any], model: str) -> Message | None:
-    calls = [mapping(one) for one in items(message.get("tool_calls"))]
-    content = fields.blocks_of(message.get("content"))
-    [read_answer] = openai_chat.read([{**message, "content": content, "tool_calls": calls}])
-    blocks = [_signed(block, given) for block in blocks_of(read_answer["content"])]
-    asked = parsed_calls(read_answer).get("tool_calls", [])
+    blocks, asked = read_chat_answer(message)
+    blocks = [_signed(block, given) for block in blocks]
     for number, one in enumerate(asked, 1):
-        one["id"] = text(one["id"]) or f"{message_id}-call{number}"
-    if asked and not calls:  # the older form has one call, without an id
-        asked[0]["id"] = f"{message_id}-call"
+        end = "call" if is_older_call(message) else f"call{number}"
+        one["id"] = text(one["id"]) or f"{message_id}-{end}"
     told = metadata(
         message_id,
         time,
@@ -310,4 +221,4 @@ def _signed(block: Message, given: dict[str, Any]) -> Message:
 
 
 def _content(content: Any) -> Any:
-    return content if isinstance(content, str) else plain_content(blocks_of(content))
+    return content if isinstance(content, str) else plain_content(read_content(content))

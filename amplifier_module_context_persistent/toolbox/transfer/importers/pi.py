@@ -10,14 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ....forms.canonical import base64_source, call, medium, plain_content, text_block, total, usage_of
+from ....forms.canonical import base64_source, blocks_of, call, medium, plain_content, text_block, total, usage_of
 from .account import Account
 from .branches import Branch, branches, split_tree
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import (
     Message,
     assistant,
-    blocks_of,
     iso_time,
     mapping,
     metadata,

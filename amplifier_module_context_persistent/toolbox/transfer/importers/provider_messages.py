@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from ....errors import RecordError
-from ....forms.canonical import parsed_calls
+from ....forms.canonical import blocks_of, parsed_calls
 from ....forms.recognise import Form, is_plain
-from .fields import Message, blocks_of
+from .fields import Message
 
 
 def answer_parts(form: Form, content: Any) -> tuple[list[Message], list[Message]]:

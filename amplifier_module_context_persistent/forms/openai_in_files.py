@@ -1,0 +1,136 @@
+"""Messages and items of OpenAI's APIs as files have them.
+
+A file may be damaged, or of a program that leaves keys out. So more is read here than the forms accept: a call without
+an id, a text in place of a list. What is read lacks what only its own form needs to write it again, such as the ids and
+the status of items: a file is not gone on with by its provider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..messages.message import Message, is_block
+from ..messages.metadata import metadata_of
+from . import openai_chat, openai_responses
+from .canonical import blocks_of, items, mapping, marked, parsed_calls, plain_content, text, text_block
+from .openai_responses import ON_SERVER, kind_of
+from .responses_calls import CALLS, OUTPUTS
+from .responses_parts import PARTS, read_part
+
+KINDS = CALLS | OUTPUTS | ON_SERVER | {"message", "reasoning"}
+"""Types of items that become messages, or parts of one."""
+_OWN_PARTS = openai_chat.PARTS | PARTS
+_SURE = CALLS | OUTPUTS | {"reasoning"}
+
+
+def is_sure(message: Mapping[str, Any]) -> bool:
+    """Whether a message or item can be of no other provider."""
+    if "role" not in message:
+        return text(message.get("type")) in _SURE
+    return any(text(mapping(part).get("type")) in _OWN_PARTS for part in items(message.get("content")))
+
+
+def is_output(item: Mapping[str, Any]) -> bool:
+    """Whether an item is the output of a call."""
+    return kind_of(item) in OUTPUTS
+
+
+def is_of_answer(item: Mapping[str, Any]) -> bool:
+    """Whether an item becomes a part of an answer; items that tell nothing of a conversation do not."""
+    kind = kind_of(item)
+    if kind == "message":
+        return item.get("role") == "assistant"
+    return kind in CALLS or kind in ON_SERVER or kind == "reasoning"
+
+
+def is_older_call(message: Mapping[str, Any]) -> bool:
+    """Whether an answer calls in the older form of Chat Completions, which gives a call no id."""
+    return bool(mapping(message.get("function_call"))) and not items(message.get("tool_calls"))
+
+
+def read_content(content: Any) -> list[Message]:
+    """Read the content of a message of either API as blocks."""
+    return [_read_part(part) for part in blocks_of(content)]
+
+
+def read_item(item: Mapping[str, Any]) -> tuple[list[Message], list[Message]]:
+    """Read an item that is a part of an answer: its content blocks, and its calls."""
+    kind = kind_of(item)
+    if kind == "message":
+        return read_content(item.get("content")), []
+    [message] = openai_responses.read([_completed(item, kind)])
+    blocks = message["content"]
+    if kind == "reasoning":
+        blocks = _reasoning(text(blocks[0]["thinking"]), blocks[0]["content"])
+    return blocks, parsed_calls(message).get("tool_calls", [])
+
+
+def read_output(item: Mapping[str, Any]) -> tuple[str, Any, bool]:
+    """Read the output of a call: the id of the call, the content of the result, and whether it tells of a failure.
+
+    The content is a text or blocks, or any other value that the file has there.
+    """
+    call_id, output = text(item.get("call_id")), item.get("output")
+    failed = mapping(output).get("success") is False
+    if isinstance(output, dict):
+        output = output.get("content", output)
+    if isinstance(output, list):
+        output = blocks_of(output)
+    [message] = openai_responses.read([{**item, "call_id": call_id, "output": output}])
+    failed = failed or metadata_of(message).get("is_error") is True
+    content = message["content"]
+    if isinstance(content, list):
+        return call_id, plain_content([_bare(block) for block in content]), failed
+    return call_id, content, failed
+
+
+def read_chat_answer(message: Mapping[str, Any]) -> tuple[list[Message], list[Message]]:
+    """Read an answer of Chat Completions: its content blocks, and its calls; a call without an id has the id ""."""
+    calls = [mapping(one) for one in items(message.get("tool_calls"))]
+    given = {**message, "content": blocks_of(message.get("content")), "tool_calls": calls}
+    [answer] = openai_chat.read([given])
+    read_calls = parsed_calls(answer).get("tool_calls", [])
+    if is_older_call(message):
+        read_calls = [{**one, "id": ""} for one in read_calls]
+    return read_content(answer["content"]), read_calls
+
+
+def of_provider(message: Message) -> Message:
+    """An answer with the mark of its form if it has items that only its provider understands."""
+    content = message["content"]
+    has_items = isinstance(content, list) and any(is_block(block, ON_SERVER) for block in content)
+    return marked(message, openai_responses.NAME) if has_items else message
+
+
+def _read_part(part: Message) -> Message:
+    if not isinstance(part.get("type"), str):
+        return part
+    return _bare(read_part(openai_chat.read_part(part)))
+
+
+def _bare(block: Message) -> Message:
+    """A block without what only its own form needs to write it again."""
+    if block["type"] == "text":
+        return text_block(text(block.get("text")))
+    return {key: value for key, value in block.items() if key != "part"} if "part" in block else block
+
+
+def _completed(item: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    """An item with the id of its call and its lists of objects, which a source may give in other ways."""
+    if kind == "reasoning":
+        return {**item, **{key: blocks_of(item.get(key)) for key in ("summary", "content")}}
+    if kind not in CALLS:
+        return item
+    told = {"call_id": text(item.get("call_id")) or text(item.get("id"))}
+    if item.get("arguments") is None and isinstance(summary := item.get("summary"), str):
+        return {**item, **told, "arguments": {"summary": summary}}
+    return {**item, **told}
+
+
+def _reasoning(said: str, state: list[Any]) -> list[Message]:
+    """Reasoning as hosts keep it: the summary as text, the encrypted state and the item's id beside it."""
+    if not said and not any(state):
+        return []
+    thought: Message = {"type": "thinking", "thinking": said, "signature": None}
+    return [{**thought, "content": state} if any(state) else thought]
