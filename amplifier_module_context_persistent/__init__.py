@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         LogVersionError,
         MemoryFilesError,
         PinError,
+        PlaceError,
         RecallError,
         RecordError,
     )
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from .log.memory import MemoryLog
     from .search.recall_page import RecallPage
     from .session.manager import InMemoryContextManager, PersistentContextManager
+    from .session.open_session import open_session
     from .sessions.find_session import SessionNameError
     from .sessions.follow_session import follow_session
     from .sessions.new_messages import SessionChange
@@ -69,6 +71,7 @@ __all__ = [
     "MemoryLog",
     "PersistentContextManager",
     "PinError",
+    "PlaceError",
     "RecallError",
     "RecallPage",
     "RecordError",
@@ -80,6 +83,7 @@ __all__ = [
     "from_gemini",
     "from_openai",
     "mount",
+    "open_session",
     "to_anthropic",
     "to_bedrock",
     "to_gemini",
@@ -101,6 +105,7 @@ _NOT_ERRORS = {
     "from_bedrock": "forms.requests",
     "from_gemini": "forms.requests",
     "from_openai": "forms.requests",
+    "open_session": "session.open_session",
     "to_anthropic": "forms.requests",
     "to_bedrock": "forms.requests",
     "to_gemini": "forms.requests",

@@ -81,6 +81,10 @@ class PinError(ContextPersistentError, ValueError):
     """A message cannot be pinned, or its turn cannot be hidden: the error says why, and what can be."""
 
 
+class PlaceError(ContextPersistentError, ValueError):
+    """The history has no such place."""
+
+
 class SummaryError(ContextPersistentError):
     """Summarization failed; the message says why, and repeats nothing of the answer."""
 

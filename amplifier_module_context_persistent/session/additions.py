@@ -105,6 +105,16 @@ class Additions:
         if self._host.hooks is not None:
             await self._tell(session, given)
 
+    async def ready(self, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
+        """Make canonical messages ready to be stored; errors as `add`."""
+        copied = [json_copy(message) for message in messages]
+        for message in copied:
+            check_message(message)
+            if reason := why_refused(message):
+                raise RecordError(reason)
+        session = await self._store.open()
+        return [await session.offloaded(message) for message in await self._redaction.of(copied)]
+
     async def _read(self, copied: Sequence[Message], form: str | None) -> list[Message]:
         """Read messages of which one at least may be foreign."""
         if self._form is None and not all(map(is_plain, copied)):

@@ -36,6 +36,7 @@ from .recall import recall
 from .reconcile import LiveHistory
 from .redact_on_write import RedactionOnWrite
 from .request_flow import PendingRequests, RequestFlow, SystemPromptFactory
+from .rewind import DecideOn, change, pop, rewind
 from .set_messages import replace_history, set_messages
 from .store import Session, Store
 
@@ -321,6 +322,57 @@ class PersistentContextManager:
     async def clear(self) -> None:
         """Empty the live history; what it held stays in the log until it is purged."""
         await replace_history(self._store, [], "clear", timestamp=self._now())
+
+    async def rewind(self, to: int | str) -> int:
+        """Let the live history end at an earlier place; what came after it stays in the log, hidden.
+
+        The plan of the last compaction stays in force if it covers nothing that goes. Messages that another process
+        adds meanwhile go too: the place is found under the log's lock.
+
+        Args:
+            to: the number of the last turn that stays, from 1; or the id of the last message that stays.
+
+        Returns:
+            How many messages went out of the history.
+
+        Raises:
+            PlaceError (a `ValueError`): the history has no such place.
+            LogError: as `add_message`.
+        """
+        return await rewind(self._store, to, timestamp=self._now())
+
+    async def pop(self) -> list[Message]:
+        """Take the last message out of the live history; it stays in the log, hidden.
+
+        Returns:
+            The message; of a foreign one that was stored as several, all of them; nothing if the history is empty.
+
+        Raises:
+            LogError: as `add_message`.
+        """
+        return await pop(self._store, timestamp=self._now())
+
+    async def change_history(
+        self,
+        decide: DecideOn,
+        messages: Sequence[Mapping[str, Any]] = (),
+        *,
+        reason: str = "rewind",
+    ) -> None:
+        """Change the history by a decision made under the log's lock: for adapters of other kits.
+
+        Args:
+            decide: gets the log and the messages as they would be stored, and says which live messages stay and what
+                is added. It may run several times. What it raises is raised here, and nothing is stored.
+            messages: canonical messages that it may add; checked, and redacted if `redact_on_write` is on.
+            reason: of the reset, if messages go out of the history.
+
+        Raises:
+            RecordError (a `ValueError`): a message cannot be stored; nothing was.
+            LogError: as `add_message`.
+        """
+        ready = await self._additions.ready(messages)
+        await change(self._store, lambda log: decide(log, ready), reason=reason, timestamp=self._now())
 
     async def set_system_prompt_factory(self, factory: SystemPromptFactory) -> None:
         """Set the function whose text heads every view, in place of stored system messages."""

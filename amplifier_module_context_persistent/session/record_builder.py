@@ -11,20 +11,23 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+from array import array
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..log.base import Log, Prepare
 from ..log.index import SYSTEM, Index
-from ..log.record_line import FORMAT_VERSION, Member, Message, encode_control, encode_message
+from ..log.record_line import FORMAT_VERSION, Member, Message, encode_control, encode_message, encode_object
 from ..log.reset_record import NewMessage, ids_in, reset_bodies
 from ..messages.host_form import content_key
 from ..messages.metadata import LINE_KEY, given_id, is_answer, metadata_of
 from ..paths import REMOTE, remote_of
 from ..view.calls_and_results import Read
 from ..view.ids_and_names import header_marks
+from ..view.plan import kept_ordinals
 from ..window.message_source import Extras
+from .change_history import Decide
 from .memory_files import is_memory_file
 from .reconcile import TakenMessages
 from .replayed_messages import TimestampReplays, free_id_for, is_live_as, stored_under
@@ -238,6 +241,31 @@ class RecordBuilder:
 
         return prepare
 
+    def change(self, decide: Decide, *, reason: str, timestamp: str) -> Prepare:
+        """Prepare what a decision says: messages at the end, or a reset; the plan in force stays if it still fits.
+
+        Args:
+            decide: called under the log's lock; what it raises is the outcome.
+            reason: of the reset.
+            timestamp: ISO 8601, for messages that have none.
+        """
+        reset_id, own_ids = self._new_id(), defaultdict[int, str](self._new_id)
+
+        def prepare(index: Index) -> list[bytes]:
+            change = decide(self._log)
+            new = [
+                _member(message, given_id(message) or own_ids[number], timestamp)
+                for number, message in enumerate(change.added)
+            ]
+            if change.kept is None or list(change.kept) == list(index.live):
+                encoded = [encode(None) for encode in new]
+                return [*self._preamble(index), *encoded] if encoded else []
+            items: list[int | NewMessage] = [*change.kept, *new]
+            bodies = self._reset(index, items, reset_id=reset_id, reason=reason, timestamp=timestamp)
+            return [*bodies, *_plan_within(index, change.kept)]
+
+        return prepare
+
     def by_hand(self, make: Callable[[Index, Read, str], bytes | None]) -> Prepare:
         """Prepare a record that a person or the model asks for; none where all is so already.
 
@@ -299,6 +327,18 @@ class RecordBuilder:
 def _member(message: Message, message_id: str, timestamp: str) -> Callable[[Member | None], bytes]:
     """Encode a message as the member of a reset, or of none; the time that it brings is kept."""
     return lambda member: encode_message(message, message_id=message_id, timestamp=timestamp, member=member)
+
+
+def _plan_within(index: Index, kept: Sequence[int]) -> list[bytes]:
+    """The record of the plan in force, if it covers nothing but the beginning of a history that stays."""
+    stays = array("I", kept)
+    if index.plan is None or stays != index.live[: len(stays)]:
+        return []
+    try:
+        kept_ordinals(replace(index, live=stays), index.plan)
+    except ValueError:  # it names what goes
+        return []
+    return [encode_object(index.plan)]
 
 
 def overlap(first: Sequence[str], last: Sequence[str]) -> int:

@@ -29,7 +29,7 @@ from uuid import uuid4
 
 from ... import clock
 from ...config import Config
-from ...errors import ConfigError, ContextPersistentError
+from ...errors import ConfigError, ContextPersistentError, PlaceError
 from ...log.base import Log
 from ...log.database_location import location_of, split_location, stored_name
 from ...log.filesystem import FileSystem
@@ -362,10 +362,6 @@ def _reset(
         return [*bodies, *([] if plan is None else [encode_object(plan)])]
 
     return prepare
-
-
-class PlaceError(ContextPersistentError, ValueError):
-    """The history has no such place."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import LockTimeoutError, LogUnreadableError, PersistentContextManager
+from amplifier_module_context_persistent.errors import PlaceError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.transfer.fork import (
-    PlaceError,
     RewindError,
     fork_session,
     rewind_session,

@@ -1,0 +1,64 @@
+"""Change a history by what it holds, looked at under the log's lock: rewinds, pops, and adapters of other kits.
+
+A decision sees the log while nobody else can change it, and says which live messages stay and which new ones follow.
+What goes out of the live history stays in the log. So a process never undoes what it did not see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..errors import PlaceError
+from ..forms.canonical import part_number
+from ..log.base import Log
+from ..messages.message import Message
+from ..view.calls_and_results import turn_starts
+from ..view.plan import live_positions
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryChange:
+    """What becomes of a history.
+
+    Args:
+        kept: the ordinals of the live messages that stay, in order; None if all do.
+        added: messages that follow them, in canonical form.
+    """
+
+    kept: Sequence[int] | None = None
+    added: Sequence[Message] = ()
+
+
+Decide = Callable[[Log], HistoryChange]
+"""Decides on a change. It may run several times for one; what it raises is the outcome, and nothing is stored."""
+
+
+def rewound(log: Log, to: int | str) -> HistoryChange:
+    """Let the history end with a turn (its number, from 1), or with a message (its id).
+
+    Raises:
+        PlaceError: the live history has no such turn or message.
+    """
+    index = log.index
+    if isinstance(to, int):
+        starts = turn_starts(index, log.read)
+        if not 1 <= to <= len(starts):
+            raise PlaceError(f"there is no turn {to:,}: the session has the turns 1 to {len(starts):,}")
+        return HistoryChange(index.live[: starts[to]] if to < len(starts) else None)
+    ordinal = index.find_all([to]).get(to)
+    if ordinal is None or not index.is_live(ordinal):
+        raise PlaceError(f"no message of this session has the id {to!r:.80}; give a turn's number or a message's id")
+    (position,) = live_positions(index.live, [ordinal])
+    return HistoryChange(index.live[: position + 1])
+
+
+def last_given(log: Log) -> list[tuple[int, Message]]:
+    """The messages that the last one that was given became, with their ordinals; empty in an empty history."""
+    found: list[tuple[int, Message]] = []
+    for ordinal in reversed(log.index.live):
+        (message,) = log.read([ordinal])
+        found.append((ordinal, message))
+        if part_number(message) <= 0:
+            break
+    return found[::-1]

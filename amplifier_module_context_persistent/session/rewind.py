@@ -1,0 +1,66 @@
+"""Changes of a running session's history: rewind, pop, and decisions that adapters of other kits make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..log.base import Log
+from ..messages.message import Message
+from .change_history import Decide, HistoryChange, last_given, rewound
+from .store import Store
+
+
+async def change(store: Store, decide: Decide, *, reason: str, timestamp: str) -> None:
+    """Change the history as a decision says; errors as `Log.append`, and what the decision raises.
+
+    Args:
+        store: the session's store.
+        decide: called under the log's lock.
+        reason: of the reset, if messages go out of the history.
+        timestamp: ISO 8601, for messages that have none.
+    """
+    replaces = False
+
+    def decided(log: Log) -> HistoryChange:
+        nonlocal replaces
+        decision = decide(log)
+        replaces = decision.kept is not None
+        return decision
+
+    await store.open()
+    session = await store.append(
+        lambda history: history.change(decided, reason=reason, timestamp=timestamp), small=False
+    )
+    if replaces:
+        await session.commit.run(lambda _: session.forget())
+
+
+async def rewind(store: Store, to: int | str, *, timestamp: str) -> int:
+    """Let the history end at a turn or a message; how many messages went. Errors as `rewound` and `change`."""
+    hidden = 0
+
+    def decide(log: Log) -> HistoryChange:
+        nonlocal hidden
+        decision = rewound(log, to)
+        hidden = 0 if decision.kept is None else len(log.index.live) - len(decision.kept)
+        return decision
+
+    await change(store, decide, reason="rewind", timestamp=timestamp)
+    return hidden
+
+
+async def pop(store: Store, *, timestamp: str) -> list[Message]:
+    """Take the last message that was given out of the history; what it is stored as. Errors as `change`."""
+    taken: list[tuple[int, Message]] = []
+
+    def decide(log: Log) -> HistoryChange:
+        nonlocal taken
+        taken = last_given(log)
+        return HistoryChange(log.index.live[: -len(taken)] if taken else None)
+
+    await change(store, decide, reason="rewind", timestamp=timestamp)
+    return [message for _, message in taken]
+
+
+DecideOn = Callable[[Log, Sequence[Message]], HistoryChange]
+"""As `Decide`, with the messages as they would be stored."""

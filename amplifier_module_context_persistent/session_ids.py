@@ -1,0 +1,44 @@
+"""Session ids of other programs as names of directories, which no id leads out of.
+
+Other kits let their users choose ids: a path, an empty text, 300 bytes, `CON`, two that differ in their case alone.
+Each becomes a name that is safe on every file system, and no two become one.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+from urllib.parse import unquote_to_bytes
+
+_MOST_CHARS = 120
+_KEPT_CHARS = 80
+_HASHED = "~"
+_UNSAFE = re.compile(rb"[^a-z0-9_.-]")
+_RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)")
+"""Names of devices on Windows, whatever comes after a dot."""
+
+
+def directory_name(session_id: str) -> str:
+    """Make the name of a directory from an id: bytes other than `a-z0-9_-` and dots inside become `%XX`.
+
+    A long one is cut and ends with a digest of the id.
+    """
+    given = session_id.encode("utf-8", "surrogatepass")
+    name = _UNSAFE.sub(lambda found: b"%%%02X" % found[0][0], given).decode("ascii")
+    name = name.replace("..", "%2E%2E")
+    if name.startswith("."):
+        name = f"%2E{name[1:]}"
+    if name.endswith("."):
+        name = f"{name[:-1]}%2E"
+    if _RESERVED.match(name):
+        name = f"%{ord(name[0]):02X}{name[1:]}"
+    if len(name) > _MOST_CHARS:
+        return f"{name[:_KEPT_CHARS]}{_HASHED}{blake2b(given, digest_size=16).hexdigest()}"
+    return name or _HASHED
+
+
+def id_of(name: str) -> str | None:
+    """The id that a directory's name was made from; None if the name holds only a part of it."""
+    if name == _HASHED:
+        return ""
+    return None if _HASHED in name else unquote_to_bytes(name).decode("utf-8", "surrogatepass")
