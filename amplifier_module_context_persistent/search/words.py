@@ -23,8 +23,8 @@ _TERM = re.compile(r'"(?P<phrase>[^"]*)"?(?P<begin>\*?)|(?P<plain>[^\s"]+)')
 _WORD = re.compile(r"\w+")
 _CJK = "\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff66-\uffdc\U00020000-\U0003ffff"
 """The characters of Chinese, Japanese and Korean, as ranges of an expression's set."""
-_UNPARTED = f"{_CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-_IN_A_WORD = rf"[^\W{_UNPARTED}]"
+UNPARTED = f"{_CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_IN_A_WORD = rf"[^\W{UNPARTED}]"
 _MOST_TERMS = 32
 
 
@@ -100,4 +100,4 @@ def _term(found: re.Match[str]) -> Pattern | None:
 
 
 def _is_unparted(char: str) -> bool:
-    return re.match(f"[{_UNPARTED}]", char) is not None
+    return re.match(f"[{UNPARTED}]", char) is not None

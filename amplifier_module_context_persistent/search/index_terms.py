@@ -1,0 +1,62 @@
+"""The terms of a text: what the ranked index holds of it, and what a question asks for.
+
+A term is the stem of a word, or a name. A name that is put together, such as `flush_all`, `flushAll` or `FlushAll`,
+gives its parts and, joined, the whole (`flushall`). A question gives neighbouring words joined, too, so that "flush all"
+finds `flushAll`. Texts are composed (NFC) and their case is folded. Scripts that do not part their words (Chinese,
+Japanese, Korean, Thai) give each two neighbouring characters; one that stands alone gives itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+from unicodedata import normalize
+
+import regex
+
+from .stem import stem
+from .words import UNPARTED
+
+MOST_WORD_CHARS = 64
+"""Longer runs of letters and digits are data, such as a hash or a picture: they are not indexed."""
+_ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
+_ANY_WORD = regex.compile(rf"[{UNPARTED}]+|(?:(?![{UNPARTED}])[\w\p{{M}}])+")
+_UNPARTED_RUN = re.compile(f"[{UNPARTED}]")
+_PART = regex.compile(r"\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?[^\W_\p{Lu}]+|\p{Lu}+")
+
+
+def terms_of(text: str) -> Counter[str]:
+    """How often each term occurs in a text."""
+    found: Counter[str] = Counter()
+    for word, count in Counter(_words(text)).items():
+        for term in _terms_of_word(word):
+            found[term] += count
+    return found
+
+
+def asked_words(question: str) -> list[tuple[str, tuple[str, ...]]]:
+    """The words of a question in their order, folded, each with its terms."""
+    return [(word.casefold(), _terms_of_word(word)) for word in _words(question)]
+
+
+def _words(text: str) -> list[str]:
+    if text.isascii():
+        return _ASCII_WORD.findall(text)
+    return _ANY_WORD.findall(normalize("NFC", text))
+
+
+@lru_cache(maxsize=1 << 17)
+def _terms_of_word(word: str) -> tuple[str, ...]:
+    """The terms of a run of letters, digits and underscores."""
+    if len(word) > MOST_WORD_CHARS:
+        return ()
+    if not word.isascii() and _UNPARTED_RUN.match(word):
+        folded = word.casefold()
+        return tuple(folded[at : at + 2] for at in range(len(folded) - 1)) or (folded,)
+    if word.isalpha() and (word.islower() or word.istitle() or word.isupper()):
+        return (stem(word.casefold()),)
+    parts = [part.casefold() for part in _PART.findall(word)]
+    if len(parts) < 2:
+        return tuple(stem(part) for part in parts)
+    return tuple(dict.fromkeys((*map(stem, parts), "".join(parts))))
