@@ -75,6 +75,8 @@ FIGURE_TABLES = MappingProxyType(
 """What a session adds up to: tables, each with its columns after the session; rows stand as they were put in."""
 FILTER_TABLES = tuple(f"filters_{part}" for part in range(PARTS))
 """The filters of blocks, a table for each part: a search reads few of them. `words` says what an id is."""
+RANKED_TABLES = ("ranked_messages", "ranked_terms")
+"""The segments of the ranked index: columns of messages, and buckets of terms. `ranked_words` says what an id is."""
 _TABLES = (
     """CREATE TABLE sessions (
     id INTEGER PRIMARY KEY,
@@ -105,6 +107,12 @@ _WORDS = (
     first_offset INTEGER NOT NULL, last_offset INTEGER NOT NULL,
     filter BLOB NOT NULL, crc32 INTEGER NOT NULL)"""
         for table in FILTER_TABLES
+    ),
+    """CREATE TABLE ranked (
+    session INTEGER PRIMARY KEY, mark INTEGER NOT NULL, segments BLOB NOT NULL, crc32 INTEGER NOT NULL)""",
+    *(
+        f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, content BLOB NOT NULL, crc32 INTEGER NOT NULL)"
+        for table in RANKED_TABLES
     ),
 )
 _SCHEMA = (*_TABLES, *_WORDS)

@@ -27,6 +27,7 @@ from ..search.words import AllWords
 from .block_filter import PARTS, RUN_CHARS, Places, asked_parts, make_filters, may_hold
 from .catalogue_file import FIGURE_TABLES, FILTER_TABLES, DamagedError
 from .covered import WORDS, LogCoverage, cover, covered_of, session_id
+from .ranked_words import forget_ranked
 
 if TYPE_CHECKING:
     import sqlite3
@@ -232,6 +233,9 @@ def forget_words(connection: sqlite3.Connection, name: str) -> None:
 def forget_session(connection: sqlite3.Connection, name: str) -> None:
     """Forget all of a session whose log is gone."""
     forget_words(connection, name)
+    row = connection.execute("SELECT id FROM sessions WHERE path = ?", (name,)).fetchone()
+    if row is not None:
+        forget_ranked(connection, int(row[0]))
     for table in (*FIGURE_TABLES, "snapshots", "covered"):
         connection.execute(f"DELETE FROM {table} WHERE session = (SELECT id FROM sessions WHERE path = ?)", (name,))
     connection.execute("DELETE FROM sessions WHERE path = ?", (name,))

@@ -1,8 +1,8 @@
 """The terms of a text: what the ranked index holds of it, and what a question asks for.
 
 A term is the stem of a word, or a name. A name that is put together, such as `flush_all`, `flushAll` or `FlushAll`,
-gives its parts and, joined, the whole (`flushall`). A question gives neighbouring words joined, too, so that "flush all"
-finds `flushAll`. Texts are composed (NFC) and their case is folded. Scripts that do not part their words (Chinese,
+gives its parts and, joined, the whole (`flushall`). A question gives neighbouring words joined, too, so that "flush
+all" finds `flushAll`. Texts are composed (NFC) and their case is folded. Scripts that do not part their words (Chinese,
 Japanese, Korean, Thai) give each two neighbouring characters; one that stands alone gives itself.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from unicodedata import normalize
 
@@ -40,6 +41,11 @@ def asked_words(question: str) -> list[tuple[str, tuple[str, ...]]]:
     return [(word.casefold(), _terms_of_word(word)) for word in _words(question)]
 
 
+def joined_words(words: Sequence[str], count: int) -> list[str]:
+    """The terms of names that neighbouring words may be in a text: of `flush all` that of `flushall`."""
+    return [stem("".join(words[at : at + count])) for at in range(len(words) - count + 1)]
+
+
 def _words(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_WORD.findall(text)
@@ -59,4 +65,4 @@ def _terms_of_word(word: str) -> tuple[str, ...]:
     parts = [part.casefold() for part in _PART.findall(word)]
     if len(parts) < 2:
         return tuple(stem(part) for part in parts)
-    return tuple(dict.fromkeys((*map(stem, parts), "".join(parts))))
+    return tuple(dict.fromkeys(map(stem, (*parts, "".join(parts)))))

@@ -16,7 +16,7 @@ bitten bit bite; bled bleed; blew blown blow; bred breed; broke broken break; br
 burnt burn; caught catch; chose chosen choose; clung cling; came come; crept creep; dealt deal; drank drunk drink;
 drawn drew draw; dreamt dream; driven drove drive; dug dig; fallen fell fall; fed feed; felt feel; fled flee;
 flew flown fly; forbade forbidden forbid; foresaw foreseen foresee; forgave forgiven forgive; forgot forgotten forget;
-fought fight; found find; froze frozen freeze; gave given give; gone went go; got gotten get; grew grown grow;
+fought fight; found find; froze frozen freeze; gave given give; gone went goes go; got gotten get; grew grown grow;
 ground grind; heard hear; held hold; hid hidden hide; hung hang; kept keep; knelt kneel; knew known know; laid lay;
 lain lie; leapt leap; learnt learn; led lead; lent lend; lit light; lost lose; made make; meant mean; met meet;
 mistaken mistook mistake; overridden overrode override; overtaken overtook overtake; overwritten overwrote overwrite;
@@ -30,7 +30,7 @@ understood understand; woke woken wake; won win; wore worn wear; wound wind; wov
 withdrawn withdrew withdraw; children child; feet foot; geese goose; halves half; indices index; kids kid; knives knife;
 leaves leaf; lives life; matrices matrix; men man; mice mouse; people person; shelves shelf; teeth tooth;
 themselves themself; thieves thief; vertices vertex; wives wife; women woman; better good; best good; worse bad;
-worst bad; did done do; has had have; was were been be
+worst bad; did done does do; has had have; was were been be
 """
 """Forms, each group with its base at its end."""
 

@@ -1,0 +1,282 @@
+"""The ranked words of a project's messages: the segments of its ranked index (`search/segment.py`).
+
+The table `ranked` has a row for each session: the sizes of its segments, how far they go, and a random mark. The
+columns of a segment are a row of `ranked_messages`, its buckets rows of `ranked_terms`, ordered by bucket, so that a
+question reads few neighbouring pages. Rules:
+
+- Each row has a checksum, which covers the mark: it counts for no other session and no earlier time. Only rows that a
+  question reads are verified. A row that is missing or altered is an error; then all of it is made anew.
+- A segment is added whole, in one transaction with how far the session is covered.
+- Many small segments, as come of a session that is searched while it grows, are replaced by one (`ranked_fill`).
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from ..search.segment import LEVELS, MOST_TEXT, MessageColumns, Postings, Segment, bucket_of, postings_in
+from .catalogue_file import DamagedError
+from .covered import LogCoverage, cover, covered_by_path, covered_of, session_id
+
+if TYPE_CHECKING:
+    import sqlite3
+
+RANKED = "ranked"
+"""The part of the catalogue, in the table `covered`."""
+MOST_SMALL = 16
+"""So many small segments at the end of a session are replaced by one."""
+_SMALL_TEXT = MOST_TEXT // 4
+_BUCKET_SHIFT, _SESSION_SHIFT = 48, 16
+_FIRST_CODES = tuple(sum(1 << bits for bits in LEVELS[:level]) for level in range(len(LEVELS)))
+"""The code of the first bucket of each level; the buckets of all levels are numbered through."""
+_NOTE = struct.Struct("<BHIQ")
+_FEW_SESSIONS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentNote:
+    """What is kept of a segment beside its rows: `chars` of text, and the offset in the log where it ends."""
+
+    level: int
+    messages: int
+    chars: int
+    end_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankedWords:
+    """The ranked words of a session: the session's id, the mark, and its segments."""
+
+    session: int
+    mark: int
+    segments: tuple[SegmentNote, ...]
+
+    @property
+    def end_offset(self) -> int:
+        """Up to where the log was taken in."""
+        return self.segments[-1].end_offset if self.segments else 0
+
+    def first_small(self) -> int:
+        """The number of the first of the small segments at the end; how many there are, if none is small."""
+        first = len(self.segments)
+        while first and self.segments[first - 1].chars < _SMALL_TEXT:
+            first -= 1
+        return first
+
+
+def ranked_words(connection: sqlite3.Connection, name: str | None = None) -> dict[str, RankedWords]:
+    """The ranked words of each session, or of one, by its log's name; those that were altered are left out."""
+    found = {}
+    query = (
+        "SELECT id, path, mark, segments, ranked.crc32 FROM ranked JOIN sessions ON id = session"
+        " WHERE path = ifnull(?, path)"
+    )
+    for session, path, mark, notes, check in connection.execute(query, (name,)):
+        if type(notes) is bytes and _check_of_words(path, mark, notes) == check and not len(notes) % _NOTE.size:
+            segments = tuple(SegmentNote(*note) for note in _NOTE.iter_unpack(notes))
+            found[path] = RankedWords(session, mark, segments)
+    return found
+
+
+def take_in_segment(
+    connection: sqlite3.Connection,
+    name: str,
+    segment: Segment,
+    chars: int,
+    *,
+    seen: LogCoverage | None,
+    first: int,
+    now: LogCoverage,
+) -> RankedWords | None:
+    """Add a segment to a session, and note how far it is covered.
+
+    Args:
+        connection: in a transaction that writes.
+        name: the name of the session's log.
+        segment: what is added.
+        chars: how much text it was made of.
+        seen: how far the session was covered when the segment was made; None if nothing sound was known of it.
+        first: the segment's number; those from it on are replaced.
+        now: how far the session is covered then.
+
+    Returns:
+        All that is kept of the session then; None, and nothing is added, if somebody else added to it meanwhile.
+    """
+    known = known_words(connection, name).get(name)
+    if (known.covered if known is not None else None) != seen:
+        return None
+    session = session_id(connection, name)
+    kept = known.words.segments[:first] if known is not None else ()
+    _forget_segments(connection, session, len(kept))
+    mark = known.words.mark if known is not None and kept else int.from_bytes(os.urandom(6))
+    words = RankedWords(session, mark, kept)
+    _insert(connection, words, segment)
+    note = SegmentNote(segment.level, segment.messages, min(chars, 0xFFFFFFFF), now.end_offset)
+    words = replace(words, segments=(*kept, note))
+    _keep(connection, name, words, now)
+    return words
+
+
+def note_covered(connection: sqlite3.Connection, name: str, *, seen: LogCoverage, now: LogCoverage) -> None:
+    """Note that a log's file changed and is still covered up to the same offset; not if somebody else noted more."""
+    if covered_of(connection, name, RANKED) == seen:
+        cover(connection, session_id(connection, name), RANKED, now)
+
+
+def _insert(connection: sqlite3.Connection, words: RankedWords, segment: Segment) -> None:
+    number = len(words.segments)
+    check = crc32(segment.columns, _seed(words.mark, -1, number))
+    row = (words.session << _SESSION_SHIFT | number, segment.columns, check)
+    connection.execute("INSERT INTO ranked_messages VALUES (?, ?, ?)", row)
+    rows = []
+    for code, content in enumerate(segment.buckets, _FIRST_CODES[segment.level]):
+        row_id = code << _BUCKET_SHIFT | words.session << _SESSION_SHIFT | number
+        rows.append((row_id, content, crc32(content, _seed(words.mark, code, number))))
+    connection.executemany("INSERT INTO ranked_terms VALUES (?, ?, ?)", rows)
+
+
+def _keep(connection: sqlite3.Connection, name: str, words: RankedWords, now: LogCoverage) -> None:
+    notes = b"".join(_NOTE.pack(note.level, note.messages, note.chars, note.end_offset) for note in words.segments)
+    row = (words.session, words.mark, notes, _check_of_words(name, words.mark, notes))
+    connection.execute("INSERT OR REPLACE INTO ranked VALUES (?, ?, ?, ?)", row)
+    cover(connection, words.session, RANKED, now)
+
+
+def forget_ranked(connection: sqlite3.Connection, session: int) -> None:
+    """Forget the ranked words of a session."""
+    _forget_segments(connection, session, 0)
+    connection.execute("DELETE FROM ranked WHERE session = ?", (session,))
+    connection.execute("DELETE FROM covered WHERE session = ? AND part = ?", (session, RANKED))
+
+
+def _forget_segments(connection: sqlite3.Connection, session: int, first: int) -> None:
+    """Remove the segments of a session from a number on."""
+    begin, end = session << _SESSION_SHIFT | first, (session + 1) << _SESSION_SHIFT
+    removed = connection.execute("DELETE FROM ranked_messages WHERE id >= ? AND id < ?", (begin, end)).rowcount
+    if removed:
+        for code in range(_FIRST_CODES[-1] + (1 << LEVELS[-1])):
+            ids = (code << _BUCKET_SHIFT | begin, (code << _BUCKET_SHIFT) + end)
+            connection.execute("DELETE FROM ranked_terms WHERE id >= ? AND id < ?", ids)
+
+
+class StoredSegments:
+    """The segments of some sessions of a catalogue.
+
+    Args:
+        connection: in a transaction, as long as this is used.
+        sessions: the sessions' ranked words, each with the number that its first segment has in answers.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, sessions: Sequence[tuple[RankedWords, int]]) -> None:
+        self._connection = connection
+        self._sessions = [words.session for words, _ in sessions]
+        self._numbers: dict[int, int] = {}
+        """Of segments, by the lower bits of their rows' ids."""
+        self._places: dict[int, tuple[int, int, int]] = {}
+        """Those bits, the session's mark, and the segment's number in the session, by the number in answers."""
+        self._counts = [0 for _ in LEVELS]
+        """Of segments, by their level."""
+        for words, first in sessions:
+            for at, note in enumerate(words.segments):
+                bits = words.session << _SESSION_SHIFT | at
+                self._numbers[bits] = first + at
+                self._places[first + at] = (bits, words.mark, at)
+                self._counts[note.level] += 1
+
+    def postings(self, key: int) -> Iterator[tuple[int, Postings]]:
+        """The postings of a term, each with the number of its segment.
+
+        Raises:
+            DamagedError: a row is missing, or not what was written.
+        """
+        for level, expected in enumerate(self._counts):
+            if not expected:
+                continue
+            code, met = _FIRST_CODES[level] + bucket_of(key, level), 0
+            for number, content in self._rows(code):
+                met += 1
+                found = _unpacked(content, key)
+                if found.weights:
+                    yield number, found
+            if met != expected:
+                raise DamagedError("rows of the ranked words are missing")
+
+    def _rows(self, code: int) -> Iterator[tuple[int, bytes]]:
+        """The contents of a bucket, each with the number of its segment."""
+        first, mask = code << _BUCKET_SHIFT, (1 << _BUCKET_SHIFT) - 1
+        ranges = [(first, first | mask)]
+        if len(self._sessions) <= _FEW_SESSIONS:
+            begins = [first | session << _SESSION_SHIFT for session in self._sessions]
+            ranges = [(begin, begin | (1 << _SESSION_SHIFT) - 1) for begin in begins]
+        query = "SELECT id, content, crc32 FROM ranked_terms WHERE id BETWEEN ? AND ? ORDER BY id"
+        for ids in ranges:
+            for row_id, content, check in self._connection.execute(query, ids):
+                number = self._numbers.get(row_id & mask)
+                if number is not None:
+                    _, mark, at = self._places[number]
+                    _verify(content, check, mark, code, at)
+                    yield number, content
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._places
+
+    def columns(self, number: int) -> MessageColumns:
+        """Where and when the messages of a segment were written.
+
+        Raises:
+            DamagedError: as `postings`.
+        """
+        bits, mark, at = self._places[number]
+        row = self._connection.execute("SELECT content, crc32 FROM ranked_messages WHERE id = ?", (bits,)).fetchone()
+        if row is None:
+            raise DamagedError("columns of the ranked words are missing")
+        content, check = row
+        _verify(content, check, mark, -1, at)
+        try:
+            return MessageColumns.unpacked(content)
+        except (zlib.error, ValueError, IndexError) as error:
+            raise DamagedError("columns of the ranked words were altered") from error
+
+
+def _verify(content: Any, check: Any, mark: int, code: int, number: int) -> None:
+    if type(content) is not bytes or crc32(content, _seed(mark, code, number)) != check:
+        raise DamagedError("a row of the ranked words was altered")
+
+
+def _unpacked(content: bytes, key: int) -> Postings:
+    try:
+        return postings_in(content, key)
+    except (zlib.error, ValueError, IndexError) as error:
+        raise DamagedError("a row of the ranked words was altered") from error
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWords:
+    """The ranked words of a session, and how far its log was taken in."""
+
+    words: RankedWords
+    covered: LogCoverage
+
+
+def known_words(connection: sqlite3.Connection, name: str | None = None) -> dict[str, KnownWords]:
+    """The ranked words of each session, or of one, by its log's name; those that were altered are left out."""
+    covered = covered_by_path(connection, RANKED, name)
+    return {
+        found: KnownWords(words, covered[found])
+        for found, words in ranked_words(connection, name).items()
+        if found in covered and words.segments and covered[found].end_offset == words.end_offset
+    }
+
+
+def _seed(mark: int, code: int, number: int) -> int:
+    return crc32(b"%d %d %d" % (mark, code, number))
+
+
+def _check_of_words(name: str, mark: int, notes: bytes) -> int:
+    return crc32(notes, crc32(repr((name, mark)).encode("utf-8", "backslashreplace")))

@@ -1,0 +1,105 @@
+"""How much each term says of a message: the weights of the ranked index.
+
+A message has up to four fields, each with a weight (`FIELDS`): what a person or an agent said, thinking, the arguments
+of calls, and raw output. A term's weight is a sum over the fields (BM25F: Robertson, Zaragoza, Taylor 2004,
+https://doi.org/10.1145/1031171.1031181), normalised by each field's own length and saturated. The lengths are compared
+with fixed ones instead of averages, so that weights do not depend on what else there is.
+
+What `recall` gave, and the calls that asked for it, are not indexed: a search would find earlier searches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ..messages.message import Message, result_id_of
+from ..messages.metadata import RECALL_TOOL, is_human, recalled_from
+from ..messages.text import arguments_text, parts_of
+from .index_terms import terms_of
+
+MOST_WEIGHT = 63
+"""Weights are whole numbers from 1 to this."""
+_SATURATION = 1.2
+"""Of BM25: a weight of so much counts half."""
+WHO = "\0who:"
+"""How the term begins that stands for the speaker of a message, a role or a name."""
+_MOST_NAME_CHARS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A kind of text in a message.
+
+    Attributes:
+        weight: of a term that occurs once in a field of the usual length.
+        usual_terms: the usual length.
+        length_share: how much of a weight depends on the length, from 0 to 1.
+    """
+
+    weight: float
+    usual_terms: int
+    length_share: float
+
+
+SAID, CALLED, OUTPUT, THOUGHT = "said", "called", "output", "thought"
+FIELDS = MappingProxyType(
+    {
+        SAID: Field(1.0, 60, 0.5),
+        CALLED: Field(0.5, 60, 0.75),
+        OUTPUT: Field(0.4, 100, 0.75),
+        THOUGHT: Field(0.3, 100, 0.75),
+    }
+)
+
+
+def field_texts(message: Message) -> Iterator[tuple[str, str]]:
+    """Give the texts of a message, each with its field."""
+    is_output = result_id_of(message) is not None
+    if is_output and (message.get("name") == RECALL_TOOL or recalled_from(message)):
+        return
+    is_said = message.get("role") == "assistant" or is_human(message)
+    plain = SAID if is_said else OUTPUT
+    for part in parts_of(message):
+        if part.kind == "call":
+            if part.name != RECALL_TOOL:
+                yield CALLED, f"{part.name}\n{arguments_text(part.text)}"
+        else:
+            yield THOUGHT if part.kind == "thinking" else plain, part.text
+
+
+def weights_of(message: Message) -> tuple[dict[str, int], int]:
+    """The weights of a message's terms, and how many characters of text they were taken from."""
+    texts: dict[str, list[str]] = {}
+    chars = 0
+    for name, text in field_texts(message):
+        texts.setdefault(name, []).append(text)
+        chars += len(text)
+    sums: dict[str, float] = {}
+    for name, said in texts.items():
+        counts, field = terms_of("\n".join(said)), FIELDS[name]
+        length = counts.total() / field.usual_terms
+        weight = field.weight / (1 - field.length_share + field.length_share * length)
+        for term, count in counts.items():
+            sums[term] = sums.get(term, 0.0) + count * weight
+    weights = {term: max(1, round(MOST_WEIGHT * x / (x + _SATURATION))) for term, x in sums.items()}
+    if weights:
+        weights.update(dict.fromkeys(_who(message), MOST_WEIGHT))
+    return weights, chars
+
+
+def who_term(name: str) -> str:
+    """The term of a speaker."""
+    return f"{WHO}{name[:_MOST_NAME_CHARS].casefold()}"
+
+
+def _who(message: Message) -> list[str]:
+    """The terms of who wrote a message: its role, and the name of a person or an agent with its parts."""
+    if result_id_of(message) is not None:
+        return []
+    role = str(message.get("role"))
+    given = [role] if role == "assistant" or is_human(message) else []
+    name = message.get("name")
+    names = [name, *name.split()] if isinstance(name, str) else []
+    return list(dict.fromkeys(map(who_term, [*given, *names])))

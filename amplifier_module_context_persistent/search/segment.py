@@ -1,0 +1,194 @@
+"""A segment of the ranked index: the terms of some neighbouring messages of one log, packed.
+
+Terms stand as 32-bit checksums, divided among buckets by their highest bits, so that a question reads few of them. A
+bucket has four columns, compressed together: the checksums in their order; how many messages have each; the distance
+of each of these from the one before; and the term's weight there. Numbers are little-endian.
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import sub
+from typing import NamedTuple
+
+from ..messages.message import Message
+from ..messages.metadata import instant_of, timestamp_of
+from .message_terms import weights_of
+
+MOST_MESSAGES = 1 << 12
+MOST_TEXT = 1 << 21
+"""Characters of text in a segment, but for its last message."""
+LEVELS = (0, 4, 8)
+"""Bits of a term's checksum that tell its bucket: for small, middle and large segments."""
+_LEVEL_TEXT = (12_000, 200_000)
+"""Characters from which on a segment has the next level."""
+_WEIGHT_BITS = 6
+
+
+class Postings(NamedTuple):
+    """The messages of a segment that have a term, by their numbers in it, and the term's weight in each."""
+
+    messages: Sequence[int]
+    weights: bytes
+
+
+NO_POSTINGS = Postings((), b"")
+
+
+@dataclass(frozen=True, slots=True)
+class MessageColumns:
+    """Where the messages of a segment begin in their log, and when they were written: seconds since 1970, 0 unknown."""
+
+    offsets: array[int]
+    seconds: array[int]
+
+    def packed(self) -> bytes:
+        """As bytes."""
+        distances = array("Q", map(sub, self.offsets, [0, *self.offsets[:-1]]))
+        return zlib.compress(_bytes(array("I", [len(self.offsets)])) + _bytes(distances) + _bytes(self.seconds), 1)
+
+    @classmethod
+    def unpacked(cls, content: bytes) -> MessageColumns:
+        """Read what was packed."""
+        raw = zlib.decompress(content)
+        count = _array("I", raw[:4])[0]
+        return cls(array("Q", accumulate(_array("Q", raw[4 : 4 + 8 * count]))), _array("Q", raw[4 + 8 * count :]))
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A segment as it is kept.
+
+    Attributes:
+        messages: how many it has.
+        level: into `LEVELS`.
+        columns: packed `MessageColumns`.
+        buckets: packed postings, by the number of the bucket.
+    """
+
+    messages: int
+    level: int
+    columns: bytes
+    buckets: tuple[bytes, ...]
+
+    def postings(self, key: int) -> Postings:
+        """The postings of a term."""
+        return postings_in(self.buckets[bucket_of(key, self.level)], key)
+
+
+def key_of(term: str) -> int:
+    """The checksum of a term."""
+    return zlib.crc32(term.encode("utf-8", "surrogatepass"))
+
+
+def bucket_of(key: int, level: int) -> int:
+    """The bucket of a term in a segment of a level."""
+    return key >> (32 - LEVELS[level])
+
+
+class SegmentBuilder:
+    """Takes messages and packs them."""
+
+    def __init__(self) -> None:
+        self._postings: dict[str, list[int]] = {}
+        self._offsets, self._seconds = array("Q"), array("Q")
+        self._chars = 0
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next message belongs to another segment."""
+        return len(self._offsets) >= MOST_MESSAGES or self._chars >= MOST_TEXT
+
+    @property
+    def chars(self) -> int:
+        """How many characters of text were taken."""
+        return self._chars
+
+    def add(self, offset: int, message: Message) -> None:
+        """Take the next message of a log, which begins at an offset."""
+        weights, chars = weights_of(message)
+        place = len(self._offsets) << _WEIGHT_BITS
+        postings = self._postings
+        for term, weight in weights.items():
+            if (known := postings.get(term)) is not None:
+                known.append(place | weight)
+            else:
+                postings[term] = [place | weight]
+        written = instant_of(timestamp_of(message))
+        self._offsets.append(offset)
+        self._seconds.append(max(0, int(written.timestamp())) if written is not None else 0)
+        self._chars += chars
+
+    def segment(self) -> Segment:
+        """Pack what was taken."""
+        level = sum(self._chars >= least for least in _LEVEL_TEXT)
+        buckets: list[list[tuple[int, list[int]]]] = [[] for _ in range(1 << LEVELS[level])]
+        for key, places in self._by_key():
+            buckets[bucket_of(key, level)].append((key, places))
+        columns = MessageColumns(self._offsets, self._seconds).packed()
+        return Segment(len(self._offsets), level, columns, tuple(map(_packed, buckets)))
+
+    def _by_key(self) -> Iterator[tuple[int, list[int]]]:
+        """The postings by the checksums of their terms, in order; two terms of one checksum are one."""
+        last, merged = -1, list[int]()
+        for key, places in sorted((key_of(term), places) for term, places in self._postings.items()):
+            if key == last:
+                merged = list({place >> _WEIGHT_BITS: place for place in sorted({*merged, *places})}.values())
+                continue
+            if merged:
+                yield last, merged
+            last, merged = key, places
+        if merged:
+            yield last, merged
+
+
+def _packed(terms: list[tuple[int, list[int]]]) -> bytes:
+    messages, weights = array("H"), bytearray()
+    for _, places in terms:
+        numbers = [place >> _WEIGHT_BITS for place in places]
+        messages.append(numbers[0])
+        messages.extend(map(sub, numbers[1:], numbers))
+        weights.extend(place & (1 << _WEIGHT_BITS) - 1 for place in places)
+    keys, counts = array("I", [key for key, _ in terms]), array("H", [len(places) for _, places in terms])
+    raw = _bytes(array("I", [len(terms)])) + _bytes(keys) + _bytes(counts) + _bytes(messages) + bytes(weights)
+    return zlib.compress(raw, 1)
+
+
+def postings_in(bucket: bytes, key: int) -> Postings:
+    """The postings of a term in its bucket, as it was packed."""
+    raw = zlib.decompress(bucket)
+    count = _array("I", raw[:4])[0]
+    keys = _array("I", raw[4 : 4 + 4 * count])
+    at = bisect_left(keys, key)
+    if at == count or keys[at] != key:
+        return NO_POSTINGS
+    begin = 4 + 6 * count
+    counts = _array("H", raw[4 + 4 * count : begin])
+    before, here = sum(counts[:at]), counts[at]
+    distances = _array("H", raw[begin + 2 * before : begin + 2 * (before + here)])
+    weights = begin + 2 * ((len(raw) - begin) // 3) + before
+    return Postings(list(accumulate(distances)), raw[weights : weights + here])
+
+
+def _bytes(values: array[int]) -> bytes:
+    if sys.byteorder == "big":
+        values = values[:]
+        values.byteswap()
+    return values.tobytes()
+
+
+def _array(kind: str, content: bytes) -> array[int]:
+    values = array(kind)
+    values.frombytes(content)
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values

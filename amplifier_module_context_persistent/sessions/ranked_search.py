@@ -1,0 +1,250 @@
+"""A question to many sessions: their ranked index is brought up to date, then asked.
+
+The catalogues hold segments of the sessions' logs; what they lack is read from the logs, and kept for the next time.
+The answer is the same without a catalogue, or with a damaged one; it only takes longer. Sessions count in the order of
+their logs' paths, so that equal messages are found in the same order everywhere.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of
+from ..catalogue.covered import Stamp, name_of
+from ..catalogue.index_snapshots import CatalogueSnapshots
+from ..catalogue.ranked_fill import FillTarget, RankedFill, lacking, still_known
+from ..catalogue.ranked_words import KnownWords, RankedWords, StoredSegments, known_words
+from ..errors import LogError
+from ..log.reader import LogReader
+from ..search.question import Question
+from ..search.ranking import GAP, Ranked, rank
+from ..search.segment import MessageColumns, Postings, Segment
+from .find_session import SessionFile
+
+Progress = Callable[[int, int], None]
+"""Is called with the bytes of logs that are indexed, and all there are."""
+
+
+@dataclass(slots=True)
+class _Log:
+    """A session's log, and its segments: those of the catalogue, and those that follow in memory."""
+
+    session: SessionFile
+    known: KnownWords | None
+    stored: RankedWords | None = None
+    made: list[Segment] = field(default_factory=list)
+    error: LogError | None = None
+
+    @property
+    def path(self) -> str:
+        return str(self.session.path)
+
+    @property
+    def segments(self) -> int:
+        return (len(self.stored.segments) if self.stored is not None else 0) + len(self.made)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedMessage:
+    """A message that was found.
+
+    Attributes:
+        session: whose log it is in.
+        offset: where its record begins in the log.
+        ranked: its score, and why.
+    """
+
+    session: SessionFile
+    offset: int
+    ranked: Ranked
+
+
+@dataclass(frozen=True, slots=True)
+class RankedAnswer:
+    """The messages that answer a question best, best first.
+
+    Attributes:
+        found: the messages; some may be hidden by now.
+        common: terms of the question that counted only beside rarer ones.
+        indexed, sessions: how many of how many sessions were asked.
+        errors: logs that could not be read, by their paths.
+    """
+
+    found: tuple[RankedMessage, ...]
+    common: tuple[str, ...]
+    indexed: int
+    sessions: int
+    errors: dict[str, LogError]
+
+
+class RankedSearch:
+    """Questions to some sessions, of one project or of several.
+
+    Args:
+        sessions: the sessions.
+        progress: is told how far the index is while it is filled.
+        may_go_on: whether to index another session; else the answer comes from what is indexed.
+    """
+
+    def __init__(
+        self,
+        sessions: Iterable[SessionFile],
+        *,
+        progress: Progress = lambda done, total: None,
+        may_go_on: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._sessions = sorted(sessions, key=lambda session: str(session.path))
+        self._progress, self._may_go_on = progress, may_go_on
+
+    def ask(self, question: Question, *, most: int) -> RankedAnswer:
+        """Find the messages that answer a question best."""
+        for _ in range(2):  # a damaged catalogue is removed, and made anew
+            logs = self._logs()
+            self._fill(logs)
+            try:
+                return self._answer(logs, question, most)
+            except CatalogueError:
+                continue
+        logs = [_Log(session, None) for session in self._sessions]
+        self._fill(logs, in_memory=True)
+        return self._answer(logs, question, most)
+
+    def _logs(self) -> list[_Log]:
+        """The sessions' logs, with what their catalogues know of them."""
+        known: dict[Path, dict[str, KnownWords]] = {}
+        for path in {catalogue_of(session.path) for session in self._sessions}:
+            try:
+                with Catalogue(path).reading() as connection:
+                    known[path] = known_words(connection)
+            except CatalogueError:
+                known[path] = {}
+        return [
+            _Log(session, known[catalogue_of(session.path)].get(name_of(session.path))) for session in self._sessions
+        ]
+
+    def _fill(self, logs: Sequence[_Log], *, in_memory: bool = False) -> None:
+        stale = []
+        for log in logs:
+            if log.known is not None and log.known.covered.is_whole_of(log.path):
+                log.stored = log.known.words
+            else:
+                stale.append(log)
+        total = sum(_size_of(log.path) for log in stale)
+        done = 0
+        for log in stale:
+            if not self._may_go_on():
+                log.stored = None
+                continue
+            self._progress(done, total)
+            begin = done
+
+            def tell(offset: int, begin: int = begin) -> None:
+                self._progress(begin + offset, total)
+
+            try:
+                _fill_one(log, in_memory=in_memory, tell=tell, may_go_on=self._may_go_on)
+            except LogError as error:
+                log.error = error
+            done += _size_of(log.path)
+        if stale:
+            self._progress(total, total)
+
+    def _answer(self, logs: Sequence[_Log], question: Question, most: int) -> RankedAnswer:
+        with ExitStack() as open_ones:
+            index = _ManyLogs(logs, open_ones)
+            ranking = rank(question, index, most=most)
+            found = tuple(index.message(ranked) for ranked in ranking.found)
+        errors = {log.path: log.error for log in logs if log.error is not None}
+        indexed = sum(log.segments > 0 or _size_of(log.path) == 0 for log in logs)
+        return RankedAnswer(found, ranking.common, indexed, len(logs), errors)
+
+
+def _fill_one(log: _Log, *, in_memory: bool, tell: Callable[[int], None], may_go_on: Callable[[], bool]) -> None:
+    """Bring the index of a log up to date.
+
+    Raises:
+        LogError: the log cannot be read.
+    """
+    target = FillTarget(Catalogue(catalogue_of(log.path)), name_of(log.path), log.path)
+    with closing(LogReader(log.path, snapshots=CatalogueSnapshots())) as reader:
+        reader.follow()
+        known = still_known(reader, log.known)
+        is_kept = not in_memory and not reader.index.damage
+        fill = RankedFill(target if is_kept else None, log.known, known)
+        stamp = Stamp.of(reader.file.status())
+        for batch in lacking(reader, fill.end_offset, stamp):
+            fill.take(batch)
+            tell(fill.end_offset)
+            if not may_go_on():
+                break
+        fill.finish()
+        log.stored, log.made = fill.stored, fill.made
+
+
+def _size_of(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0
+
+
+class _ManyLogs:
+    """The segments of some logs as one index.
+
+    Args:
+        logs: the logs.
+        open_ones: gets the transactions that read catalogues.
+    """
+
+    def __init__(self, logs: Sequence[_Log], open_ones: ExitStack) -> None:
+        self._logs = logs
+        self._first = list[int]()
+        """The number of each log's first segment."""
+        self.places = list[int]()
+        self.counts = list[int]()
+        self._made: list[tuple[int, Segment]] = []
+        by_catalogue: dict[Path, list[tuple[RankedWords, int]]] = {}
+        place = 0
+        for log in logs:
+            self._first.append(len(self.places))
+            if log.stored is not None:
+                stored = by_catalogue.setdefault(catalogue_of(log.path), [])
+                stored.append((log.stored, len(self.places)))
+                place = self._add((note.messages for note in log.stored.segments), place)
+            self._made += enumerate(log.made, len(self.places))
+            place = self._add((segment.messages for segment in log.made), place) + GAP
+        self._stored = [
+            StoredSegments(open_ones.enter_context(Catalogue(path).reading()), words)
+            for path, words in by_catalogue.items()
+        ]
+
+    def _add(self, counts: Iterable[int], place: int) -> int:
+        for count in counts:
+            self.places.append(place)
+            self.counts.append(count)
+            place += count
+        return place
+
+    def postings(self, key: int) -> Iterator[tuple[int, Postings]]:
+        """The postings of a term, each with the number of its segment."""
+        for stored in self._stored:
+            yield from stored.postings(key)
+        for number, segment in self._made:
+            yield number, segment.postings(key)
+
+    def columns(self, segment: int) -> MessageColumns:
+        """Where and when the messages of a segment were written."""
+        for number, made in self._made:
+            if number == segment:
+                return MessageColumns.unpacked(made.columns)
+        return next(stored for stored in self._stored if segment in stored).columns(segment)
+
+    def message(self, ranked: Ranked) -> RankedMessage:
+        """The message that was ranked."""
+        log = self._logs[bisect_right(self._first, ranked.segment) - 1]
+        return RankedMessage(log.session, self.columns(ranked.segment).offsets[ranked.number], ranked)

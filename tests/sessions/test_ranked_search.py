@@ -1,0 +1,164 @@
+"""Ranked search over sessions: the answer is the same whatever happened to the catalogue and to the logs."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.catalogue import ranked_words
+from amplifier_module_context_persistent.catalogue.catalogue_file import (
+    RANKED_TABLES,
+    Catalogue,
+    catalogue_of,
+    switched_off,
+)
+from amplifier_module_context_persistent.catalogue.covered import name_of
+from amplifier_module_context_persistent.catalogue.ranked_words import known_words
+from amplifier_module_context_persistent.search import segment
+from amplifier_module_context_persistent.search.question import read_question
+from amplifier_module_context_persistent.sessions.find_session import session_files
+from amplifier_module_context_persistent.sessions.ranked_search import RankedSearch
+from tests.support.commands import run
+from tests.support.messages import fill
+from tests.support.sessions_of_a_home import log_of, write
+
+WORDS = [f"{a}{b}" for a in ("alpha", "beta", "gamma", "delta") for b in ("", "_one", "_two", "Three")]
+QUESTIONS = ("Which needle was lost?", "gamma three", "alpha needles", "検索", "nothing has this word zzz")
+NOW = datetime(2026, 3, 18, tzinfo=UTC)
+
+Found = list[tuple[str, int, float]]
+
+
+def messages(seed: int, *more: str, count: int = 60) -> list[dict[str, object]]:
+    """Messages of random words, and some more."""
+    choose = random.Random(seed)
+    said: list[dict[str, object]] = [
+        {"role": "user", "content": " ".join(choose.choices(WORDS, k=30))} for _ in range(count)
+    ]
+    for place, text in enumerate(more, 1):
+        said.insert(place * 7, {"role": "user", "content": text})
+    return said
+
+
+def ask(question: str, *, read: list[int] | None = None) -> Found:
+    """The session, offset and score of each message that is found; `read` gets how much of the logs was indexed."""
+    progress = (lambda done, total: read.append(total)) if read is not None else (lambda done, total: None)
+    answer = RankedSearch(session_files(), progress=progress).ask(read_question(question, now=NOW), most=20)
+    assert not answer.errors
+    return [(one.session.id, one.offset, round(one.ranked.score, 9)) for one in answer.found]
+
+
+def without_catalogue(question: str) -> Found:
+    with switched_off():
+        return ask(question)
+
+
+@pytest.fixture(autouse=True)
+def catalogue(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project with sessions in several segments each; gives its catalogue. In the end answers are right."""
+    monkeypatch.setattr(segment, "MOST_MESSAGES", 20)
+    write(log_of("one"), messages(1, "a needle was lost here"))
+    write(log_of("two"), messages(2, "needles are found", "全文検索する", count=200))
+    write(log_of("none"), messages(3))
+    write(log_of("small"), messages(4, count=2))
+    yield catalogue_of(log_of("one"))
+    for question in QUESTIONS:
+        assert ask(question) == without_catalogue(question) == ask(question), question
+
+
+def test_a_filled_catalogue_is_asked_without_reading_logs(catalogue: Path) -> None:
+    """The first question fills it."""
+    first: list[int] = []
+    answers = [ask(question, read=first) for question in QUESTIONS]
+    assert first
+    assert answers[0][0][0] == "one"
+    again: list[int] = []
+    assert [ask(question, read=again) for question in QUESTIONS] == answers
+    assert not again
+    catalogue.unlink()
+    assert [ask(question) for question in QUESTIONS] == answers
+
+
+async def test_a_fill_goes_on_where_it_ended(catalogue: Path) -> None:
+    """Of a log that grew only what is new is read, and an older fill stays."""
+    ask(QUESTIONS[0])
+    with Catalogue(catalogue).reading() as connection:
+        before = known_words(connection)[name_of(log_of("none"))].words
+    async with PersistentContextManager(log_of("none")) as manager:
+        await fill(manager, messages(5, "the last needle was lost"))
+        assert ask("last lost needle")[0][0] == "none"
+    with Catalogue(catalogue).reading() as connection:
+        after = known_words(connection)[name_of(log_of("none"))].words
+    assert after.segments[: len(before.segments)] == before.segments
+    assert after.mark == before.mark
+    assert after.end_offset > before.end_offset
+
+
+async def test_many_small_segments_become_one(catalogue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a session that is searched while it grows."""
+    monkeypatch.setattr(segment, "MOST_MESSAGES", 1_000)
+    most = 0
+    async with PersistentContextManager(log_of("grows")) as manager:
+        for number in range(3 * ranked_words.MOST_SMALL):
+            await manager.add_message({"role": "user", "content": f"needle {number} grows"})
+            assert ask(f"needle {number}")[0][0] == "grows"
+            with Catalogue(catalogue).reading() as connection:
+                most = max(most, len(known_words(connection)[name_of(log_of("grows"))].words.segments))
+    assert most == ranked_words.MOST_SMALL
+
+
+@pytest.mark.parametrize("table", [*RANKED_TABLES, "ranked"])
+@pytest.mark.parametrize("statement", ["DELETE FROM {} WHERE rowid % 2", "UPDATE {} SET {} = {} || x'00'"])
+def test_rows_that_are_missing_or_altered_change_no_answer(catalogue: Path, table: str, statement: str) -> None:
+    """The catalogue is made anew."""
+    answers = [ask(question) for question in QUESTIONS]
+    column = "segments" if table == "ranked" else "content"
+    with closing(sqlite3.connect(catalogue)) as connection, connection:
+        connection.execute(statement.format(table, column, column))
+    assert [ask(question) for question in QUESTIONS] == answers
+    read: list[int] = []
+    ask(QUESTIONS[0], read=read)
+    assert not read
+
+
+def test_rows_of_another_session_count_for_nothing(catalogue: Path) -> None:
+    """Each is checked with the session's mark and its own place."""
+    answers = [ask(question) for question in QUESTIONS]
+    with closing(sqlite3.connect(catalogue)) as connection, connection:
+        rows = connection.execute("SELECT id, content, crc32 FROM ranked_terms ORDER BY id").fetchall()
+        for (row_id, _, _), (_, content, check) in zip(rows, [*rows[1:], rows[0]], strict=True):
+            connection.execute("UPDATE ranked_terms SET content = ?, crc32 = ? WHERE id = ?", (content, check, row_id))
+    assert [ask(question) for question in QUESTIONS] == answers
+
+
+def test_a_log_that_is_replaced_is_read_anew() -> None:
+    """By another one with the same name, longer or shorter."""
+    ask(QUESTIONS[0])
+    write(log_of("one"), messages(8, "another needle", count=90))
+    assert ask("another needle")[0][0] == "one"
+    write(log_of("one"), messages(9, "the third needle", count=5))
+    assert ask("third needle")[0][0] == "one"
+
+
+def test_what_a_purge_erased_is_found_by_no_question(catalogue: Path) -> None:
+    """Nor by its stems; and nothing of it is left in the project's directory."""
+    write(log_of("key"), messages(7, "The password is flyingpigs and zebrastripes."))
+    assert ask("flying pig password zebrastripe")[0][0] == "key"
+    run("purge", log_of("key"), "--redact", "flyingpigs|zebrastripes", "--yes")
+    for question in ("zebrastripes", "flyingpigs", "zebrastripe"):
+        assert not ask(question)
+        assert not without_catalogue(question)
+
+
+def test_a_session_that_is_gone_is_forgotten() -> None:
+    """It is not found, and nothing fails."""
+    assert {name for name, _, _ in ask("needle lost")} == {"one", "two"}
+    log_of("two").unlink()
+    assert {name for name, _, _ in ask("needle lost")} == {"one"}
