@@ -87,6 +87,7 @@ KINDS = {
     "hide": RecordKind(outlives_messages=True, names=frozenset({"turn"})),
     "appends": RecordKind(),
     "source": RecordKind(foreign=frozenset({"entry"})),
+    "damaged": RecordKind(),
 }
 _UNKNOWN = RecordKind()
 
