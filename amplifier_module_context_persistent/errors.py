@@ -30,7 +30,7 @@ class PurgeError(ContextPersistentError, ValueError):
 
 
 class DependencyError(ContextPersistentError, ImportError):
-    """A package that a session needs is not installed where the host runs; the error names the mending command."""
+    """A package that a session or a function needs is not installed; the error names the command that installs it."""
 
 
 class DeleteError(ContextPersistentError, ValueError):

@@ -1,10 +1,12 @@
-"""Whether what a session needs is installed where the host runs, and the command that installs it.
+"""Whether what a session or an extra needs is installed, and the command that installs it.
 
 Hosts update a module's code and not always what it depends on. They also skip the installation where a package of the
 same name was installed once, such as Microsoft's older module. A session must not end in a bare `No module named` then.
 
 - A package that the way to a mounted session imports, now or at its first message, is checked here.
 - Nothing but the standard library is imported here.
+- No command names this package by itself: until it is published anybody could register its name. What is missing is
+  installed from the checkout, or by the names of the packages that the extra consists of.
 """
 
 from __future__ import annotations
@@ -42,6 +44,38 @@ def needed_packages(*later: str) -> Iterator[None]:
         raise DependencyError(_told(error.name or str(error))) from error
     if missing is not None:
         raise DependencyError(_told(missing))
+
+
+def needs_extra(extra: str, package: str) -> str:
+    """Say in one line that a package of an extra is not installed, and which command installs the extra."""
+    return f"{package} is not installed; the extra `{extra}` brings it: {extra_command(extra)}"
+
+
+def extra_command(extra: str) -> str:
+    """Write the command that installs an extra into this environment, from the checkout if the package is one."""
+    if _is_checkout():
+        wanted = ["-e", _in_home(f"{_ROOT}[{extra}]")]
+    else:
+        wanted = [shlex.quote(one) for one in _packages_of(extra)]
+    if find_spec("pip"):
+        installer = [_in_home(sys.executable), "-m", "pip", "install"]
+    else:
+        installer = ["uv", "pip", "install", "-p", _in_home(sys.prefix)]
+    return " ".join([*installer, *wanted])
+
+
+def _packages_of(extra: str) -> list[str]:
+    """The requirements of an extra, but for those that only some interpreters need; empty for an unknown extra."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        lines = requires("amplifier-module-context-persistent") or []
+    except PackageNotFoundError:  # the package's directory was copied
+        return []
+    marked = (line.partition(";") for line in lines)
+    return [
+        name.strip() for name, _, marker in marked if re.fullmatch(rf"\s*extra\s*==\s*['\"]{extra}['\"]\s*", marker)
+    ]
 
 
 def _told(name: str) -> str:

@@ -112,6 +112,47 @@ def test_the_command_for_many_packages_installs_the_checkout(monkeypatch: pytest
     assert installation.install_command("orjson") == f"uv pip install -p '/opt/my hosts/amplifier' -e {ROOT}"
 
 
+# -- the extras --------------------------------------------------------------------------------------------------------
+
+RUN = "from amplifier_module_context_persistent.toolbox.cli import main; main()"
+
+
+@pytest.mark.parametrize("package", ["rich", "click"])
+def test_without_its_extra_the_command_says_in_one_line_what_to_install(package: str, tmp_path: Path) -> None:
+    """For each command, the demonstration too, and with exit code 2."""
+    python = environment_without(tmp_path / "base", package)
+    for arguments in ([], ["demo"], ["list", "--all"]):
+        command = [str(python), "-c", RUN, *arguments]
+        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
+        (told,) = done.stderr.splitlines()
+        assert told.startswith(f"context-persistent: {package} is not installed; the extra `cli` brings it: ")
+        assert told.endswith(f" install -e '{ROOT}[cli]'")
+
+
+def test_one_command_that_lacks_a_package_of_its_own_says_so(tmp_path: Path) -> None:
+    """As where a host brings click and rich, and nobody installed the extra: the others work."""
+    python = environment_without(tmp_path / "host", "jinja2")
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    log = str(ROOT / "fixtures" / "every-kind.jsonl")
+    shown, reported = (
+        subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+        for command in ([str(python), "-c", RUN, "show", log], [str(python), "-c", RUN, "report", log])
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert reported.returncode == 2
+    assert "jinja2 is not installed; the extra `cli` brings it: " in reported.stderr
+
+
+def test_no_command_that_is_told_names_this_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name is not published yet: whoever registered it would be installed. So the extra's packages are named."""
+    monkeypatch.setattr(installation, "_is_checkout", lambda: False)
+    command = installation.extra_command("cli")
+    assert "amplifier" not in command.partition(" install ")[2]
+    assert "'rich>=" in command
+
+
 # -- where Microsoft's older module was installed under the same name --------------------------------------------------
 
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import LogUnreadableError
+from ...installation import needs_extra
 from ..database_location import Location
 from .open_marks import OpenMarks
 from .schema import SCHEMA_VERSION
@@ -117,7 +118,7 @@ def _import_psycopg() -> Any:
     try:
         import psycopg
     except ImportError as error:
-        reason = "logs in PostgreSQL need the extra: pip install 'amplifier-module-context-persistent[postgres]'"
+        reason = f"logs in PostgreSQL need their driver: {needs_extra('postgres', 'psycopg')}"
         raise LogUnreadableError(errno.ENOSYS, reason) from error
     return psycopg
 

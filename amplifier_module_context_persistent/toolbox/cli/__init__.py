@@ -10,5 +10,14 @@ try:
     from .main import main
 except KeyboardInterrupt:  # Ctrl-C while Python still imports
     raise SystemExit(130) from None
+except ModuleNotFoundError as error:
+    if error.name != "click":
+        raise
+    import sys
+
+    from ...installation import needs_extra
+
+    sys.stderr.write(f"context-persistent: {needs_extra('cli', 'click')}\n")
+    raise SystemExit(2) from None
 
 __all__ = ["main"]

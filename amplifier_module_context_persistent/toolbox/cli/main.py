@@ -13,13 +13,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import click
 from click.exceptions import Exit
 
 from ... import __version__
-from .exit_codes import INTERRUPTED, NO_READER
+from ...installation import needs_extra
+from .exit_codes import INTERRUPTED, NO_READER, UNUSABLE
 
 
 class Commands(click.Group):
@@ -42,6 +44,9 @@ class Commands(click.Group):
     def main(self, args: Any = None, *more: Any, **options: Any) -> Any:
         """Run as a process's command, or with given arguments."""
         _open_what_is_closed()
+        if find_spec("rich") is None:  # without it no command shows anything
+            click.echo(f"context-persistent: {needs_extra('cli', 'rich')}", err=True)
+            raise SystemExit(UNUSABLE)
         try:
             return super().main(args, *more, **options)
         finally:
@@ -71,6 +76,13 @@ def _ending() -> Iterator[None]:
         raise Exit(NO_READER) from None
     except KeyboardInterrupt:
         raise Exit(INTERRUPTED) from None
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package == __name__.partition(".")[0]:
+            raise
+        from .terminal import UnusableError
+
+        raise UnusableError(needs_extra("cli", package)) from error
     except OSError as error:
         from .terminal import UnusableError, reason
 

