@@ -244,5 +244,10 @@ class Transcript:
 
 def session_id_in(transcript: Transcript) -> str | None:
     """A session's id: as its header says, else the name of its directory; None where neither has one."""
-    named = transcript.header.get("session_id")
-    return named if isinstance(named, str) and named else session_id_of(transcript.path)
+    return header_session_id(transcript.reader.index.headers) or session_id_of(transcript.path)
+
+
+def header_session_id(headers: Sequence[Mapping[str, Any]]) -> str | None:
+    """The id of a session that the last header of its log names; None if it names none."""
+    named = headers[-1].get("session_id") if headers else None
+    return named if isinstance(named, str) and named else None

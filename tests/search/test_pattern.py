@@ -17,7 +17,10 @@ from amplifier_module_context_persistent.search.pattern import (
     MOST_TEXT_CHARS,
     SlowPatternError,
     compile_pattern,
+    compile_regex,
+    exact_literals,
     regex_pattern,
+    replace_matches,
     text_pattern,
 )
 from amplifier_module_context_persistent.search.words import words_pattern
@@ -320,3 +323,15 @@ def test_messages_are_picked_by_tool(path: Path) -> None:
         assert [placed.number for placed in transcript.placed(tool="grep")] == [2, 3]
         assert [placed.number for placed in transcript.placed(2, tool="grep")] == [3]
         assert [placed.number for placed in transcript.placed(tool="bash")] == [2, 6]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["key", "key|pass", "(?i)key|Pass", "(?i:k)ey", "k.y(?=s)", "(ke|pa)[ys]+", "[Kk]ey|", "p(?#key)ass", "(?x)k e y"],
+)
+@given(text=st.text("kKeEyY pasPAS\n", max_size=40))
+def test_looking_for_literals_first_changes_no_replacement(query: str, text: str) -> None:
+    """Whatever the case, with alternatives, groups and repeats."""
+    expression = compile_regex(query)
+    literals = exact_literals(query, expression)
+    assert replace_matches(expression, "-", text, literals=literals) == replace_matches(expression, "-", text)

@@ -147,7 +147,7 @@ def test_a_saved_torn_tail_that_stays_is_left_over() -> None:
     path = write(log_of("s1"), [{"role": "user", "content": "nothing"}])
     path.with_name(f"{path.name}.torn-12-0123abcd").write_text(KEY)
     done = run("purge", "s1", "--redact", KEY, "--yes", code=1)
-    assert "1 saved torn tail kept although it matches" in done.stdout
+    assert "1 torn tail kept although it matches" in done.stdout
     run("purge", "s1", "--redact", KEY, "--torn", "--yes")
 
 

@@ -1,7 +1,7 @@
 """`context-persistent delete` and `prune`: delete whole sessions, after a listing and a question.
 
 Exit codes: 0 done, or there is nothing to delete; 1 some sessions were not deleted, since they are open, cannot be
-read, or were written to meanwhile; 2 nothing was done.
+read, or were written to meanwhile, or a deletion could not be noted; 2 nothing was done.
 """
 
 from __future__ import annotations
@@ -168,6 +168,11 @@ def _delete(groups: Sequence[Sequence[Overview]], *, host_files: bool, dry_run: 
         for deletion in todo:
             try:
                 deletion.files = _delete_one(deletion, host_files=host_files)
+                if deletion.not_noted:
+                    where = one_line(str(deletion.seen.session.path))
+                    click.echo(
+                        f"DELETED, NOT NOTED: {where}: an import may bring it back: {deletion.not_noted}", err=True
+                    )
             except (OSError, ContextPersistentError) as error:
                 deletion.refused = reason(error)
                 click.echo(f"NOT DELETED: {one_line(str(deletion.seen.session.path))}: {deletion.refused}", err=True)
@@ -187,12 +192,12 @@ def _delete(groups: Sequence[Sequence[Overview]], *, host_files: bool, dry_run: 
         if any(stored_name(str(one.seen.session.path)) is not None for one in done):
             say(VACUUM_ADVICE)
     if len(done) == len(planned):
-        return DONE
+        return FINDINGS if any(deletion.not_noted for deletion in done) else DONE
     return FINDINGS if done else UNUSABLE
 
 
 def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
-    """Delete a session, and note it, so that no import brings it back; if that fails, say so and go on."""
+    """Delete a session, and note it, so that no import brings it back; `not_noted` says why if that fails."""
     path = str(deletion.seen.session.path)
     names = names_in_log(path)
 
@@ -200,7 +205,7 @@ def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
         try:
             note_erasure(erasure_of(names, SESSION, time=utc_now()))
         except OSError as error:
-            click.echo(f"NOT NOTED: {one_line(path)}: an import may bring it back: {reason(error)}", err=True)
+            deletion.not_noted = reason(error)
 
     return delete_session(deletion, host_files=host_files, begin=begin)
 

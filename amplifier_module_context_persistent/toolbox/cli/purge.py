@@ -18,7 +18,7 @@ from ...messages.replace_in_message import REPLACEMENT
 from ...messages.secrets.found import REDACTED
 from ...messages.secrets.own_forms import OwnForms
 from ...messages.secrets.redact import redact_text
-from ...search.pattern import compile_regex, replace_matches
+from ...search.pattern import compile_regex, exact_literals, replace_matches
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..transfer.erasures import TextRule, rule_of
 from ..transfer.host_files import BACKUP_MARK
@@ -219,7 +219,7 @@ def _replacing(expression: str, taken: set[str]) -> Callable[[str], str]:
         raise click.UsageError(f"--redact: {one_line(str(error).removeprefix('query: '))}") from error
     if pattern.search(""):
         raise click.UsageError("--redact matches the empty text, so it would match everywhere; make it stricter")
-    return partial(replace_matches, pattern, REPLACEMENT, taken=taken)
+    return partial(replace_matches, pattern, REPLACEMENT, taken=taken, literals=exact_literals(expression, pattern))
 
 
 def _without_secrets(own: OwnForms | None, taken: set[str], text: str) -> str:
@@ -237,7 +237,7 @@ def _show_counts(counts: PurgeCounts) -> None:
         (counts.unreadable_removed, "unreadable piece", "removed or redacted"),
         (counts.torn_bytes, "byte", "of a torn tail removed"),
         (counts.saved_tails, "saved torn tail", "removed"),
-        (counts.tails_matching, "saved torn tail", "kept although it matches; --torn removes it"),
+        (counts.tails_matching, "torn tail", "kept although it matches; --torn removes it"),
         (counts.messages_kept, "message", "kept"),
         (counts.unreadable_kept, "unreadable piece", "kept; only --everything removes them"),
         (counts.altered_kept, "altered message", "among those kept; verify reports them"),

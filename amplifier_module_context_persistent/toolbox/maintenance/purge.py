@@ -31,10 +31,12 @@ from ...log.record_line import encode_control
 from ...log.torn_tail import saved_tails
 from ...messages.replace_in_message import Replace
 from ...sessions.raw_records import StoredLog, follow_log
+from ...sessions.transcript import header_session_id
 from .known_scan import KnownScan
 from .purge_file import PurgeFile, remove_tails
 from .purge_kept import ChainedLines, NoLines, Rewrite, check_written
 from .purge_options import Purge, PurgeCounts
+from .raw_bytes import holds_match
 
 if TYPE_CHECKING:
     from .purge_stored import PurgeRows
@@ -47,6 +49,8 @@ class PurgePlan:
     counts: PurgeCounts
     known: KnownScan | None
     """The scan of the log's file, for the purge; None for a log in a database, and if nothing goes."""
+    session_id: str | None = None
+    """The id of the log's session, as its header says; None if it says none."""
 
 
 def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> PurgePlan:
@@ -58,15 +62,15 @@ def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> P
     """
     with closing(open_reader(path, files=files, trusting=False)) as reader:
         _follow(reader)
-        counts = _begin(reader, purge)
+        counts, session_id = _begin(reader, purge), header_session_id(reader.index.headers)
         if purge.is_torn_only:
-            return PurgePlan(counts, None)
+            return PurgePlan(counts, None, session_id)
         rewrite = Rewrite(cast("StoredLog", reader), purge, counts, NoLines(), time="")  # every stored log is one
         rewrite.run()
         file = file_reader(reader)
         if counts.is_nothing or file is None:
-            return PurgePlan(counts, None)
-        return PurgePlan(counts, KnownScan(file, purge, rewrite.unaltered))
+            return PurgePlan(counts, None, session_id)
+        return PurgePlan(counts, KnownScan(file, purge, rewrite.unaltered), session_id)
 
 
 def purge_log(
@@ -171,13 +175,16 @@ def _begin(reader: ReadableLog, purge: Purge) -> PurgeCounts:
         counts.torn_bytes = file.torn.torn_bytes if file.torn and not purge.is_torn_only else 0
     elif purge.redact is not None:
         counts.tails_matching = sum(_matches(name, purge.redact) for name in tails)
+        if file.torn is not None:  # it is saved aside
+            tail = file.file.read(file.torn.offset, file.torn.torn_bytes)
+            counts.tails_matching += holds_match(tail, purge.redact)
     return counts
 
 
 def _matches(name: str, replace: Replace) -> bool:
     """Whether a saved tail holds what is to be redacted."""
     try:
-        content = Path(name).read_bytes().decode("utf-8", "surrogateescape")
+        content = Path(name).read_bytes()
     except OSError:
         return False
-    return replace(content) != content
+    return holds_match(content, replace)

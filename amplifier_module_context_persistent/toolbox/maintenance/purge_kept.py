@@ -40,6 +40,7 @@ from ...messages.metadata import bound_to, without_bound
 from ...messages.replace_in_message import redact_message
 from ...sessions.raw_records import StoredLog, control_body, pieces_of, strings_of, was_live
 from .purge_options import Purge, PurgeCounts
+from .raw_bytes import redact_bytes
 from .redact import redact_control, without_title
 
 _TOO_DAMAGED = "the damage in this log is such that it cannot be purged so; only --everything works"
@@ -50,6 +51,31 @@ _DAMAGED_RECORD = b'{"_record":"damaged"}'
 
 _INTERRUPTED = "interrupted"
 """The reset that messages belong to which never were live."""
+
+
+def ordinals_gone(index: Index, purge: Purge) -> set[int]:
+    """The ordinals of the messages that a purge removes.
+
+    Raises:
+        PurgeError: no live message has the id that the purge names.
+    """
+    every = range(len(index))
+    if purge.everything:
+        return set(every)
+    if purge.cleared:
+        return set(every) - set(index.live)
+    if purge.before is None:
+        return set()
+    first = _first_kept(index, purge.before)
+    position = index.live.index(first)
+    return set(index.live[:position]) | {ordinal for ordinal in range(first) if not index.is_live(ordinal)}
+
+
+def _first_kept(index: Index, message_id: str) -> int:
+    first = index.find(message_id)
+    if first is None or not index.is_live(first):
+        raise PurgeError("no live message has this id; what is hidden is purged with --cleared")
+    return first
 
 
 class Rewrite:
@@ -78,8 +104,8 @@ class Rewrite:
         self._lines, self._put = lines, lines.put
         index = reader.index
         self._total = len(index)
-        self._cut_offset = 0
-        self._gone = self._gone_ordinals(index)
+        self._gone = ordinals_gone(index, purge)
+        self._cut_offset = 0 if purge.before is None else index.offsets[_first_kept(index, purge.before)]
         self._gone_ids: set[str] = set()
         self._was_live = bytearray() if purge.everything else was_live(reader)
         self._scanner = Scanner(reader.max_record_bytes)
@@ -157,21 +183,6 @@ class Rewrite:
         scanner.go_on(self._reader.scanner)
         self._scanner, self._total, self._gone, self._was_live = scanner, 0, set(), bytearray()
 
-    def _gone_ordinals(self, index: Index) -> set[int]:
-        purge = self._purge
-        if purge.everything:
-            return set(range(self._total))
-        if purge.cleared:
-            return set(range(self._total)) - set(index.live)
-        if purge.before is None:
-            return set()
-        first = index.find(purge.before)
-        if first is None or not index.is_live(first):
-            raise PurgeError("no live message has this id; what is hidden is purged with --cleared")
-        self._cut_offset = index.offsets[first]
-        position = index.live.index(first)
-        return set(index.live[:position]) | {ordinal for ordinal in range(first) if not index.is_live(ordinal)}
-
     # -- one line ----------------------------------------------------------------------------------------------------
 
     def _take(self, line: NumberedLine) -> None:
@@ -229,9 +240,11 @@ class Rewrite:
             self._counts.unreadable_removed += 1
             return
         if replace := self._purge.redact:
-            text = replace(line.decode("utf-8", "surrogateescape"))
-            changed = text.encode("utf-8", "surrogateescape")
+            changed = redact_bytes(line, replace)
             self._counts.unreadable_removed += changed != line
+            if changed is None:
+                self._lines.put_raw(_DAMAGED_RECORD)
+                return
             line = changed
         self._counts.unreadable_kept += 1
         self._lines.put_raw(line)

@@ -52,7 +52,7 @@ class PurgeCounts:
     torn_bytes: int = 0
     saved_tails: int = 0
     tails_matching: int = 0
-    """Saved torn tails that hold what is to be redacted, and stay."""
+    """Torn tails, saved or at the log's end, that hold what is to be redacted, and stay."""
     bytes_before: int = 0
 
     @property

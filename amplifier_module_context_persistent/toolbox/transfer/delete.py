@@ -51,6 +51,8 @@ class Deletion:
     """The checkpoints with all messages that several hosts share; they stay."""
     linked: list[str] = field(default_factory=list)
     """The files with other names (hard links), under which their content stays."""
+    not_noted: str = ""
+    """Why the deletion could not be noted, so that an import may bring the session back; empty if it was."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -65,6 +67,7 @@ class Deletion:
             **({"finishes": True} if self.finishes else {}),
             **({"shared_checkpoints": self.shared} if self.shared else {}),
             **({"linked": self.linked} if self.linked else {}),
+            **({"not_noted": self.not_noted} if self.not_noted else {}),
             **({"refused": self.refused} if self.refused else {}),
         }
 

@@ -64,6 +64,8 @@ class SessionDraft:
     at: list[int] = field(default_factory=list)
     """The positions of messages among the bodies."""
     ids: list[str] = field(default_factory=list)
+    with_ids: list[int] = field(default_factory=list)
+    """The positions of copied messages whose ids the source gives."""
     tokens: array[int] = field(default_factory=lambda: array("Q"))
     """Of each message, as we count."""
     systems: set[int] = field(default_factory=set)
@@ -180,6 +182,8 @@ class Drafts:
             draft.renamed[event.message_id] = event.renamed_from
         draft.derived_ids += event.renamed_from is None and not event.named
         draft.without_timestamp += not event.has_timestamp
+        if event.renamed_from is None and event.named:
+            draft.with_ids.append(len(draft.ids))
         self._add(draft, event.body, event.message_id, event.role, 0)
 
     def _add(self, draft: SessionDraft, body: bytes, message_id: str, role: str, tokens: int) -> None:

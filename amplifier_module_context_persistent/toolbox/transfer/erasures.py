@@ -3,7 +3,8 @@
 One file of JSON lines, `~/.amplifier/context-erased.jsonl` (mode 0600), outlives the sessions and their catalogues.
 A deletion adds a line for its session, a purge one for what it took. Rules:
 - The file holds no text of a session. A session is named by salted hashes: of its key and its id in the source that it
-  was imported from, of its log's id, and of its messages if the source gives no id.
+  was imported from, of its log's id, of some of its messages with their ids (`message_names`), and of the first ones if
+  the source gives no id.
 - A purge's rule is its expression if that says little of what it matched; else salted hashes of what it matched.
 - A line is written before anything is removed, and lifted (by another line) if nothing was removed after all, and by an
   import that was told to bring it back.
@@ -35,6 +36,7 @@ from ...messages.replace_in_message import REPLACEMENT
 from ...messages.secrets.found import REDACTED
 from ...messages.secrets.redact import redact_text
 from ...search.pattern import compile_regex, replace_matches
+from .message_names import names_in_stored
 
 SESSION, TEXT, MESSAGES = "session", "text", "messages"
 """What a line says was erased: a whole session, a text within it, or some of its messages."""
@@ -66,6 +68,8 @@ class SourceNames:
     """How many messages the source had."""
     content: str = ""
     """The hash of these messages; empty if the source has an id."""
+    messages: tuple[str, ...] = ()
+    """The names of messages that have ids (`message_names`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +217,7 @@ def erasure_of(
 ) -> Erasure:
     """Make the line of an erasure; `rule` makes that of a purge from the line's salt."""
     salt = token_hex(16)
-    names = frozenset(_named(salt, name) for name in source.names)
+    names = frozenset(_named(salt, name) for name in (*source.names, *source.messages))
     content = _named(salt, source.content) if source.content else ""
     return Erasure(salt, what, time, names, source.count, content, rule(salt))
 
@@ -300,8 +304,8 @@ def names_in_log(location: str) -> SourceNames:
         return names_in(reader)
 
 
-def names_in(reader: ReadableLog) -> SourceNames:
-    """The same of an open log."""
+def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNames:
+    """The same of an open log; `gone` are the ordinals of the messages that go, if not all of them do."""
     names, count, has_id = dict[str, None](), 0, True
     for header in reader.index.headers:
         if log_id := header.get("log_id"):
@@ -313,7 +317,8 @@ def names_in(reader: ReadableLog) -> SourceNames:
             count = int(source.get("messages") or 0)
     wanted = 0 if has_id else min(count, len(reader.index))
     bodies = (line[:-CRC_TAIL_BYTES] for _, line in reader.lines(range(wanted)))
-    return SourceNames(tuple(names), wanted, content_name(bodies) if wanted else "")
+    content = content_name(bodies) if wanted else ""
+    return SourceNames(tuple(names), wanted, content, tuple(names_in_stored(reader, gone)))
 
 
 def names_of_key(key: str, *, has_id: bool) -> list[str]:

@@ -30,15 +30,16 @@ from ...messages.host_form import as_hosts_write
 from ...messages.host_order import host_order
 from ...messages.message import Message
 from ...messages.metadata import PLACE_KEY, is_ephemeral, metadata_of, timestamp_of
-from ...paths import LOG_NAME, session_id_of
+from ...paths import LOG_NAME
 from ...sessions.open_files import is_held
 from ...sessions.raw_records import strings_of
 from ...sessions.session_name import METADATA_NAME, MOST_CHARS
 from ...sessions.session_name import read_metadata as metadata_in
 from ...sessions.shared_checkpoint import shared_checkpoints, texts_of
-from ...sessions.transcript import Transcript, session_id_in
+from ...sessions.transcript import Transcript
 from ...view.entry import INSTRUCTING
 from ..maintenance.leftovers import files_left
+from ..maintenance.raw_bytes import holds_match
 from ..maintenance.written_files import (
     MAKING,
     REWINDING,
@@ -373,19 +374,18 @@ def hosts_files(log: str | Path) -> list[Path]:
     return [*_copies_beside(log), *([metadata] if is_hosts_log(log) and metadata.is_file() else [])]
 
 
-def host_copies(log: str | Path) -> list[str]:
+def host_copies(log: str | Path, session_id: str | None = None) -> list[str]:
     """Find the host's copies of a session's messages, which a purge of the log does not reach.
 
     They lie beside the log; a session that several hosts share has another one (`sessions/shared_checkpoint.py`).
 
+    Args:
+        log: the session's log.
+        session_id: the session's id, if its log's place does not give it.
+
     Raises:
-        LogUnreadableError: the log cannot be read.
         OSError: a directory cannot be read.
     """
-    session_id = session_id_of(os.fspath(log))
-    if session_id is None and os.path.exists(log):
-        with Transcript(log) as transcript:
-            session_id = session_id_in(transcript)
     return [*map(os.fspath, _copies_beside(log)), *map(os.fspath, shared_checkpoints(log, session_id))]
 
 
@@ -412,19 +412,19 @@ def told_matches(copy: str | Path, replace: Callable[[str], str]) -> str:
     path = Path(copy)
     if ".jsonl" in path.name:
         with path.open("rb") as lines:
-            found, unit = sum(any(replace(text) != text for text in _texts(line)) for line in lines), "line"
+            found, unit = sum(_holds_match(line, replace) for line in lines), "line"
     else:
         found, unit = sum(replace(text) != text for text in texts_of(path)), "text"
     return f"{found:,} {unit}{'' if found == 1 else 's'}" if found else ""
 
 
-def _texts(line: bytes) -> Iterator[str]:
-    """The strings of a line of JSON; of any other line, the line."""
+def _holds_match(line: bytes, replace: Callable[[str], str]) -> bool:
+    """Whether a string of a line of JSON holds a match, or any other line."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
-        return iter((line.decode("utf-8", "replace"),))
-    return strings_of(value)
+        return holds_match(line, replace)
+    return any(replace(text) != text for text in strings_of(value))
 
 
 def read_metadata(directory: Path) -> dict[str, Any]:

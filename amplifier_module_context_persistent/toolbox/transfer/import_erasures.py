@@ -22,6 +22,7 @@ from .erasures import (
     erasures,
     names_of_key,
 )
+from .message_names import names_in_draft
 
 ADVICE = "--again imports it all the same"
 
@@ -51,7 +52,8 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
     """
     found, honoured = erasures(), Honoured([])
     for draft, is_present in zip(sessions, present, strict=True):
-        about = list(concerning(found, names_of_key(draft.key, has_id=bool(draft.start.source_id)), _contents(draft)))
+        names = [*names_of_key(draft.key, has_id=bool(draft.start.source_id)), *names_in_draft(draft)]
+        about = list(concerning(found, names, _contents(draft)))
         if again:
             honoured.overridden += about
             honoured.sessions.append(draft)

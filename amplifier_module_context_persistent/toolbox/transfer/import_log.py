@@ -80,7 +80,9 @@ def import_log(
 
 def _erasures_of(reader: LogReader) -> list[Erasure]:
     """The erasures that a log would bring back: of its session, and purges that came after it was copied."""
-    about = list(concerning(erasures(), names_in(reader).names))
+    source = names_in(reader)
+    # a fork has messages of its origin, so these count only if the first line is missing, which names the log
+    about = list(concerning(erasures(), source.names or source.messages))
     if not any(erasure.what != SESSION for erasure in about):
         return about
     purges = filter(_is_purge, (control_of(line.rstrip(b"\n")) for line in reader.records()))

@@ -27,6 +27,7 @@ from ...sessions.find_session import projects_dirs
 from ..maintenance.known_scan import KnownScan
 from ..maintenance.leftovers import files_left, place_left
 from ..maintenance.purge import plan_purge, purge_log
+from ..maintenance.purge_kept import ordinals_gone
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.written_files import PURGING, WrittenFiles, content_of
 from .erasures import MESSAGES, TEXT, Erasure, TextRule, erasure_of, lift, names_in, note_erasure
@@ -91,7 +92,7 @@ def plan_session_purge(path: str, what: Purge) -> SessionPurge:
         if own and _falls_behind(own, what, planned):
             planned.own = own[0]
     going = {*planned.removed, *map(os.fspath, own)}
-    copies = [copy for copy in host_copies(path) if copy not in going]
+    copies = [copy for copy in host_copies(path, log.session_id) if copy not in going]
     if what.redact is not None:
         names = [name for name in named_in(path) if name not in going]
         told = ((file, told_matches(file, what.redact)) for file in (*copies, *names))
@@ -206,11 +207,13 @@ def _purge_noted(
     planned: SessionPurge, what: Purge, now: Callable[[], str], rule: Callable[[str], TextRule]
 ) -> PurgeCounts:
     """Purge a log, and note before that what goes, so that no import brings it back; errors as `purge_session`."""
-    kind = TEXT if what.redact is not None else MESSAGES
     noted = list[Erasure]()
 
     def note(log: ReadableLog) -> None:
-        erasure = erasure_of(names_in(log), kind, time=now(), rule=rule)
+        if what.redact is not None:
+            erasure = erasure_of(names_in(log), TEXT, time=now(), rule=rule)
+        else:
+            erasure = erasure_of(names_in(log, ordinals_gone(log.index, what)), MESSAGES, time=now(), rule=rule)
         note_erasure(erasure)
         noted.append(erasure)
 

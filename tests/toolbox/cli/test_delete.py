@@ -20,6 +20,7 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.toolbox.maintenance.delete import delete_log
+from amplifier_module_context_persistent.toolbox.transfer.erasures import erasures_path
 from amplifier_module_context_persistent.toolbox.transfer.fork import fork_session
 from tests.support.commands import run, shows
 from tests.support.logs import append, sealed
@@ -266,3 +267,17 @@ def test_where_it_is_not_known_whether_a_session_is_open_that_is_said(monkeypatc
     assert left() == {"old"}
     run("delete", "old", "--yes")
     assert left() == set()
+
+
+@pytest.mark.parametrize("command", [["delete", "one"], ["prune", "--older", "1d"]], ids=["delete", "prune"])
+def test_a_deletion_that_cannot_be_noted_is_no_success(command: list[str]) -> None:
+    """It is done, and says that an import may bring the session back."""
+    session("one", 3)
+    erasures_path().parent.mkdir(parents=True, exist_ok=True)
+    erasures_path().mkdir()
+    done = run(*command, "--yes", code=1)
+    assert "DELETED, NOT NOTED: " in done.stderr
+    assert "an import may bring it back" in done.stderr
+    assert left() == set()
+    session("one", 3)
+    assert "not_noted" in json.loads(run(*command, "--yes", "--json", code=1).stdout)["deleted"][0]

@@ -147,6 +147,83 @@ async def test_a_copy_of_a_session_of_ones_own_is_known_too(tmp_path: Path) -> N
     assert "was deleted here on" in refused(tmp_path / "copy.jsonl")
 
 
+async def own_session(session_id: str, *texts: str) -> Path:
+    """A session of one's own, which was never imported."""
+    async with PersistentContextManager(log_of(session_id), session_id=session_id) as manager:
+        for number, text in enumerate(texts):
+            await manager.add_message({"role": "assistant" if number % 2 else "user", "content": text})
+    return log_of(session_id)
+
+
+def copies_without_a_name(session_id: str, directory: Path) -> list[Path]:
+    """Copies of a session's messages that do not say whose they are."""
+    run("export", session_id, "-o", directory / "export.jsonl", "--format", "jsonl", "--force")
+    lines = log_of(session_id).read_bytes().splitlines(keepends=True)
+    (directory / "headless.jsonl").write_bytes(b"".join(lines[1:]))
+    (directory / "end.jsonl").write_bytes(b"".join(lines[3:]))
+    return [directory / name for name in ("export.jsonl", "headless.jsonl", "end.jsonl")]
+
+
+async def test_copies_that_name_no_session_are_known_by_its_messages(tmp_path: Path) -> None:
+    """An export as JSON Lines, a log without its first line, a part of one."""
+    await own_session("own", f"the key is {KEY}", "Thank you.", "and now", "Done.")
+    copies = copies_without_a_name("own", tmp_path)
+    run("delete", "own", "--yes")
+    for copy in copies:
+        assert "was deleted here on" in refused(copy), copy
+        assert "was deleted here on" in refused(copy, "--session", "other"), copy
+    run("import", copies[0], "--session", "back", "--again")
+    assert texts("back")[1:] == ["Thank you.", "and now", "Done."]
+
+
+async def test_a_purge_is_known_by_the_messages_too(tmp_path: Path) -> None:
+    """A text that was purged is replaced in an export of before; messages that went do not come back, others may."""
+    await own_session("own", f"the password is {PASSWORD}", "Thank you.", "and now", "Done.")
+    exported, headless, _ = copies_without_a_name("own", tmp_path)
+    run("purge", "own", "--redact", PASSWORD, "--yes")
+    run("import", exported, "--session", "again")
+    assert PASSWORD not in log_of("again").read_text()
+    assert "still holds what was removed" in refused(headless)
+    await own_session("second", "first", "Yes.", "and now", "Done.")
+    before = copies_without_a_name("second", tmp_path)[0]
+    fourth = json.loads(run("show", "second", "--json").stdout.splitlines()[2])["message"]["metadata"]["message_id"]
+    run("purge", "second", "--before", fourth, "--yes")
+    assert "messages of this session were purged here" in refused(before)
+    run("export", "second", "-o", tmp_path / "after.jsonl", "--format", "jsonl")
+    run("import", tmp_path / "after.jsonl", "--session", "kept")
+    assert texts("kept") == ["and now", "Done."]
+
+
+async def test_a_fork_and_its_origin_are_told_apart(tmp_path: Path) -> None:
+    """A fork has its origin's messages: that the fork was deleted does not forbid an export of the origin."""
+    await own_session("own", "first", "Yes.", "second", "Done.")
+    run("fork", "own", "--session", "fork")
+    run("export", "own", "-o", tmp_path / "own.jsonl", "--format", "jsonl")
+    run("copy", "fork", tmp_path / "fork-log.jsonl")
+    run("delete", "fork", "--yes")
+    run("import", tmp_path / "own.jsonl", "--session", "mine")
+    run("import", tmp_path / "fork-log.jsonl", "-o", tmp_path / "x.jsonl", code=2)
+    run("delete", "own", "--yes")
+    assert "was deleted here on" in refused(tmp_path / "own.jsonl", "--session", "yours")
+
+
+def test_messages_with_ids_that_others_use_are_known_by_what_they_say_too(tmp_path: Path) -> None:
+    """Some programs number their messages in each session."""
+
+    def numbered(name: str, *texts: str) -> Path:
+        lines = [
+            {"role": "user", "content": text, "metadata": {"message_id": f"m{number}"}}
+            for number, text in enumerate(texts)
+        ]
+        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return tmp_path / name
+
+    run("import", numbered("a.jsonl", "one", "two"), "--session", "a")
+    run("delete", "a", "--yes")
+    run("import", numbered("b.jsonl", "three", "four"), "--session", "b")
+    assert "was deleted here on" in refused(numbered("c.jsonl", "zero", "two"), "--session", "c")
+
+
 @pytest.mark.parametrize(
     "purge",
     [["--redact", "sk_live_[A-Za-z0-9]+"], ["--redact", KEY], ["--secrets"]],

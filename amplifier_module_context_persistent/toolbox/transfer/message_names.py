@@ -1,0 +1,55 @@
+"""Names of messages, by which a copy of them is known that does not name its session.
+
+Such a copy is an export as JSON Lines, a host's transcript, or a log without its first line. Rules:
+- A name is a hash of a message's id and of what it says. An id that other sessions use too is not enough.
+- Of a session the messages with the smallest hashes of their ids are named. So a session and its copy choose the same
+  ones, and a long session has no more names than a short one.
+- A message whose id is derived from its bytes has no name in a copy: sessions of two sources may begin alike.
+- A fork has names for its own messages only: those before them are its origin's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+from heapq import nsmallest
+
+from ...log.base import ReadableLog
+from ...log.index import id_hash_of
+from ...log.record_line import Message, decode
+from ...messages.host_form import content_key
+from .drafts import SessionDraft
+
+MOST_NAMED = 64
+
+
+def names_in_stored(reader: ReadableLog, ordinals: Iterable[int] | None = None) -> list[str]:
+    """The names of messages of a log: of those that are given by their ordinals, or of all.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    index = reader.index
+    own = range(_first_own(reader), len(index))
+    wanted = own if ordinals is None else (ordinal for ordinal in ordinals if ordinal in own)
+    chosen = sorted(nsmallest(MOST_NAMED, wanted, key=index.id_hashes.__getitem__))
+    return [_name(message["metadata"]["message_id"], message) for message in reader.read(chosen)]
+
+
+def names_in_draft(draft: SessionDraft) -> list[str]:
+    """The names of the messages of a session that is imported, if the source gives their ids."""
+    chosen = nsmallest(MOST_NAMED, draft.with_ids, key=lambda position: id_hash_of(draft.ids[position]))
+    return [_name(draft.ids[position], decode(draft.bodies[draft.at[position]] + b"}")) for position in chosen]
+
+
+def _first_own(reader: ReadableLog) -> int:
+    """The ordinal of the first message that a log did not take over from the session that it is a fork of."""
+    headers = reader.index.headers
+    taken_over = headers[0].get("forked_from") if headers else None
+    last = reader.index.find(taken_over) if isinstance(taken_over, str) else None
+    return 0 if last is None else last + 1
+
+
+def _name(message_id: str, message: Message) -> str:
+    text = f"{message_id}\n{content_key(message)}"
+    return f"message:{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
