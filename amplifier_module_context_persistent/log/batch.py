@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ..errors import LogError, LogVersionError, RecordError
 from .base import Outcome, Prepare
@@ -27,24 +26,12 @@ PART_BYTES = 8 << 20  # what is written at once, but for a single caller's recor
 SEAL_BYTES = 20
 
 
-@dataclass(slots=True)
-class Part:
+class Part(NamedTuple):
     """What the first callers of a batch append together."""
 
     bodies: list[bytes]
-    results: list[int | Exception]
-    """For each caller how many message records it appends, or why it is refused."""
-
-    def outcomes(self, first: int) -> list[Outcome]:
-        """What each caller is told once the records stand, the first message record being `first`."""
-        outcomes: list[Outcome] = []
-        for result in self.results:
-            if isinstance(result, Exception):
-                outcomes.append(result)
-            else:
-                outcomes.append(range(first, first + result))
-                first += result
-        return outcomes
+    outcomes: list[Outcome]
+    """What each caller is told once the records are stored."""
 
 
 class AppendPart(Protocol):
@@ -60,14 +47,12 @@ def append_in_parts(batch: Sequence[Prepare], append_part: AppendPart, *, wait: 
     Raises:
         LogError, BlockingIOError: as `Log.append`; nothing was acknowledged.
     """
-    outcomes: list[Outcome] = []
+    outcomes = append_part(batch, wait=wait) if batch else []
     while len(outcomes) < len(batch):
         rest = batch[len(outcomes) :]
         try:
-            outcomes += append_part(rest, wait=wait or bool(outcomes))
+            outcomes += append_part(rest, wait=True)
         except LogError as error:
-            if not outcomes:
-                raise
             outcomes += [error] * len(rest)  # what was acknowledged before stays acknowledged
     return outcomes
 
@@ -84,23 +69,26 @@ def reset_parts(bodies: Sequence[bytes]) -> list[int]:
     return sorted(cuts - {0})
 
 
-def prepare_part(batch: Iterable[Prepare], index: Index, max_record_bytes: int, *, bundles: bool = False) -> Part:
+def prepare_part(
+    batch: Iterable[Prepare], index: Index, max_record_bytes: int, location: str = "", *, bundles: bool = False
+) -> Part:
     """Prepare the first part of a batch: up to a caller with control records, or `PART_BYTES`.
 
     Args:
         batch: each caller's function.
         index: the log's, under its lock.
         max_record_bytes: a larger record is refused.
+        location: where the log lies, for the error.
         bundles: whether a crash may tear the records of one caller apart, so that they are to be bundled.
 
     Raises:
         LogVersionError: a later version wrote the log.
     """
-    check_may_append(index, "")
+    check_may_append(index, location)
     part = Part([], [])
-    most_bytes, total_bytes = max_record_bytes - SEAL_BYTES, 0
+    most_bytes, total_bytes, first = max_record_bytes - SEAL_BYTES, 0, len(index.offsets)
     for prepare in batch:
-        messages, control = 0, False
+        stop, control = first, False
         try:
             bodies = bundled(prepare(index)) if bundles else prepare(index)
             for body in bodies:
@@ -110,14 +98,15 @@ def prepare_part(batch: Iterable[Prepare], index: Index, max_record_bytes: int, 
                 if body.startswith(CONTROL_HEAD):
                     control = control or not body.startswith(HEAD)
                 else:
-                    messages += 1
+                    stop += 1
         except Exception as error:  # noqa: BLE001 - it belongs to that caller alone, who gets it
-            part.results.append(error)
+            part.outcomes.append(error)
             continue
         part.bodies.extend(bodies)
-        part.results.append(messages)
+        part.outcomes.append(range(first, stop))
         if control or total_bytes > PART_BYTES:
             break
+        first = stop
     return part
 
 

@@ -154,21 +154,21 @@ class FileLog(LogReader):
         if self._durable and self._named is None:
             check_can_sync(self.path, exists=self.file.fd is not None)
         if self.file.fd is None:
-            part = prepare_part(batch, self.index, self.max_record_bytes, bundles=True)
+            part = prepare_part(batch, self.index, self.max_record_bytes, self.path, bundles=True)
             if not part.bodies:
-                return part.outcomes(0)
+                return part.outcomes
             self._create()
         with LogLock(self, timeout_s=self._lock_timeout_s, wait=wait):
-            check_may_append(self.index, self.path)
+            index = self.index
             if torn := self.torn:
+                check_may_append(index, self.path)
                 if not wait:
                     raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be repaired first", self.path)
                 self._cut(torn)
-            first = len(self.index)
-            part = prepare_part(batch, self.index, self.max_record_bytes, bundles=True)
+            part = prepare_part(batch, index, self.max_record_bytes, self.path, bundles=True)
             if part.bodies:
                 self._write_records(part.bodies)
-            return part.outcomes(first)
+            return part.outcomes
 
     def _check_file(self) -> None:
         """Look at the file whenever another one was opened: it must be there if it ever was, and of a trusted owner.
@@ -215,11 +215,12 @@ class FileLog(LogReader):
             lines.append(line)
         if self.lacks_newline:
             lines[0] = b"\n" + lines[0]
-        start = 0
+        start, durable = 0, self._durable
+        cuts = reset_parts(bodies) if durable else []
         with WAITING:
-            for stop in (*reset_parts(bodies), len(lines)) if self._durable else (len(lines),):
-                self._write(lines[start] if stop - start == 1 else b"".join(lines[start:stop]))
-                if self._durable:
+            for stop in (*cuts, len(lines)):
+                self._write(b"".join(lines[start:stop]))
+                if durable:
                     self._sync()
                 start = stop
         self._take_written(b"".join(lines).removeprefix(b"\n"))

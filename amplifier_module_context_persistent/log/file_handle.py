@@ -107,24 +107,29 @@ class FileHandle:
         Raises:
             LogUnreadableError: the system refuses.
         """
-        fd = self.descriptor
-        try:
-            with WAITING:
-                block = self.files.read(fd, size, offset)
-                while 0 < len(block) < size and (more := self.files.read(fd, size - len(block), offset + len(block))):
-                    block += more
-        except OSError as error:
-            raise unreadable(error, self.path) from error
-        return block
+        with WAITING:
+            return self._read(offset, size)
 
     def before(self, offset: int, size: int) -> bytes:
-        """The last `size` bytes before an offset; fewer only where there are no more.
+        """The last few bytes before an offset; fewer only where there are no more.
+
+        It does not count as a wait, as little as a look at the file's status: both are to be known for each append.
 
         Raises:
             LogUnreadableError: the system refuses.
         """
-        start = max(0, offset - size)
-        return self.read(start, offset - start) if offset else b""
+        start = offset - size if offset > size else 0
+        return self._read(start, offset - start) if offset else b""
+
+    def _read(self, offset: int, size: int) -> bytes:
+        fd, read = self.descriptor, self.files.read
+        try:
+            block = read(fd, size, offset)
+            while len(block) < size and block and (more := read(fd, size - len(block), offset + len(block))):
+                block += more
+        except OSError as error:
+            raise unreadable(error, self.path) from error
+        return block
 
     def lines(self, end: int, start: int = 0) -> Iterator[bytes]:
         """The lines from the offset `start` up to `end`, without their LF; the last one may lack it in the file.

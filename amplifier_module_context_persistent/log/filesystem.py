@@ -11,10 +11,9 @@ import logging
 import os
 import stat
 import sys
-from collections.abc import Callable
-from functools import cache
 
 from ..errors import AppendError, LogCreateError, LogUnreadableError
+from . import whole_file_lock
 
 logger = logging.getLogger(__name__)
 
@@ -120,9 +119,8 @@ class FileSystem:
 
         It is taken on the log's own descriptor, or on Windows (where locks are mandatory) on a sidecar's.
         """
-        lock_descriptor, _ = _native_lock()
         lock_fd = os.open(path + ".lock", os.O_RDWR | os.O_CREAT, 0o600) if WINDOWS else fd
-        if lock_descriptor(lock_fd, blocking=False):
+        if whole_file_lock.try_lock(lock_fd, exclusive=True):
             return lock_fd
         if WINDOWS:
             os.close(lock_fd)
@@ -130,8 +128,7 @@ class FileSystem:
 
     def unlock(self, lock_fd: int) -> None:
         """Give the lock back."""
-        _, unlock_descriptor = _native_lock()
-        unlock_descriptor(lock_fd)
+        whole_file_lock.unlock(lock_fd)
         if WINDOWS:
             os.close(lock_fd)
 
@@ -139,13 +136,6 @@ class FileSystem:
 def open_file_path(fd: int) -> str:
     """The path by which Linux shows an open file of this process."""
     return f"/proc/self/fd/{fd}"
-
-
-@cache
-def _native_lock() -> tuple[Callable[..., bool], Callable[[int], None]]:
-    from filelock import lock_descriptor, unlock_descriptor  # asyncio comes with it, which who only reads need not load
-
-    return lock_descriptor, unlock_descriptor
 
 
 def make_directories(files: FileSystem, path: str) -> None:

@@ -109,26 +109,26 @@ class Index:
     def __len__(self) -> int:
         return len(self.offsets)
 
-    def add(self, rows: Sequence[Row]) -> range:
-        """Add message records; those flagged `LIVE` go to the end of the live history. Nothing else fills the columns.
+    def add(self, row: Row) -> int:
+        """Add a message record; one flagged `LIVE` goes to the end of the live history. Nothing else fills the columns.
 
         Returns:
-            Their ordinals.
+            Its ordinal.
         """
-        first = len(self.offsets)
-        for offset, length, role, flags, id_hash, seed, check, model, is_plain_user in rows:
-            if flags & LIVE:
-                self.live.append(len(self.offsets))
-            self.offsets.append(offset)
-            self.lengths.append(length)
-            self.roles.append(role)
-            self.flags.append(flags)
-            self.id_hashes.append(id_hash)
-            self.seeds.append(seed)
-            self.checks.append(check)
-            self.answered_by.append(model)
-            self.plain_users.append(is_plain_user)
-        return range(first, len(self.offsets))
+        offset, length, role, flags, id_hash, seed, check, model, is_plain_user = row
+        ordinal = len(self.offsets)
+        if flags & LIVE:
+            self.live.append(ordinal)
+        self.offsets.append(offset)
+        self.lengths.append(length)
+        self.roles.append(role)
+        self.flags.append(flags)
+        self.id_hashes.append(id_hash)
+        self.seeds.append(seed)
+        self.checks.append(check)
+        self.answered_by.append(model)
+        self.plain_users.append(is_plain_user)
+        return ordinal
 
     def model_of(self, ordinal: int) -> tuple[str, str]:
         """The provider and the model that gave an answer; empty texts where nobody knows."""

@@ -188,7 +188,7 @@ class IndexBuilder:
         role, place = ROLE_CODES[message["role"]], self.place
         model = self.pop_pending_model() if role == ASSISTANT and member is None else 0
         row = place.offset, place.length, role, flags, hashed, place.seed, place.check, model, 0
-        (ordinal,) = self.index.add([row])
+        ordinal = self.index.add(row)
         if repeats:
             self.report("repeated", "a copy of another message, or one with its id; it is left out")
             return

@@ -41,69 +41,63 @@ class LogLock:
 
     def __init__(self, log: LogReader, *, timeout_s: float, wait: bool = True) -> None:
         self._log, self._timeout_s, self._wait = log, timeout_s, wait
+        self._deadline_s: float | None = None
+        """When the waiting ends; None as long as nobody waited."""
 
     def __enter__(self) -> None:
-        self._lock = _lock(self._log, timeout_s=self._timeout_s, wait=self._wait)
+        log, file = self._log, self._log.file
+        most_bytes = None if self._wait else SMALL_FOLLOW_BYTES
+        while True:
+            try:
+                lock = file.files.try_lock(file.path, file.descriptor)
+            except OSError as error:
+                raise _refusal(error, log.path) from error
+            if lock is None:
+                if not self._wait:
+                    raise BlockingIOError(errno.EWOULDBLOCK, "another process holds the log's lock", log.path)
+                self._pause()
+                continue
+            self._lock = lock
+            try:
+                is_current = log.take_in(at_most_bytes=most_bytes)
+            except BaseException:
+                self.__exit__()
+                raise
+            if is_current:
+                return
+            self.__exit__()
+            log.follow()  # the path names another file by now
 
     def __exit__(self, *_: object) -> None:
-        _unlock(self._log, self._lock)
+        """Give the lock back; a file that cannot be unlocked is closed, which does the same."""
+        file = self._log.file
+        if file.fd is None and not WINDOWS:  # it went when the file was closed
+            return
+        try:
+            file.files.unlock(self._lock)
+        except OSError:
+            with contextlib.suppress(OSError):
+                file.close()
 
+    def _pause(self) -> None:
+        """Let the holder go on: a little longer each time, until the timeout is over.
 
-def _lock(log: LogReader, *, timeout_s: float, wait: bool) -> int:
-    """Lock the file; the descriptor to unlock. Errors as `LogLock`."""
-    deadline, delay_s = time.monotonic() + timeout_s, _FIRST_DELAY_S
-    while True:
-        lock = _try_lock(log)
-        if lock is not None:
-            if _is_current(log, lock, wait=wait):
-                return lock
-            log.follow()  # the path names another file by now
-            continue
-        if not wait:
-            raise BlockingIOError(errno.EWOULDBLOCK, "another process holds the log's lock", log.path)
-        if time.monotonic() >= deadline:
-            raise _timeout(log, timeout_s)
+        Raises:
+            LockTimeoutError: it is over.
+        """
+        now_s = time.monotonic()
+        if self._deadline_s is None:
+            self._deadline_s, self._delay_s = now_s + self._timeout_s, _FIRST_DELAY_S
+        if now_s >= self._deadline_s:
+            raise _timeout(self._log, self._timeout_s)
         with WAITING:
-            time.sleep(delay_s)
-        delay_s = min(delay_s * 2, _LONGEST_DELAY_S)
+            time.sleep(self._delay_s)
+        self._delay_s = min(self._delay_s * 2, _LONGEST_DELAY_S)
 
 
-def _try_lock(log: LogReader) -> int | None:
-    """Lock the open file; None if another process has it locked.
-
-    Raises:
-        AppendError: the system refuses the lock.
-    """
-    file = log.file
-    try:
-        return file.files.try_lock(file.path, file.descriptor)
-    except OSError as error:
-        code, why = why_refused(error, file.path)
-        raise AppendError(
-            code, f"the system refuses a lock on the log ({why}); nothing was stored", log.path
-        ) from error
-
-
-def _is_current(log: LogReader, lock: int, *, wait: bool) -> bool:
-    """Take in what the locked file holds; unlock it if that fails, or if the path names another file."""
-    is_current = False
-    try:
-        is_current = log.take_in(at_most_bytes=None if wait else SMALL_FOLLOW_BYTES)
-    finally:
-        if not is_current:
-            _unlock(log, lock)
-    return is_current
-
-
-def _unlock(log: LogReader, lock: int) -> None:
-    """Give the lock back; a file that cannot be unlocked is closed, which does the same."""
-    if log.file.fd is None and not WINDOWS:  # it went when the file was closed
-        return
-    try:
-        log.file.files.unlock(lock)
-    except OSError:
-        with contextlib.suppress(OSError):
-            log.file.close()
+def _refusal(error: OSError, path: str) -> AppendError:
+    code, why = why_refused(error, path)
+    return AppendError(code, f"the system refuses a lock on the log ({why}); nothing was stored", path)
 
 
 def _timeout(log: LogReader, timeout_s: float) -> LogError:

@@ -46,7 +46,7 @@ class MemoryLog:
         outcomes: list[Outcome] = []
         for prepare in batch:
             part = prepare_part([prepare], self.index, self._scanner.max_record_bytes)
-            outcomes += part.outcomes(len(self.index))
+            outcomes += part.outcomes
             for body in part.bodies:
                 line, _ = seal(body, self._scanner.seed)
                 known = len(self.index)

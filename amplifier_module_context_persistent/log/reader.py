@@ -93,13 +93,15 @@ class LogReader:
     @property
     def index(self) -> Index:
         """The index of what is known; another object after the log was scanned anew."""
-        return self.scanner.index
+        return self.scanner.builder.index
 
     @property
     def torn(self) -> TornTail | None:
         """What the next append will save aside and cut, as of the last `follow`."""
         start = self.scanner.offset
-        return TornTail(start, self.size - start) if self.size > start and self.file.fd is not None else None
+        if self.size <= start or self.file.fd is None:
+            return None
+        return TornTail(start, self.size - start)
 
     @property
     def lacks_newline(self) -> bool:

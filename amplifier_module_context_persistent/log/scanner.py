@@ -18,7 +18,7 @@ from zlib import crc32
 
 from .chain import Chain, Stray
 from .format_version import is_own_header
-from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, USER, Index, Row
+from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, USER, Index
 from .index_builder import ControlStatus, IndexBuilder, Origin, Place
 from .record_line import (
     CONTROL_HEAD,
@@ -75,14 +75,9 @@ class Scanner:
 
         Sound messages and receipts, which is nearly every line, are taken without being parsed.
         """
-        builder, limit, roles, crc, from_bytes = (
-            self.builder,
-            self.max_record_bytes,
-            _ROLE_BY_HEAD,
-            crc32,
-            int.from_bytes,
-        )
-        seed, offset, doubtful, rows, sound = self._chain.stored, self.offset, builder.doubtful, list[Row](), 0
+        builder, limit, roles, crc = self.builder, self.max_record_bytes, _ROLE_BY_HEAD, crc32
+        add, doubtful = builder.index.add, builder.doubtful
+        seed, offset, sound = self._chain.stored, self.offset, 0
         for line in lines:
             length = len(line) + 1
             computed = crc(b"}", crc(line[:-CRC_TAIL_BYTES], seed))
@@ -91,27 +86,21 @@ class Scanner:
                 if (role := roles.get(line[:13])) is not None and line[end : end + 2] == b'"}':
                     start = line.rfind(ID_KEY, 0, end)
                     own_id = line[start + 14 : end]
-                    hashed = from_bytes(own_id, "little") % ID_MODULUS
+                    hashed = int.from_bytes(own_id, "little") % ID_MODULUS
                     pinned = line[start - 5 : start] == TRUE_BEFORE_ID
                     if start != -1 and not (pinned or b"\\" in own_id or hashed in doubtful or builder.copying):
                         model = builder.pop_pending_model() if role == ASSISTANT else 0
                         plain = role == USER and is_plain_user(line)
-                        rows.append((offset, length, role, LIVE, hashed, seed, computed, model, plain))
+                        add((offset, length, role, LIVE, hashed, seed, computed, model, plain))
                         seed, offset, sound = computed, offset + length, sound + 1
                         continue
                 elif line[:18] == _RECEIPT_HEAD and builder.receipt(line):
                     seed, offset, sound = computed, offset + length, sound + 1
                     continue
-            self._pass(rows, sound, offset, seed)
+            self.skip_indexed(sound, offset, seed)
             self.take(line, self.line + 1, offset)
-            seed, offset, rows, sound = self._chain.stored, offset + length, [], 0
-        self._pass(rows, sound, offset, seed)
-
-    def _pass(self, rows: list[Row], lines: int, offset: int, crc: int) -> None:
-        self.offset = offset
-        if lines:
-            self.skip_indexed(lines, offset, crc)
-            self.index.add(rows)
+            seed, offset, sound = self._chain.stored, offset + length, 0
+        self.skip_indexed(sound, offset, seed)
 
     def take(self, line: bytes, number: int, offset: int) -> None:
         """Take one line (without LF) by its number and its offset, after those taken before."""
@@ -145,7 +134,8 @@ class Scanner:
         """Pass over sound lines: so many, up to an offset, the last with that checksum. Whoever calls indexes them."""
         self.line += lines
         self.offset = offset
-        self._chain.pass_verified(crc)
+        if lines:
+            self._chain.pass_verified(crc)
 
     def go_on(self, other: Scanner) -> None:
         """Go on with the line that another scanner would take next."""

@@ -39,8 +39,17 @@ if sys.platform == "win32":
             raise ctypes.WinError(code)
         return False
 
+    def unlock(fd: int) -> None:
+        """Give the lock of an open file back."""
+        kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+        place = _Overlapped()
+        if not kernel.UnlockFileEx(wintypes.HANDLE(msvcrt.get_osfhandle(fd)), 0, 1, 0, ctypes.byref(place)):
+            raise ctypes.WinError(ctypes.get_last_error())
+
 else:
     import fcntl
+
+    _SHARED, _EXCLUSIVE = fcntl.LOCK_SH | fcntl.LOCK_NB, fcntl.LOCK_EX | fcntl.LOCK_NB
 
     def try_lock(fd: int, *, exclusive: bool) -> bool:
         """Lock an open file at once, for itself alone or together with others.
@@ -52,9 +61,17 @@ else:
             OSError: the system gives no lock here.
         """
         try:
-            fcntl.flock(fd, fcntl.LOCK_NB | (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH))
+            fcntl.flock(fd, _EXCLUSIVE if exclusive else _SHARED)
         except OSError as error:
             if error.errno in _HELD_BY_OTHERS:
                 return False
             raise
         return True
+
+    def unlock(fd: int) -> None:
+        """Give the lock of an open file back.
+
+        Raises:
+            OSError: the system refuses.
+        """
+        fcntl.flock(fd, fcntl.LOCK_UN)

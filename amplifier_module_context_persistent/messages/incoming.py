@@ -126,19 +126,16 @@ class _Copy:
 
     def of(self, value: Any, depth: int, key: str = "") -> Any:
         """Copy a value that is so many levels deep, under a key of an object or none."""
-        kind = type(value)
-        if kind in _PLAIN_TYPES:
+        if type(value) in _PLAIN_TYPES:
             return value
-        if kind is float:
-            return self._number(value)
-        if depth > MAX_DEPTH and not isinstance(value, float):
-            return _as_json_text(value)
-        if kind is dict or isinstance(value, Mapping):
-            return self._object(value, depth)
-        if kind is list or isinstance(value, list | tuple):
-            return self._list(value, depth)
         if isinstance(value, float):
             return self._number(float(value))
+        if isinstance(value, Mapping):
+            return self._object(value, depth)
+        if isinstance(value, list | tuple):
+            return self._list(value, depth)
+        if depth > MAX_DEPTH:
+            return _as_json_text(value)
         for base in (str, int):  # an enum of strings is a string
             if isinstance(value, base):
                 return base.__str__(value) if base is str else base(value)
@@ -151,30 +148,42 @@ class _Copy:
             raise _RefusedError(f"{number} is no number that JSON has; give null, or its name as a text")
         return number
 
-    def _object(self, value: Mapping[Any, Any], depth: int) -> Message:
-        plain: Message = {}
-        for key, item in value.items():
-            name = key if type(key) is str else _plain_key(key)
-            if type(item) in _PLAIN_TYPES:
-                plain[name] = item
+    def _object(self, value: Mapping[Any, Any], depth: int) -> Message | str:
+        """Copy an object; what is nested too deeply becomes its JSON text."""
+        if depth > MAX_DEPTH:
+            return _as_json_text(value)
+        plain = dict(value)
+        for key, item in plain.items():
+            kind = type(item)
+            if type(key) is not str:
+                return self._object({_plain_key(name): inner for name, inner in value.items()}, depth)
+            if kind in _PLAIN_TYPES:
                 continue
             try:
-                plain[name] = self.of(item, depth + 1, key)
+                if kind is dict:
+                    plain[key] = self._object(item, depth + 1)
+                elif kind is list:
+                    plain[key] = self._list(item, depth + 1)
+                else:
+                    plain[key] = self.of(item, depth + 1, key)
             except _RefusedError as refused:
                 refused.steps.append(f".{key}")
                 raise
         return plain
 
-    def _list(self, value: list[Any] | tuple[Any, ...], depth: int) -> list[Any]:
-        items: list[Any] = []
-        for item in value:
-            if type(item) in _PLAIN_TYPES:
-                items.append(item)
+    def _list(self, value: list[Any] | tuple[Any, ...], depth: int) -> list[Any] | str:
+        """Copy a list; what is nested too deeply becomes its JSON text."""
+        if depth > MAX_DEPTH:
+            return _as_json_text(value)
+        items = list(value)
+        for number, item in enumerate(items):
+            kind = type(item)
+            if kind in _PLAIN_TYPES:
                 continue
             try:
-                items.append(self.of(item, depth + 1))
+                items[number] = self._object(item, depth + 1) if kind is dict else self.of(item, depth + 1)
             except _RefusedError as refused:
-                refused.steps.append(f"[{len(items)}]")
+                refused.steps.append(f"[{number}]")
                 raise
         return items
 

@@ -31,6 +31,7 @@ UNSEEN_KEY = "unseen"
 _INSTRUCTION_KEY = "amplifier:instruction"
 _PUBLIC_PREFIX = "amplifier_public_"
 _REFERENCE_ONLY = "amplifier_public_reference_only"
+_KEEPING_KEYS = frozenset({_REFERENCE_ONLY, UNSEEN_KEY, _INSTRUCTION_KEY})
 _RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
 _FIRST_LINE_CHARS = 200
 
@@ -116,7 +117,12 @@ def is_kept_from_models(message: Mapping[str, Any]) -> bool:
     It is one of three: a host's row for reference; a message of a repair, if a model has answered without it; or an
     instruction of another module that is not in force.
     """
-    metadata = metadata_of(message)
+    return _keeps_from_models(metadata_of(message))
+
+
+def _keeps_from_models(metadata: Mapping[str, Any]) -> bool:
+    if _KEEPING_KEYS.isdisjoint(metadata):
+        return False
     if metadata.get(_REFERENCE_ONLY) is True or metadata.get(UNSEEN_KEY) is True:
         return True
     return _INSTRUCTION_KEY in metadata and not _is_in_force(metadata[_INSTRUCTION_KEY])
@@ -136,7 +142,10 @@ def _is_in_force(instruction: Any) -> bool:
 
 def is_answer(message: Mapping[str, Any]) -> bool:
     """Whether a message is a provider's answer, or a part of one."""
-    return message.get("role") == "assistant" and not hook_of(metadata_of(message)) and not is_kept_from_models(message)
+    if message.get("role") != "assistant":
+        return False
+    metadata = metadata_of(message)
+    return not hook_of(metadata) and not _keeps_from_models(metadata)
 
 
 def for_model(message: Message) -> Message | None:

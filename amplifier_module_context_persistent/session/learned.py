@@ -142,12 +142,13 @@ def _drop_reasons(value: Mapping[str, Any], depth: int = 0) -> list[str]:
     """The reasons for which a provider dropped reasoning (Claude API, `input_transformations` of an answer)."""
     reasons: list[str] = []
     for key, inner in value.items():
-        if type(inner) in _PLAIN_TYPES:  # most are; to ask each whether it is a mapping takes much longer
+        kind = type(inner)
+        if kind in _PLAIN_TYPES:  # most are; to ask each whether it is a mapping takes much longer
             continue
-        if isinstance(inner, list):
+        if kind is list or isinstance(inner, list):
             if str(key).rpartition(":")[2] == _TRANSFORMATIONS:
                 entries = [entry for entry in inner if isinstance(entry, Mapping) and entry.get("type") == _DROPPED]
                 reasons += [str(entry.get("reason") or "").lower() for entry in entries]
-        elif depth < _MOST_DEPTH and (type(inner) is dict or isinstance(inner, Mapping)):
+        elif depth < _MOST_DEPTH and (kind is dict or isinstance(inner, Mapping)):
             reasons += _drop_reasons(inner, depth + 1)
     return reasons

@@ -204,7 +204,8 @@ class PersistentContextManager:
         """
         check_name(form)
         await self._additions.add([message], form=form, is_list=False)
-        await self._hear_answers([message])
+        if _tells_transformations(message):
+            await self._requests.hear(message)
 
     async def add_messages(self, messages: Sequence[Mapping[str, Any]], *, form: str | None = None) -> None:
         """Add messages in order, together or not at all: with one write and one sync.
@@ -222,7 +223,8 @@ class PersistentContextManager:
         """
         check_name(form)
         await self._additions.add(messages, form=form, is_list=True)
-        await self._hear_answers(messages)
+        for message in filter(_tells_transformations, messages):
+            await self._requests.hear(message)
 
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any | None = None
@@ -507,13 +509,6 @@ class PersistentContextManager:
         """Note that the answer to a request was stored (capability `context.signed_replay`)."""
         self._requests.bind_signed_response(ticket)
 
-    async def _hear_answers(self, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Learn from answers that name what their provider dropped of the request."""
-        for message in messages:
-            is_object = type(message) is dict or isinstance(message, Mapping)
-            if is_object and message.get("role") == "assistant" and tells_transformations(message):
-                await self._requests.hear(message)
-
     def claim_usage(self) -> Recorder:
         """Claim the last view: only usage that the returned recorder gets counts for it."""
         return self._meter.claim()
@@ -540,6 +535,12 @@ class PersistentContextManager:
 
     def _choose_log(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> ChosenLog:
         return choose_log(self.config, session_id=session_id, parent_id=parent_id, working_dir=working_dir)
+
+
+def _tells_transformations(message: Mapping[str, Any]) -> bool:
+    """Whether a message of any form is an answer that says what its provider dropped of the request."""
+    is_object = type(message) is dict or isinstance(message, Mapping)
+    return is_object and message.get("role") == "assistant" and tells_transformations(message)
 
 
 def _check_room(log: Log, session: Session, message_id: str, share: float) -> None:

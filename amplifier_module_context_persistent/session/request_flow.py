@@ -451,6 +451,8 @@ class PendingRequests:
                 self._is_given_up = bool(self._waiting)
             return message
         self._answers += 1
+        if not self._waiting:
+            return message
         metadata = message.get("metadata")
         if (
             len({*self._waiting}) != 1

@@ -100,7 +100,7 @@ def test_records_that_nothing_finds_are_passed_over() -> None:
     """The newest record that is held counts, in the table and after it."""
     index = index_of(3 * FEW)
     for _ in range(3):
-        index.add([row(id_hash=id_hash_of(b"m5"))])
+        index.add(row(id_hash=id_hash_of(b"m5")))
     assert index.find("m5") == len(index) - 1
     for expected in (len(index) - 2, len(index) - 3, 5, None):
         index.flags[index.find("m5") or 0] |= UNHELD

@@ -21,8 +21,7 @@ from tests.support.scans import found, ids, scan
 
 
 def add(index: Index, name: str, *, live: bool = True) -> int:
-    (ordinal,) = index.add([row(offset=10 * len(index), length=10, flags=LIVE * live, id_hash=id_hash_of(name))])
-    return ordinal
+    return index.add(row(offset=10 * len(index), length=10, flags=LIVE * live, id_hash=id_hash_of(name)))
 
 
 def filled(count: int) -> Index:
@@ -74,7 +73,7 @@ def test_finding_many_agrees_with_finding_one() -> None:
 def test_ids_with_lone_surrogates_can_be_found() -> None:
     """An id that UTF-8 cannot carry is an id all the same."""
     index = Index()
-    index.add([row(id_hash=id_hash_of("\ud800".encode("utf-8", "surrogatepass")))])
+    index.add(row(id_hash=id_hash_of("\ud800".encode("utf-8", "surrogatepass"))))
     assert index.find("\ud800") == 0
 
 

@@ -109,5 +109,6 @@ def _take_known(scanner: Scanner, columns: Sequence[Columns], codes: Mapping[int
             rows.append((at, length, role, flags & PINNED | LIVE, id_hash, seed, crc, model, plain))
         at, seed = at + length, crc
     builder.withdraw_copies(row[4] for row in rows)
-    builder.index.add(rows)
+    for row in rows:
+        builder.index.add(row)
     scanner.skip_indexed(len(columns), at, seed)

@@ -195,7 +195,7 @@ class PostgresLog(PostgresReader):
         for body in part.bodies:
             line, _ = seal(body, scanner.seed)
             new.append(row_of(line[:-1], scanner))
-        sent = _SentRows(known, new, part.outcomes(len(self.index)))
+        sent = _SentRows(known, new, part.outcomes)
         if not new:
             return sent
         self._sent = sent
