@@ -15,7 +15,9 @@ Items of an answer that follow each other (reasoning, messages, calls, what a se
 | `model`, `usage`, `status` of a response | metadata |
 
 Other keys of an item (`id`, `status`) are under `item` on its block or call. If views leave out the reasoning of an
-answer, its other items are written without the ids that are bound to it.
+answer, its other items are written without the ids that are bound to it: the server refuses an item "provided without
+its required 'reasoning' item" (github.com/can1357/oh-my-pi/pull/6824, github.com/laravel/ai/pull/1052). Those that need
+an id are then calls of functions (`computer_call`, `local_shell_call`), or one line (what a server ran).
 
 Sources: platform.openai.com/docs/api-reference/responses, .../guides/reasoning, .../guides/tools-shell,
 .../guides/tools-computer-use (read 2026-11); the types of the package `openai` 3.57.
@@ -55,9 +57,9 @@ from .canonical import (
     without,
 )
 from .openai_chat import usage
-from .responses_calls import CALLS, OUTPUTS, read_call, read_output, write_call, write_output
+from .responses_calls import CALLS, OUTPUTS, lacks_screenshot, read_call, read_output, write_call, write_output
 from .responses_parts import RESPONSES, read_part, write_part
-from .responses_reasoning import reasoning_block, reasoning_item
+from .responses_reasoning import CARRIED, Bound, ReasoningShown, reasoning_block, reasoning_item
 
 NAME = RESPONSES
 
@@ -201,23 +203,42 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
         messages: in order; without system messages at the beginning.
         exact: as they were added, for a reader of the history. Else as a request takes them.
     """
+    given = list(messages)
+    unseen = (
+        () if exact else {str(one.get("tool_call_id")) for one in given if _is_result(one) and lacks_screenshot(one)}
+    )
+    reasoning = ReasoningShown()
     kinds: dict[str, str] = {}
     written: list[Message] = []
-    for message in messages:
-        if message["role"] in ("tool", "function"):
+    for message in given:
+        if _is_result(message):
             written.append(write_output(message, kinds, exact=exact))
         elif message["role"] == "assistant":
-            made = list(_items_of_answer(message, exact=exact))
-            kinds |= {
-                str(item["call_id"]): item["type"] for item in made if item.get("type") in CALLS and "call_id" in item
-            }
+            made = _items_of_answer(message, reasoning, unseen, exact=exact)
+            called = [item for item in made if item.get("type") in CALLS]
+            kinds |= {str(item.get("call_id", item.get("id"))): item["type"] for item in called}
             written += made
         else:
+            reasoning.turn()
             written += _write_said(message, exact=exact)
     return written
 
 
-def _items_of_answer(message: Message, *, exact: bool) -> Iterator[Message]:
+def _is_result(message: Message) -> bool:
+    return message["role"] in ("tool", "function")
+
+
+def _items_of_answer(
+    message: Message, reasoning: ReasoningShown, unseen: Collection[str], *, exact: bool
+) -> list[Message]:
+    """Write the items of an answer.
+
+    Args:
+        message: the answer.
+        reasoning: of the answers before it.
+        unseen: the calls whose results have no screenshot, which one of a computer needs.
+        exact: as it was added.
+    """
     own = form_of(message) == NAME
     given = blocks_without_calls(message)
     thought = message.get("thinking_block")
@@ -225,16 +246,22 @@ def _items_of_answer(message: Message, *, exact: bool) -> Iterator[Message]:
         given = [thought, *given]
     calls = [{"type": "tool_call", "call": (call_id, one)} for call_id, one in given_calls(message).items()]
     ordered = in_places(given, calls, mark_of(message).get("calls_at") if own else None)
-    has_reasoning = any(reasoning_item(block) is not None for block in ordered)
-    is_bound = not {"reasons", "alone"}.isdisjoint(beside(message))
-    keeps_ids = own and (exact or has_reasoning or not is_bound)
+    shows = any(reasoning_item(block) is not None for block in ordered)
+    bound = Bound.KEPT if exact else reasoning.of(message, shows=shows)
+    keeps_ids = own and bound is Bound.KEPT
     made: list[Message] = []
     for block in ordered:
         if block.get("type") == "tool_call":
-            made.append(write_call(*block["call"], keeps_ids=keeps_ids))
+            call_id, called = block["call"]
+            as_function = bound is Bound.LOST or (
+                call_id in unseen and mapping(called.get("item")).get("type") == "computer_call"
+            )
+            made.append(write_call(call_id, called, keeps_ids=keeps_ids, as_function=as_function))
+        elif exact and block.get(CARRIED):
+            continue
         elif is_block(block, THINKING_BLOCKS):
             made += [item] if (item := reasoning_item(block)) is not None else []
-        elif own and is_item(original := original_of(block)):
+        elif own and is_item(original := original_of(block)) and not _is_lost(original, bound):
             made.append(dict(original))
         elif own and block.get("item") == _SAME and made and made[-1].get("type") == "message":
             made[-1]["content"].append(_answer_part(block, exact=exact))
@@ -242,7 +269,12 @@ def _items_of_answer(message: Message, *, exact: bool) -> Iterator[Message]:
             made += _answer_message(block, keeps_ids=keeps_ids, exact=exact)
     while made and not exact and made[-1].get("type") == "reasoning":  # it needs the item that follows it
         made.pop()
-    yield from made
+    return made
+
+
+def _is_lost(item: Mapping[str, Any], bound: Bound) -> bool:
+    """Whether an item of a server's tool, which is nothing without its id, is bound to reasoning that is left out."""
+    return bound is Bound.LOST and item.get("type") in ON_SERVER
 
 
 def _answer_message(block: Message, *, keeps_ids: bool, exact: bool) -> Iterator[Message]:

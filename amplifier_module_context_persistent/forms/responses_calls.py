@@ -39,6 +39,8 @@ _ARGUMENTS = {
 }
 """By the type of a call, the key of its arguments."""
 CALLS = frozenset(_ARGUMENTS)
+NEED_IDS = frozenset({"computer_call", "local_shell_call"})
+"""Types of calls that are nothing without their item's id (`id: Required` in the types of `openai` 3.57)."""
 OUTPUTS = frozenset(f"{kind}_output" for kind in CALLS)
 
 
@@ -65,12 +67,21 @@ def read_call(item: Mapping[str, Any], kind: str) -> Message:
     return {"id": call_id, "tool": name, "arguments": arguments, "item": told_of}
 
 
-def write_call(call_id: str, asked: Message, *, keeps_ids: bool) -> Message:
-    """Write a call as the item that it was; `keeps_ids` keeps the id that is bound to the reasoning before it."""
+def write_call(call_id: str, asked: Message, *, keeps_ids: bool, as_function: bool = False) -> Message:
+    """Write a call as the item that it was.
+
+    Args:
+        call_id: its id.
+        asked: the call.
+        keeps_ids: whether it keeps an id that it can do without: it is bound to the reasoning before it.
+        as_function: whether it is one of a function: an item that needs an id is none without one.
+    """
     told_of = mapping(asked.get("item"))
     kind = text(told_of.get("type"))
     more = without(told_of, "type", "by")
-    if not keeps_ids:
+    if as_function and kind in NEED_IDS:
+        kind, more = "function_call", {}
+    elif not keeps_ids and kind not in NEED_IDS:
         more.pop("id", None)
     if kind not in CALLS or kind == "function_call":
         given = given_arguments_of(asked)
@@ -120,12 +131,14 @@ def write_output(message: Message, kinds: Mapping[str, str], *, exact: bool) -> 
         kinds: the types of the calls before it, by their ids.
         exact: as it was added, for a reader of the history.
     """
-    own, kept = form_of(message) == RESPONSES, beside(message)
     call_id = str(message.get("tool_call_id"))
-    kind = text(kept.get("type")) if own else ""
-    asked = kinds.get(call_id, "function_call")
-    if kind not in OUTPUTS:
-        kind = f"{asked}_output"
+    kept = beside(message) if form_of(message) == RESPONSES else {}
+    kind = text(kept.get("type"))
+    if kind not in OUTPUTS or (not exact and kinds.get(call_id) in CALLS):
+        kind = f"{kinds.get(call_id, 'function_call')}_output"
+    own = form_of(message) == RESPONSES
+    if kind != kept.get("type"):
+        kept = {"status": _status(message)} if kind == "apply_patch_call_output" else {}
     content = message.get("content")
     blocks = list(result_blocks(message))
     output: Any = "\n".join(told(block) for block in blocks)
@@ -139,7 +152,16 @@ def write_output(message: Message, kinds: Mapping[str, str], *, exact: bool) -> 
     elif isinstance(content, str):
         output = content
     by = "id" if kept.get("by") == "id" else "call_id"
-    return {"type": kind, by: call_id, "output": output, **(without(kept, "type", "by", "role") if own else {})}
+    return {"type": kind, by: call_id, "output": output, **without(kept, "type", "by", "role")}
+
+
+def _status(message: Message) -> str:
+    return "failed" if metadata_of(message).get("is_error") is True else "completed"
+
+
+def lacks_screenshot(message: Message) -> bool:
+    """Whether a result has no image: a view has left it out, or there is no result."""
+    return not any(block.get("type") == "image" for block in result_blocks(message))
 
 
 def _screenshot(block: Message) -> Message:

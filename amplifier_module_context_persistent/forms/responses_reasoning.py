@@ -1,19 +1,20 @@
-"""Reasoning in OpenAI's Responses: read and written."""
+"""Reasoning in OpenAI's Responses: read and written.
+
+Items that are added one by one become a message each. Reasoning alone is in no view, since most providers refuse it,
+and the item after it is bound to it. So the message of that item has the reasoning too, as a block with the key
+`carried`, which a history that is written exactly leaves out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum, auto
 from typing import Any
 
-from ..messages.message import (
-    Message,
-)
-from .canonical import (
-    items,
-    mapping,
-    text,
-    without,
-)
+from ..messages.host_form import same_content
+from ..messages.message import THINKING_BLOCKS, Message, is_block
+from .canonical import beside, blocks_of, form_of, items, mapping, mark_of, marked, text, without
+from .responses_parts import RESPONSES
 
 
 def reasoning_block(item: Mapping[str, Any]) -> Message:
@@ -42,6 +43,85 @@ def reasoning_item(block: Message) -> Message | None:
     if "content" in parts:
         item["content"] = [{"type": "reasoning_text", "text": part} for part in parts["content"]]
     return {**item, **({"encrypted_content": state[0]} if state[0] else {}), **mapping(block.get("item"))}
+
+
+def with_reasoning_before(before: Message | None, message: Message) -> Message:
+    """A message with the reasoning that was added just before it; the same object if there is none.
+
+    Args:
+        before: the message before it.
+        message: an item of an answer, or several.
+    """
+    if before is None or not _is_answer(before) or not _is_answer(message) or _thoughts_of(message):
+        return message
+    thoughts = _thoughts_of(before)
+    if not before.get("tool_calls") and len(thoughts) == len(blocks_of(before.get("content"))):
+        return _with_reasoning(message, [{**thought, CARRIED: True} for thought in thoughts])
+    carried = [thought for thought in thoughts if thought.get(CARRIED)]
+    repeated = _with_reasoning(message, carried)
+    return repeated if carried and same_content(repeated, before) else message
+
+
+CARRIED = "carried"
+"""The key of a reasoning block that the message before has, too."""
+
+
+class ReasoningShown:
+    """Of messages that are written in order: whether the reasoning that an answer's items are bound to is among them.
+
+    The server refuses an item whose reasoning is missing, by the item's id.
+    """
+
+    def __init__(self) -> None:
+        self._reasons = False
+        """Whether the model reasoned in an answer so far."""
+        self._in_turn = False
+        """Whether the turn so far shows reasoning."""
+
+    def turn(self) -> None:
+        """Begin a person's turn."""
+        self._in_turn = False
+
+    def of(self, answer: Message, *, shows: bool) -> Bound:
+        """Say of the next answer how its items stand to its reasoning; `shows` says whether it shows reasoning."""
+        told_of = beside(answer)
+        is_alone = "alone" in told_of
+        self._reasons |= "reasons" in told_of
+        self._in_turn |= shows
+        if form_of(answer) != RESPONSES:
+            return Bound.LOST
+        if shows or not (is_alone or "reasons" in told_of):
+            return Bound.KEPT
+        return Bound.LOST if self._reasons and not (is_alone and self._in_turn) else Bound.UNKNOWN
+
+
+class Bound(Enum):
+    """How an answer's items stand to the reasoning that they may be bound to."""
+
+    KEPT = auto()
+    """It is shown, or there is none."""
+    UNKNOWN = auto()
+    """It may be in another message: an id that can be left out is."""
+    LOST = auto()
+    """It is left out: no item may have its id."""
+
+
+def _is_answer(message: Message) -> bool:
+    return message["role"] == "assistant" and form_of(message) == RESPONSES
+
+
+def _thoughts_of(message: Message) -> list[Message]:
+    return [block for block in blocks_of(message.get("content")) if is_block(block, THINKING_BLOCKS)]
+
+
+def _with_reasoning(message: Message, thoughts: list[Message]) -> Message:
+    if not thoughts:
+        return message
+    places = items(mark_of(message).get("calls_at"))
+    moved = [place + len(thoughts) for place in places]
+    content = [*thoughts, *blocks_of(message.get("content"))]
+    told_of = {**beside(message), "reasons": True}
+    return marked({**message, "content": content}, RESPONSES, calls_at=moved, beside=told_of)
 
 
 def _cut_again(said: str, lengths: Mapping[str, Any]) -> dict[str, list[str]]:

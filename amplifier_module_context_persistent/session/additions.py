@@ -17,6 +17,7 @@ from ..errors import LogError, LogFailedError, RecordError
 from ..forms.canonical import form_of
 from ..forms.door import read_given
 from ..forms.recognise import is_plain
+from ..forms.responses_reasoning import with_reasoning_before
 from ..log.base import Log
 from ..messages.host_form import content_key
 from ..messages.incoming import check_message, json_copy, why_refused
@@ -72,6 +73,8 @@ class Additions:
         self._redaction = redaction
         self._form: str | None = None
         """The form of the last foreign message, for reading ambiguous shapes; None until the log was looked at."""
+        self._last: Message | None = None
+        """The last message, if it is foreign."""
         self._unknown: dict[str, str] = {}
         """The ids of messages of which nobody knows whether they are stored, by content: a repeat is the same one."""
 
@@ -102,6 +105,7 @@ class Additions:
         for message in given:
             if FORM_KEY in (message.get("metadata") or ()):
                 self._form = form_of(message) or self._form
+        self._last = given[-1] if form_of(given[-1]) else None
         if self._host.hooks is not None:
             await self._tell(session, given)
 
@@ -118,17 +122,22 @@ class Additions:
     async def _read(self, copied: Sequence[Message], form: str | None) -> list[Message]:
         """Read messages of which one at least may be foreign."""
         if self._form is None and not all(map(is_plain, copied)):
-            self._form = await self._last_form()
-        return read_given(copied, form, before=self._form or "", guesses=self.guesses)
+            last = await self._last_messages()
+            self._form = next(filter(None, map(form_of, reversed(last))), "")
+            self._last = last[-1] if last and form_of(last[-1]) else None
+        given = read_given(copied, form, before=self._form or "", guesses=self.guesses)
+        if given and self._last is not None:
+            given[0] = with_reasoning_before(self._last, given[0])
+        return given
 
-    async def _last_form(self) -> str:
-        """The form of the last foreign message near the end of the log; empty if there is none."""
+    async def _last_messages(self) -> list[Message]:
+        """The messages at the end of the log."""
         session = self._store.session or await self._store.open()
 
         def read(log: Log) -> list[Message]:
             return list(log.read(log.index.live[-_LOOKED_AT:]))
 
-        return next(filter(None, map(form_of, reversed(await session.read(read)))), "")
+        return await session.read(read)
 
     @property
     def guesses(self) -> bool:
