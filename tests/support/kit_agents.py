@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 from amplifier_module_context_persistent import (
@@ -20,6 +21,7 @@ from amplifier_module_context_persistent import (
     to_openai,
     to_openai_responses,
 )
+from amplifier_module_context_persistent.messages.message import call_name_of, given_calls
 from tests.support.foreign_messages import ANTHROPIC_PDF, ANTHROPIC_PNG, PDF, PNG, PNG_URL, Message
 from tests.support.typed_shapes import misfits
 
@@ -45,17 +47,34 @@ class Agent:
     def __init__(self) -> None:
         self.bodies: list[Message] = []
         self.answers = 0
+        self.reached: Callable[[str], None] = lambda _: None
+        """Told of each step that is stored: `said`, `answered`, `resulted`."""
 
-    async def turn(self, memory: PersistentContextManager, number: int) -> str:
-        """Play one turn; the last text of the model."""
+    async def turn(self, memory: PersistentContextManager, number: int) -> None:
+        """Play one turn."""
         await memory.add_message(self.says(number))
+        self.reached("said")
+        await self.answer_person(memory)
+
+    async def go_on(self, memory: PersistentContextManager) -> None:
+        """Go on with a turn that a kill broke off: calls that have no result run again."""
+        last = (await memory.get_messages())[-1]
+        if calls := [(call_id, call_name_of(called)) for call_id, called in given_calls(last).items()]:
+            await memory.add_messages(self.results(calls))
+        if calls or last["role"] != "assistant":
+            await self.answer_person(memory)
+
+    async def answer_person(self, memory: PersistentContextManager) -> None:
+        """Ask and run what is called, until nothing is."""
         while True:
             answer = await self.ask(await memory.get_messages_for_request())
             await memory.add_message(self.message(answer))
-            results = self.results(answer)
-            if not results:
-                return str(answer)
-            await memory.add_messages(results)
+            self.reached("answered")
+            calls = self.calls(answer)
+            if not calls:
+                return
+            await memory.add_messages(self.results(calls))
+            self.reached("resulted")
 
     def kind(self, body: Message) -> str:
         """What the server does about a request: by the number of the turn, and whether it was given results."""
@@ -78,8 +97,12 @@ class Agent:
         """What is added of an answer."""
         raise NotImplementedError
 
-    def results(self, answer: Any) -> list[Message]:
-        """The results of what the answer calls."""
+    def calls(self, answer: Any) -> list[tuple[str, str]]:
+        """The calls of an answer: ids and names."""
+        raise NotImplementedError
+
+    def results(self, calls: list[tuple[str, str]]) -> list[Message]:
+        """The results of calls, in the client's shape."""
         raise NotImplementedError
 
     def has_results_last(self, body: Message) -> bool:
@@ -136,19 +159,20 @@ class AnthropicAgent(Agent):
     def message(self, answer: Any) -> Any:
         return from_anthropic(answer)
 
-    def results(self, answer: Any) -> list[Message]:
+    def calls(self, answer: Any) -> list[tuple[str, str]]:
+        return [(block.id, block.name) for block in answer.content if block.type == "tool_use"]
+
+    def results(self, calls: list[tuple[str, str]]) -> list[Message]:
         results = [
             {
                 "type": "tool_result",
-                "tool_use_id": block.id,
-                "content": [{"type": "text", "text": f"file of {block.id}"}],
+                "tool_use_id": call_id,
+                "content": [{"type": "text", "text": f"file of {call_id}"}],
             }
-            for block in answer.content
-            if block.type == "tool_use"
+            for call_id, _ in calls
         ]
-        if results:
-            results[-1]["content"].append(ANTHROPIC_PNG)
-        return [{"role": "user", "content": results}] if results else []
+        results[-1]["content"].append(ANTHROPIC_PNG)
+        return [{"role": "user", "content": results}]
 
     def has_results_last(self, body: Message) -> bool:
         return any(block["type"] == "tool_result" for block in body["messages"][-1]["content"])
@@ -217,9 +241,11 @@ class ChatAgent(Agent):
     def message(self, answer: Any) -> Any:
         return answer  # the whole answer, as it came
 
-    def results(self, answer: Any) -> list[Message]:
-        calls = answer.choices[0].message.tool_calls or []
-        return [{"role": "tool", "tool_call_id": call.id, "content": f"file of {call.id}"} for call in calls]
+    def calls(self, answer: Any) -> list[tuple[str, str]]:
+        return [(call.id, call.function.name) for call in answer.choices[0].message.tool_calls or ()]
+
+    def results(self, calls: list[tuple[str, str]]) -> list[Message]:
+        return [{"role": "tool", "tool_call_id": call_id, "content": f"file of {call_id}"} for call_id, _ in calls]
 
     def has_results_last(self, body: Message) -> bool:
         return bool(body["messages"][-1]["role"] == "tool")
@@ -279,11 +305,12 @@ class ResponsesAgent(Agent):
     def message(self, answer: Any) -> Any:
         return from_openai(answer)
 
-    def results(self, answer: Any) -> list[Message]:
+    def calls(self, answer: Any) -> list[tuple[str, str]]:
+        return [(item.call_id, item.name) for item in answer.output if item.type == "function_call"]
+
+    def results(self, calls: list[tuple[str, str]]) -> list[Message]:
         return [
-            {"type": "function_call_output", "call_id": item.call_id, "output": f"file of {item.call_id}"}
-            for item in answer.output
-            if item.type == "function_call"
+            {"type": "function_call_output", "call_id": call_id, "output": f"file of {call_id}"} for call_id, _ in calls
         ]
 
     def has_results_last(self, body: Message) -> bool:
@@ -332,10 +359,16 @@ class ResponsesAgent(Agent):
 
 
 class GeminiAgent(Agent):
-    """With `google.genai.Client`; what it sends is noted where it hands it to its transport."""
+    """With `google.genai.Client`."""
 
     form = "gemini"
     messages = "contents"
+
+    def __init__(self) -> None:
+        super().__init__()
+        genai = importlib.import_module("google.genai")
+        options = genai.types.HttpOptions(httpx_async_client=transport(self, self._answer))
+        self.client = genai.Client(api_key="x", http_options=options)
 
     def says(self, number: int) -> Message:
         image = {"inlineData": {"mimeType": "image/png", "data": PNG}}
@@ -344,20 +377,19 @@ class GeminiAgent(Agent):
         return {"role": "user", "parts": [{"text": f"turn {number} please"}, *media]}
 
     async def ask(self, view: list[Message]) -> Any:
-        from google.genai import types
-
         body = to_gemini(view, tools=TOOLS, max_tokens=1000)
-        self.bodies.append(body)
-        self.answers += 1
-        return types.GenerateContentResponse.model_validate(self._answer(body))
+        return await self.client.aio.models.generate_content(model="gemini-3.5-pro", **body)
 
     def message(self, answer: Any) -> Any:
         return from_gemini(answer)
 
-    def results(self, answer: Any) -> list[Message]:
-        calls = [part.function_call for part in answer.candidates[0].content.parts or () if part.function_call]
-        parts = [{"functionResponse": {"name": call.name, "response": {"output": "file"}}} for call in calls]
-        return [{"role": "user", "parts": parts}] if parts else []
+    def calls(self, answer: Any) -> list[tuple[str, str]]:
+        found = [part.function_call for part in answer.candidates[0].content.parts or () if part.function_call]
+        return [(call.id, call.name) for call in found]
+
+    def results(self, calls: list[tuple[str, str]]) -> list[Message]:
+        parts = [{"functionResponse": {"name": name, "response": {"output": "file"}}} for _, name in calls]
+        return [{"role": "user", "parts": parts}]
 
     def has_results_last(self, body: Message) -> bool:
         return any("functionResponse" in part for part in body["contents"][-1]["parts"])
@@ -391,7 +423,9 @@ class GeminiAgent(Agent):
 
         for content in body["contents"]:
             types.Content.model_validate(content)  # which knows no other keys
-        types.GenerateContentConfig.model_validate(body["config"])
+        for tool in body["tools"]:
+            types.Tool.model_validate(tool)
+        types.GenerationConfig.model_validate(body["generationConfig"])
         return []
 
     def prefix(self, body: Message) -> list[Any]:
