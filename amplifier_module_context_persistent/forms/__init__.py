@@ -12,6 +12,7 @@
 | `recognise` | which form a message is in, by its shape |
 | `block_text` | blocks as text, for a form that does not take them |
 | `calls_among_blocks` | messages with calls and results among their blocks: Anthropic's, Gemini's, Bedrock's |
+| `calls_by_name` | results of Gemini that name no call |
 | `door` | messages of any form become canonical ones |
 | `openai_in_files` | OpenAI's messages and items as files have them, damaged or shortened |
 | `tools` | definitions of tools |

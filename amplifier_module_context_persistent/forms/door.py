@@ -12,8 +12,10 @@ from typing import Any
 
 from ..messages.message import Message
 from . import anthropic, bedrock, gemini, openai_chat, openai_responses
+from .calls_by_name import with_ids_of_calls
 from .canonical import form_of, marked
 from .recognise import FORMS, OWN, Shape, is_plain, shape_of
+from .responses_reasoning import with_reasoning_before
 
 _ANSWERS = {
     openai_chat.NAME: openai_chat.read_completion,
@@ -44,7 +46,21 @@ def read_given(
     """
     if form is None and all(map(_is_own_text, messages)):
         return list(messages)  # type: ignore[arg-type]  # they are dictionaries
-    return [message for run in _runs(messages, form, before, guesses=guesses) for message in run.read()]
+    read = [message for run in _runs(messages, form, before, guesses=guesses) for message in run.read()]
+    return with_ids_of_calls(read) if any(form_of(message) == gemini.NAME for message in read) else read
+
+
+def with_messages_before(messages: Sequence[Message], before: Sequence[Message]) -> list[Message]:
+    """What was read, completed by the messages before it: reasoning that was added alone, calls that results answer.
+
+    Args:
+        messages: canonical messages, as `read_given` gives them.
+        before: those before them, from the last answer on.
+    """
+    read = with_ids_of_calls(messages, before)
+    if before and read:
+        read[0] = with_reasoning_before(before[-1], read[0])
+    return read
 
 
 def is_foreign(message: Any, *, guesses: bool = True) -> bool:

@@ -8,7 +8,7 @@
 | `thoughtSignature` | `thought_signature` on the block or the call |
 | `inlineData`, `fileData` | `image`, `document`, `audio` or `video`, by its type |
 | `functionCall` | a call; one without an id is named after its function |
-| `functionResponse` | a message of the role `tool`; `{output}`, `{result}` or `{error}` is its text |
+| `functionResponse` | a message of the role `tool`, matched by name without an id; of `{output}`, `{result}` the text |
 | `executableCode`, `codeExecutionResult`, unknown parts | provider's items |
 | `systemInstruction` | a system message |
 | `modelVersion`, `finishReason`, `usageMetadata` of a response | metadata |
@@ -39,6 +39,7 @@ from ..messages.message import (
 from ..messages.metadata import metadata_of
 from .block_text import result_blocks, told
 from .calls_among_blocks import is_next_part, read_answer, read_said, write_answer
+from .calls_by_name import GEMINI
 from .canonical import (
     base64_source,
     beside,
@@ -62,7 +63,7 @@ from .canonical import (
     without,
 )
 
-NAME = "gemini"
+NAME = GEMINI
 _CAMEL = {
     "inline_data": "inlineData",
     "file_data": "fileData",
@@ -161,7 +162,9 @@ def _read_one(content: Mapping[str, Any]) -> list[Message]:
         results = _numbered_results(parts)
         read_messages = read_said(parts, lambda at, _: results.get(at), read_part, role="user")
     told_of = [{**message, **rest, "metadata": {**given, **metadata_of(message)}} for message in read_messages]
-    return numbered_parts([marked(message, NAME) for message in told_of], NAME)
+    role = text(content.get("role"))
+    kept = {"role": role} if role not in ("", "user", "model", "assistant") else {}
+    return numbered_parts([marked(message, NAME, beside={**beside(message), **kept}) for message in told_of], NAME)
 
 
 def _numbered_calls(parts: Iterable[Mapping[str, Any]]) -> dict[int, Message]:
@@ -175,7 +178,8 @@ def _numbered_calls(parts: Iterable[Mapping[str, Any]]) -> dict[int, Message]:
         named[name] += 1
         call_id, more = text(asked.get("id")), _more(part, "functionCall")
         rest = without(asked, "id", "name", "args")
-        extras = {**more, **({} if call_id else {"unnamed": True}), **({"beside": rest} if rest else {})}
+        told_of = {"unnamed": not call_id, "bare": "args" not in asked, "beside": rest}
+        extras = {**more, **{key: value for key, value in told_of.items() if value}}
         calls[at] = call(call_id or _id_for(name, named[name]), name, asked.get("args"), **extras)
     return calls
 
@@ -234,6 +238,8 @@ def read_part(part: Mapping[str, Any]) -> Message:
     """Read a part, with keys in camel case, as a block; one that is not of this form stays as it came."""
     if isinstance(part.get("text"), str):
         more = _more(part, "text", "thought")
+        if not part["text"] and _SIGNATURE in more:  # views have no empty text, and the model wants its signature
+            return {"type": "thinking", "thinking": "", **more, "part": "text"}
         if part.get("thought") is True:
             return {"type": "thinking", "thinking": part["text"], **more}
         return text_block(part["text"], **more)
@@ -265,6 +271,8 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
         names |= {call_id: call_name_of(one) for call_id, one in given_calls(message).items()}
         parts = _parts_of(message, names, exact=exact)
         role = "model" if message["role"] == "assistant" else "user"
+        if _is_own(message):
+            role = text(beside(message).get("role")) or role
         if not parts and not exact:
             continue
         if before is not None and written[-1]["role"] == role and _joins(before, message, exact=exact):
@@ -298,7 +306,9 @@ def _parts_of(message: Message, names: Mapping[str, str], *, exact: bool) -> lis
 
 def _write_call(call_id: str, asked: Message, *, own: bool) -> Message:
     named = {} if own and asked.get("unnamed") else {"id": call_id}
-    function = {**named, "name": call_name_of(asked), "args": call_arguments_of(asked), **mapping(asked.get("beside"))}
+    arguments = call_arguments_of(asked)
+    given = {} if own and asked.get("bare") and not arguments else {"args": arguments}
+    function = {**named, "name": call_name_of(asked), **given, **mapping(asked.get("beside"))}
     return {"functionCall": function, **_signature(asked)}
 
 
@@ -311,7 +321,7 @@ def _write_result(message: Message, names: Mapping[str, str], *, exact: bool) ->
     own, kept = _is_own(message), beside(message)
     call_id = str(message.get("tool_call_id"))
     blocks = list(result_blocks(message))
-    said = "\n".join(told(block) for block in blocks if block.get("type") == "text")
+    said = "\n".join(told(block) for block in blocks if not _is_medium(block))
     failed = metadata_of(message).get("is_error") is True
     key = text(kept.get("key")) or ("error" if failed else "output")
     response: Any = {key: said}
@@ -320,12 +330,16 @@ def _write_result(message: Message, names: Mapping[str, str], *, exact: bool) ->
             response = parsed(said)
         except ValueError:  # a view has shortened it
             response = {key: said}
-    media = [part for block in blocks if block.get("type") != "text" and (part := _part(block, message, exact=exact))]
-    named = {} if own and kept.get("unnamed") else {"id": call_id}
+    media = [part for block in blocks if _is_medium(block) and (part := _part(block, message, exact=exact))]
+    named = {} if own and kept.get("unnamed") else {"id": kept.get("id", call_id) if own else call_id}
     name = text(message.get("name")) or names.get(call_id, "unknown")
-    more = without(kept, "key", "unnamed") if own else {}
+    more = without(kept, "key", "unnamed", "role", "id") if own else {}
     function = {**named, "name": name, "response": response, **({"parts": media} if media else {}), **more}
     return {"functionResponse": function}
+
+
+def _is_medium(block: Message) -> bool:
+    return source_of(original_of(block)) is not None
 
 
 def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
@@ -333,7 +347,8 @@ def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message
     if is_block(original, THINKING_BLOCKS):
         if not own or original.get("type") != "thinking":
             return None
-        return {"text": text(original.get("thinking")), "thought": True, **_signature(original)}
+        thought = {} if original.get("part") == "text" else {"thought": True}
+        return {"text": text(original.get("thinking")), **thought, **_signature(original)}
     more = {key: value for key, value in original.items() if key not in _NO_KEYS} if own else {}
     source = source_of(original)
     if source is not None and source.data:

@@ -108,7 +108,7 @@ def _of_answer(message: Mapping[str, Any]) -> Shape | None:
 def _of_keys(message: Mapping[str, Any]) -> Shape | None:
     """The form that a message's own keys tell, whatever its content is."""
     role, kind = message.get("role"), message.get("type")
-    if isinstance(message.get("parts"), list) or role == "model":
+    if isinstance(message.get("parts"), list | Mapping) or role == "model":
         return Shape(gemini.NAME)
     if "role" not in message:
         return _of_item(message)

@@ -7,7 +7,7 @@ and the item after it is bound to it. So the message of that item has the reason
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from typing import Any
 
@@ -45,14 +45,24 @@ def reasoning_item(block: Message) -> Message | None:
     return {**item, **({"encrypted_content": state[0]} if state[0] else {}), **mapping(block.get("item"))}
 
 
-def with_reasoning_before(before: Message | None, message: Message) -> Message:
+def lack_reasoning(messages: Sequence[Message]) -> bool:
+    """Whether the first message has items of an answer without reasoning, which may have been added alone before it."""
+    return (
+        bool(messages)
+        and _is_answer(messages[0])
+        and "response" not in beside(messages[0])
+        and not _thoughts_of(messages[0])
+    )
+
+
+def with_reasoning_before(before: Message, message: Message) -> Message:
     """A message with the reasoning that was added just before it; the same object if there is none.
 
     Args:
         before: the message before it.
         message: an item of an answer, or several.
     """
-    if before is None or not _is_answer(before) or not _is_answer(message) or _thoughts_of(message):
+    if not _is_answer(before) or not _is_answer(message) or _thoughts_of(message):
         return message
     thoughts = _thoughts_of(before)
     if not before.get("tool_calls") and len(thoughts) == len(blocks_of(before.get("content"))):
@@ -107,7 +117,7 @@ class Bound(Enum):
 
 
 def _is_answer(message: Message) -> bool:
-    return message["role"] == "assistant" and form_of(message) == RESPONSES
+    return message.get("role") == "assistant" and form_of(message) == RESPONSES
 
 
 def _thoughts_of(message: Message) -> list[Message]:

@@ -14,10 +14,11 @@ from typing import Any
 
 from ..config import Config
 from ..errors import LogError, LogFailedError, RecordError
+from ..forms.calls_by_name import lack_calls
 from ..forms.canonical import form_of
-from ..forms.door import read_given
+from ..forms.door import read_given, with_messages_before
 from ..forms.recognise import is_plain
-from ..forms.responses_reasoning import with_reasoning_before
+from ..forms.responses_reasoning import lack_reasoning
 from ..log.base import Log
 from ..messages.host_form import content_key
 from ..messages.incoming import check_message, json_copy, why_refused
@@ -38,6 +39,7 @@ from .store import Session, Store
 
 _LARGE_CHARS = 1 << 20  # a longer text is not encoded on the event loop's thread
 _LOOKED_AT = 8
+_MOST_LOOKED_AT = 512
 _MANY = 16  # nor are more messages
 
 
@@ -73,8 +75,6 @@ class Additions:
         self._redaction = redaction
         self._form: str | None = None
         """The form of the last foreign message, for reading ambiguous shapes; None until the log was looked at."""
-        self._last: Message | None = None
-        """The last message, if it is foreign."""
         self._unknown: dict[str, str] = {}
         """The ids of messages of which nobody knows whether they are stored, by content: a repeat is the same one."""
 
@@ -105,7 +105,6 @@ class Additions:
         for message in given:
             if FORM_KEY in (message.get("metadata") or ()):
                 self._form = form_of(message) or self._form
-        self._last = given[-1] if form_of(given[-1]) else None
         if self._host.hooks is not None:
             await self._tell(session, given)
 
@@ -122,20 +121,28 @@ class Additions:
     async def _read(self, copied: Sequence[Message], form: str | None) -> list[Message]:
         """Read messages of which one at least may be foreign."""
         if self._form is None and not all(map(is_plain, copied)):
-            last = await self._last_messages()
-            self._form = next(filter(None, map(form_of, reversed(last))), "")
-            self._last = last[-1] if last and form_of(last[-1]) else None
-        given = read_given(copied, form, before=self._form or "", guesses=self.guesses)
-        if given and self._last is not None:
-            given[0] = with_reasoning_before(self._last, given[0])
-        return given
+            self._form = next(filter(None, map(form_of, reversed(await self._last_messages(_LOOKED_AT)))), "")
+        read = read_given(copied, form, before=self._form or "", guesses=self.guesses)
+        if lack_calls(read):
+            return with_messages_before(read, await self._since_calls())
+        if lack_reasoning(read):
+            return with_messages_before(read, await self._last_messages(1))
+        return read
 
-    async def _last_messages(self) -> list[Message]:
+    async def _since_calls(self) -> list[Message]:
+        """The messages from the last answer on that calls a tool, as far as they are near the end of the log."""
+        count, last = 0, list[Message]()
+        while len(last) == count < _MOST_LOOKED_AT and not any(message.get("tool_calls") for message in last):
+            count = max(_LOOKED_AT, 4 * count)
+            last = await self._last_messages(count)
+        return last
+
+    async def _last_messages(self, count: int) -> list[Message]:
         """The messages at the end of the log."""
         session = self._store.session or await self._store.open()
 
         def read(log: Log) -> list[Message]:
-            return list(log.read(log.index.live[-_LOOKED_AT:]))
+            return list(log.read(log.index.live[-count:]))
 
         return await session.read(read)
 
