@@ -12,7 +12,16 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from ..transfer.import_ import FORMATS, PLACES, ImportedFile, import_all, import_session, session_paths, standard_place
+from ..transfer.import_ import (
+    FORMATS,
+    FORMATS_OF,
+    PLACES,
+    ImportedFile,
+    import_all,
+    import_session,
+    session_paths,
+    standard_place,
+)
 from ..transfer.importers.account import Account, Import, LostLine
 from ..transfer.importers.registry import importer_of
 from ..transfer.importers.source import STANDARD_INPUT
@@ -23,6 +32,8 @@ from .session_argument import say_how_to_go_on, storage, storage_option
 from .terminal import UnusableError, counted, one_line, say, unusable
 
 _MOST_SHOWN = 50  # lines that could not be imported; --json has more
+_MOST_SHOWN_OF_MANY = 5
+_MOST_SESSIONS_SHOWN = 20
 
 
 @click.command("import")
@@ -80,7 +91,9 @@ def import_(
     if agent is not None or os.path.isdir(path):
         if session_id is not None or output is not None:
             raise click.UsageError("--session and -o are for one file")
-        wanted = agent if agent is not None and source_format == "auto" else source_format
+        wanted = source_format
+        if agent is not None and source_format == "auto":
+            wanted = FORMATS_OF.get(agent, agent)
         files = _all(path, wanted, strict=strict, again=again, dry_run=dry_run)
         if as_json:
             click.echo(json.dumps(_as_json(files, dry_run=dry_run)))
@@ -175,11 +188,13 @@ def show_report(report: Import, *, dry_run: bool) -> None:
     if dry_run:
         say("Nothing was done (--dry-run).")
         return
-    for session in report.sessions:
+    for session in report.sessions[:_MOST_SESSIONS_SHOWN]:
         named = f"Session {session.session_id}" if session.session_id else "The new session"
         kind = {"branch": " (a branch)", "subagent": " (a sub-agent)"}.get(session.kind, "")
         say(f"{named}{kind}: {session.path}")
-    if report.sessions:
+    if len(report.sessions) > _MOST_SESSIONS_SHOWN:
+        say(f"... and {len(report.sessions) - _MOST_SESSIONS_SHOWN:,} more; `list` shows them")
+    if sum(session.kind == "session" for session in report.sessions) <= 1 and report.sessions:
         say_how_to_go_on(report.sessions[0].path)
 
 
@@ -190,9 +205,9 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
     say(f"{path}: {counted(len(files), 'file')}, {skipped:,} of them no sessions")
     for report in reports:
         if report.added or report.lost:
-            lost = f", NOT imported: {counted(report.lost, report.account.unit)}" if report.lost else ""
             named = report.session_id or report.path
-            say(f"  {named}: {counted(report.added, 'message')} added{lost}")
+            say(f"  {named}: {counted(report.added, 'message')} added")
+        _show_losses(f"{report.source}: NOT imported", report.not_carried, report.lost, most=_MOST_SHOWN_OF_MANY)
         for told in report.erased:
             say(f"  {told}")
     for file in files:
@@ -235,13 +250,13 @@ def _show_account(account: Account) -> None:
             say(f"    {title:<20}{number:>8,}  {kinds}".rstrip())
 
 
-def _show_losses(title: str, losses: Sequence[LostLine], number: int) -> None:
+def _show_losses(title: str, losses: Sequence[LostLine], number: int, most: int = _MOST_SHOWN) -> None:
     if losses:
         say(f"  {title}: {number:,}")
-    for loss in losses[:_MOST_SHOWN]:
+    for loss in losses[:most]:
         where = f"{loss.file}, " if loss.file else ""
         byte = f", byte {loss.offset:,}" if loss.offset is not None else ""
         part = " (a part)" if loss.is_part else ""
         say(f"  - {where}line {loss.line:,}{byte}{part}: {loss.reason}")
-    if number > _MOST_SHOWN:
-        say(f"  ... and {number - _MOST_SHOWN:,} more; --json names up to a thousand")
+    if number > most:
+        say(f"  ... and {number - most:,} more; --json names up to a thousand")

@@ -31,7 +31,7 @@ from ...log.index import Index
 from ...log.not_a_log import check_is_log
 from ...log.open_log import new_log, not_there, open_reader
 from ...log.reader import LogReader
-from ...log.record_line import MAX_RECORD_BYTES, ROLES, decode, encode_message, message_id_of, seal
+from ...log.record_line import MAX_RECORD_BYTES, ROLES, Message, decode, encode_message, message_id_of, seal
 from ...messages.incoming import to_plain
 from ...messages.metadata import given_id, timestamp_of
 from ...paths import LOG_NAME, log_name, session_id_of
@@ -58,7 +58,12 @@ class CopiedMessage:
 
 
 def carry(
-    reader: ReadableLog, ordinals: Sequence[int], *, rename: Callable[[str], str], refused: dict[int, str]
+    reader: ReadableLog,
+    ordinals: Sequence[int],
+    *,
+    rename: Callable[[str], str],
+    refused: dict[int, str],
+    why_not: Callable[[Message], str] = lambda _: "",
 ) -> Iterator[CopiedMessage]:
     """Encode messages of a log for another one, in the order asked for.
 
@@ -67,6 +72,7 @@ def carry(
         ordinals: which messages.
         rename: gives a new id for an id that an earlier message has.
         refused: gets the ordinals of messages that cannot be copied, with the reason.
+        why_not: says why a message is not to be copied; empty if it is.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -79,6 +85,9 @@ def carry(
         except ValueError as error:
             reason = f"the record at byte {offset} was overwritten ({error})"
             raise LogUnreadableError(errno.EIO, reason, reader.describe().location) from error
+        if reason := why_not(message):
+            refused[ordinal] = reason
+            continue
         given = message_id_of(message, line, offset)
         own = rename(given) if hashed in taken else given
         taken.add(hashed)

@@ -11,6 +11,7 @@ Nothing is lost silently: the account says what became of every line, in the rep
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from .import_erasures import honour_erasures
 from .import_log import import_log
 from .importers.account import Account, Import, ImportedSession, LostLine
 from .importers.amplifier_agent import comes_with_transcript
+from .importers.bedrock import comes_with_session
 from .importers.claude_code_files import session_of
 from .importers.registry import FORMATS, Importer, format_check, importer_of, recognise
 from .importers.source import ImportRefusedError, Source
@@ -122,6 +124,7 @@ def _drafted(importer: Importer, source: Source, account: Account, *, strict: bo
 
 def _report(writer: SessionWriter, erased: list[str]) -> Import:
     main = writer.sessions[0]
+    own = [draft for draft in writer.sessions if draft is main or draft.start.kind == "session"]
     return Import(
         writer.source,
         writer.format_name,
@@ -129,10 +132,10 @@ def _report(writer: SessionWriter, erased: list[str]) -> Import:
         main.session_id,
         writer.account,
         sessions=[_imported(draft) for draft in writer.sessions],
-        roles=main.roles,
-        derived_ids=main.derived_ids,
-        renamed=main.renamed,
-        without_timestamp=main.without_timestamp,
+        roles=sum((draft.roles for draft in own), Counter()),
+        derived_ids=sum(draft.derived_ids for draft in own),
+        renamed={new: old for draft in own for new, old in draft.renamed.items()},
+        without_timestamp=sum(draft.without_timestamp for draft in own),
         erased=erased,
     )
 
@@ -169,9 +172,14 @@ PLACES = {
     "gemini-cli": ("", "~/.gemini", "tmp"),
     "pi": ("", "~/.pi", "agent/sessions"),
     "copilot-cli": ("", "~/.copilot", "session-state"),
+    "goose": ("", "~/.local/share/goose", "sessions"),
+    "cursor": ("", "~/.cursor", "projects"),
     "amplifier-agent": ("AMPLIFIER_AGENT_STORAGE", "~/.amplifier-agent", "workspaces"),
 }
 """By format, the variable that names the agent's directory, where it lies otherwise, and where in it sessions are."""
+
+FORMATS_OF = {"gemini-cli": "auto"}
+"""By agent, the format of its files, if it is not of the same name: Gemini CLI also saves chats as contents."""
 
 _ENDINGS = (".jsonl", ".json", ".jsonl.zst", ".jsonl.gz", ".json.gz")
 
@@ -214,7 +222,7 @@ def _comes_with_its_session(path: str) -> bool:
     directory, name = os.path.split(path)
     if name == TRANSCRIPT_NAME and os.path.isfile(os.path.join(directory, LOG_NAME)):
         return True
-    if comes_with_transcript(path):
+    if comes_with_transcript(path) or comes_with_session(path):
         return True
     if not (name.startswith("agent-") and name.endswith(".jsonl")):
         return False

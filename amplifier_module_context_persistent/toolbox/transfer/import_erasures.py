@@ -47,7 +47,7 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
         again: import everything all the same.
 
     Raises:
-        ErasedError: the session itself was deleted, or its messages were purged.
+        ErasedError: the session itself was deleted, or its messages were purged; in a file of several sessions, all.
         OSError: nobody knows what was erased, since the file cannot be read.
     """
     found, honoured = erasures(), Honoured([])
@@ -59,7 +59,7 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
             honoured.sessions.append(draft)
             continue
         if why := _why_left_out(about, is_present=is_present):
-            if draft is sessions[0]:
+            if draft is sessions[0] and sessions[-1].family == draft.family:
                 raise ErasedError(f"{why}; {ADVICE}")
             honoured.told.append(f"{draft.session_id or draft.path}: {why}, and is left out; {ADVICE}")
             continue
@@ -71,6 +71,8 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
                 records = "1 record" if changed == 1 else f"{changed:,} records"
                 honoured.told.append(f"a text was purged here on {erasure.day}; it is replaced in {records}; {ADVICE}")
         honoured.sessions.append(draft)
+    if not honoured.sessions:
+        raise ErasedError(f"all its sessions were deleted or purged here; {ADVICE}")
     return honoured
 
 

@@ -230,12 +230,22 @@ def read_messages(
 def _copied(reader: LogReader, account: Account, ordinals: range, why_not: str) -> Iterator[Event]:
     refused: dict[int, str] = dict.fromkeys(range(len(ordinals), len(reader.index)), why_not)
     numbers = count(2)
-    for one in carry(reader, ordinals, rename=lambda given: f"{given}.{next(numbers)}", refused=refused):
+    copied = carry(
+        reader, ordinals, rename=lambda given: f"{given}.{next(numbers)}", refused=refused, why_not=_why_no_message
+    )
+    for one in copied:
         account.map(one.role)
         yield one
     lost = [*refused_messages(reader, refused), *unread_lines(reader), *torn_tail(reader)]
     for loss in sorted(lost, key=lambda loss: loss.offset or 0):
         account.lose(loss.line, loss.reason, loss.offset)
+
+
+def _why_no_message(message: Message) -> str:
+    """Why an object with a role is no message in the form that hosts keep; empty if it is one."""
+    if "content" in message or message.get("tool_calls"):
+        return ""
+    return f"a message without content: it has {', '.join(sorted(message))[:80]}"
 
 
 def _note_others(account: Account, reader: LogReader, column: Counter[str], rest: str) -> None:

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -44,6 +44,7 @@ from .host_files import (
 )
 from .importers.account import Account
 from .importers.fields import session_name
+from .importers.source import ImportRefusedError
 
 logger = logging.getLogger(__name__)
 
@@ -70,13 +71,26 @@ class Destination:
 
 
 def place_sessions(sessions: Sequence[SessionDraft], source: str, format_name: str, to: Destination) -> None:
-    """Find the logs of all sessions of an import, the main one first.
+    """Find the logs of all sessions of an import; a session stands before its branches and sub-agents.
 
     Raises:
         ConfigError: the session id cannot be part of a path.
+        ImportRefusedError: one id is given for several sessions.
     """
-    main, *others = sessions
+    for draft, before in zip(sessions[1:], sessions, strict=False):
+        draft.family = before.family + (draft.start.kind == "session")
+    families = [list(family) for _, family in groupby(sessions, lambda draft: draft.family)]
+    if to.session_id is not None and len(families) > 1:
+        raise ImportRefusedError(f"the file holds {len(families):,} sessions, which cannot all be {to.session_id!r}")
+    for family in families:
+        _place_family(family, source, format_name, to)
+
+
+def _place_family(family: Sequence[SessionDraft], source: str, format_name: str, to: Destination) -> None:
+    """Find the logs of a session, its branches and its sub-agents."""
+    main, *others = family
     first = _first_hash(main)
+    suffix = f"-{main.family + 1}" if main.family else ""
     given = main.start.source_id or main.start.parent_source_id
     main.key = f"{format_name}:{given or source}:{main.start.name}:{first[:16]}"
     main.session_id = to.session_id
@@ -86,7 +100,7 @@ def place_sessions(sessions: Sequence[SessionDraft], source: str, format_name: s
             main.session_id += f"-{first[:8]}"  # ids of trajectories are shared, and others' ids are not ours
     if main.session_id is not None:
         check_session_id(main.session_id)
-    main.path, main.parent_id = to.place(main.session_id), main.start.parent_source_id or None
+    main.path, main.parent_id = to.place(main.session_id, suffix), main.start.parent_source_id or None
     taken = set[str]()
     for number, draft in enumerate(others, 1):
         name = draft.start.name or f"part{number}"
@@ -96,7 +110,7 @@ def place_sessions(sessions: Sequence[SessionDraft], source: str, format_name: s
         mark = "_" if draft.start.kind == "subagent" else "-"
         draft.parent_id = main.session_id
         draft.session_id = f"{main.session_id}{mark}{name}" if main.session_id is not None else None
-        draft.path, draft.key = to.place(draft.session_id, f"{mark}{name}"), f"{main.key}:{name}"
+        draft.path, draft.key = to.place(draft.session_id, f"{suffix}{mark}{name}"), f"{main.key}:{name}"
         alone = f"{format_name}:{given}:{name}:{_first_hash(draft)[:16]}"
         if mark == "_" and key_at(draft.path) == alone:  # its file was imported before, alone
             draft.key = alone
@@ -225,12 +239,13 @@ class SessionWriter:
                 _rename(draft)
 
     def _header(self, draft: SessionDraft) -> bytes:
-        start, is_main = draft.start, draft is self.sessions[0]
+        start, is_main = draft.start, draft.start.kind == "session" or draft is self.sessions[0]
+        others = [other for other in self.sessions if other.family == draft.family and other is not draft]
         links = {
-            kind: [other.session_id or other.path for other in self.sessions[1:] if other.start.kind == word]
+            kind: [other.session_id or other.path for other in others if other.start.kind == word]
             for kind, word in (("subagents", "subagent"), ("branches", "branch"))
         }
-        tasks = [_task_of(other.start.facts) for other in self.sessions[1:] if other.start.kind == "subagent"]
+        tasks = [_task_of(other.start.facts) for other in others if other.start.kind == "subagent"]
         source = {
             "format": self.format_name,
             "key": draft.key,
@@ -239,7 +254,7 @@ class SessionWriter:
             **{key: value for key, value in links.items() if value and is_main},
             **({"subagent_tasks": tasks} if is_main and any(tasks) else {}),
             "file": self.source,
-            **({"account": self.account.to_json()} if is_main else {}),
+            **({"account": self.account.to_json()} if draft is self.sessions[0] else {}),
             "lines": self.account.lines_by_file[draft.file],
             "messages": draft.messages,
             "records": len(draft.bodies),

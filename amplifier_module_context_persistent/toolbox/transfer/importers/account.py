@@ -149,7 +149,7 @@ class Import:
     sessions: list[ImportedSession] = field(default_factory=list)
     """The session itself first, then its branches and sub-agents."""
     roles: Counter[str] = field(default_factory=Counter)
-    """The messages of the session itself, by role."""
+    """The messages of the session itself, by role; of all sessions, if the file holds several."""
     derived_ids: int = 0
     """Of them, those that had no id."""
     renamed: dict[str, str] = field(default_factory=dict)

@@ -111,13 +111,23 @@ def is_entry(entry: dict[str, Any]) -> bool:
     return kind in TYPES and (bool(_OWN_KEYS & entry.keys()) or "timestamp" in entry) and "payload" not in entry
 
 
-def read_file(source: Source, account: Account, file: ClaudeFile) -> ClaudeFile:
+AsEntry = Callable[[dict[str, Any]], dict[str, Any] | None]
+"""Makes an entry of a line that is in another form; None if the line is no part of the conversation."""
+
+
+def read_file(source: Source, account: Account, file: ClaudeFile, as_entry: AsEntry | None = None) -> ClaudeFile:
     """Read a file, and note each line in the account.
 
     Raises:
         TwoSessionsError: it holds two sessions.
     """
     for at in objects_of(source, account):
+        if as_entry is not None:
+            entry = as_entry(at.value)
+            if entry is None:
+                account.skip(text(at.value.get("type")))
+                continue
+            at = SourceObject(at.number, entry)
         _note_facts(file, at.value)
         data = mapping(at.value.get("data"))
         if text(at.value.get("type")) == "progress" and text(data.get("agentId")) and mapping(data.get("message")):
@@ -286,6 +296,8 @@ def _note_facts(file: ClaudeFile, entry: dict[str, Any]) -> None:
         if title:
             file.facts["title"] = title
     answered = mapping(entry.get("toolUseResult"))
+    if started_by := text(entry.get("parent_tool_use_id")):
+        file.agents.setdefault(text(entry.get("agentId")), started_by)
     if agent := text(answered.get("agentId")):
         for call_id in answered_calls(mapping(entry.get("message")).get("content")):
             file.agents.setdefault(agent, call_id)
@@ -318,8 +330,13 @@ def _is_person(entry: dict[str, Any], message: dict[str, Any]) -> bool:
     return bool(blocks) and not NOT_A_PERSON.match(said)
 
 
-def read(source: Source, account: Account) -> Iterator[Event]:
+def read(source: Source, account: Account, as_entry: AsEntry | None = None) -> Iterator[Event]:
     """Yield the session, its branches, and its sub-agents.
+
+    Args:
+        source: the file.
+        account: what becomes of its lines.
+        as_entry: makes an entry of a line, if the lines are in another form.
 
     Raises:
         ImportRefusedError: the file holds two sessions.
@@ -329,7 +346,8 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     def agents_of(session_id: str) -> frozenset[str]:
         return frozenset(map(agent_in_name, agent_files(source.path, session_id)))
 
-    file = read_file(source, account, ClaudeFile(lambda agent, session_id: agent in agents_of(session_id)))
+    file = ClaudeFile(lambda agent, session_id: agent in agents_of(session_id))
+    read_file(source, account, file, as_entry)
     by_agent: dict[str, list[ClaudeEntry]] = {}
     for entry in file.entries:
         by_agent.setdefault(entry.agent, []).append(entry)

@@ -9,9 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from ....errors import RecordError
-from ....forms.canonical import blocks_of, parsed_calls
+from ....forms.canonical import blocks_of, parsed_calls, plain_content
 from ....forms.recognise import Form, is_plain
-from .fields import Message
+from ....messages.metadata import metadata_of
+from .account import Account
+from .fields import Message, metadata, text
+from .source import SourceObject
 
 
 def answer_parts(form: Form, content: Any) -> tuple[list[Message], list[Message]]:
@@ -59,3 +62,43 @@ def _is_named(message: Message) -> bool:
 def _with_objects(block: Message) -> Message:
     """A block whose content is a list of objects: other values in the list are texts."""
     return {**block, "content": blocks_of(block["content"])} if isinstance(block.get("content"), list) else block
+
+
+def whole_messages(
+    form: Form, at: SourceObject, account: Account, message_id: str, time: Any = None, *, provider: str, model: str
+) -> list[Message]:
+    """Read a whole message of a form: results, then what is said beside them, each with an id; noted in the account.
+
+    Args:
+        form: the module of the form.
+        at: the message and its number.
+        account: told whether it says something; a message that the form refuses is lost.
+        message_id: of the first message; others get a number at its end.
+        time: the message's time.
+        provider: who answered, for an answer.
+        model: the model that answered; empty if it is not known.
+    """
+    try:
+        read = form.read([at.value])
+    except RecordError as refused:
+        account.lose(at.number, str(refused))
+        return []
+    said = [message for message in read if message["content"] or message.get("tool_calls")]
+    role = text(at.value.get("role")) or "message"
+    if said:
+        account.map(role)
+    else:
+        account.skip(f"{role} without content")
+    return [
+        _named(message, message_id if number == 1 else f"{message_id}-{number}", time, provider, model)
+        for number, message in enumerate(said, 1)
+    ]
+
+
+def _named(message: Message, message_id: str, time: Any, provider: str, model: str) -> Message:
+    """A message with its id and time; an answer with who gave it."""
+    asked = {"provider": provider, "model": model} if message["role"] == "assistant" else {}
+    content = message["content"]
+    given = {key: value for key, value in metadata_of(message).items() if key != "message_id"}
+    told = {**given, **metadata(message_id, time, failed=given.get("is_error") is True, **asked)}
+    return {**message, "content": plain_content(content) if isinstance(content, list) else content, "metadata": told}

@@ -8,7 +8,26 @@ from typing import Any, NamedTuple
 
 from ....log.record_line import ROLES
 from ..import_log import read_messages
-from . import amplifier_agent, anthropic, atif, claude_code, codex, copilot_cli, gemini_cli, openai, opencode, pi
+from . import (
+    amplifier_agent,
+    anthropic,
+    atif,
+    bedrock,
+    chatgpt,
+    claude_ai,
+    claude_code,
+    claude_stream,
+    codex,
+    codex_exec,
+    copilot_cli,
+    cursor,
+    gemini_cli,
+    gemini_contents,
+    goose,
+    openai,
+    opencode,
+    pi,
+)
 from .account import Account
 from .events import Event
 from .source import ImportRefusedError, Sample, Source
@@ -42,13 +61,21 @@ def _whole(is_document: Callable[[Any], bool]) -> Score:
     return lambda sample: 1_000 * is_document(sample.document)
 
 
+def _is_message(entry: dict[str, Any]) -> bool:
+    return entry.get("role") in ROLES and ("content" in entry or "tool_calls" in entry)
+
+
 _CLAUDE_MARKS = frozenset({"uuid", "parentUuid", "sessionId", "leafUuid"})
 _GEMINI_MARKS = frozenset({"$set", "$rewindTo", "projectHash"})
 
 IMPORTERS = (
     Importer("log", "a log", read_messages, _lines(lambda entry: "_record" in entry or "_crc" in entry)),
     Importer("claude-code", "a Claude Code session", claude_code.read, _lines(claude_code.is_entry), _CLAUDE_MARKS),
+    Importer("claude-stream", "a stream of Claude Code", claude_stream.read, _lines(claude_stream.is_entry)),
     Importer("codex", "a Codex rollout", codex.read, _lines(codex.is_entry), frozenset({"payload"})),
+    Importer("codex-exec", "events of `codex exec`", codex_exec.read, _lines(codex_exec.is_entry)),
+    Importer("goose", "a session of Goose", goose.read, goose.score),
+    Importer("cursor", "a transcript of Cursor", cursor.read, _lines(cursor.is_entry)),
     Importer("gemini-cli", "a session of Gemini CLI", gemini_cli.read, gemini_cli.score, _GEMINI_MARKS),
     Importer("pi", "a session of pi", pi.read, _lines(pi.is_entry), frozenset({"parentId"})),
     Importer(
@@ -60,9 +87,13 @@ IMPORTERS = (
     ),
     Importer("atif", "an ATIF trajectory", atif.read, _whole(atif.is_trajectory)),
     Importer("opencode", "a session of OpenCode", opencode.read, _whole(opencode.is_export)),
+    Importer("chatgpt", "conversations of ChatGPT", chatgpt.read, chatgpt.score),
+    Importer("claude-ai", "conversations of claude.ai", claude_ai.read, claude_ai.score),
+    Importer("gemini", "contents of Gemini's API", gemini_contents.read, gemini_contents.score),
+    Importer("bedrock", "messages of Bedrock or Strands", bedrock.read, bedrock.score),
     Importer("anthropic", "Anthropic messages", anthropic.read, anthropic.score),
     Importer("openai", "OpenAI messages", openai.read, openai.score),
-    Importer("jsonl", "JSON Lines of messages", read_messages, _lines(lambda entry: entry.get("role") in ROLES)),
+    Importer("jsonl", "JSON Lines of messages", read_messages, _lines(_is_message)),
     Importer("transcript", "a host's transcript", amplifier_agent.read_transcript, lambda _: 0),  # `_bare_kind` tells
     Importer("amplifier-agent", "a session of amplifier-agent", amplifier_agent.read, lambda _: 0),
     Importer("older", "a file of the older module", read_messages, lambda _: 0),
@@ -86,13 +117,67 @@ def recognise(source: Source) -> Importer:
         ImportRefusedError: none knows it.
     """
     sample = source.sample
+    if other := not_read(sample):
+        raise ImportRefusedError(other)
     found = max(IMPORTERS, key=lambda importer: importer.score(sample))
     if not found.score(sample):
         if why := source.strangeness():
             raise ImportRefusedError(why)
         known = ", ".join(importer.name for importer in IMPORTERS)
-        raise ImportRefusedError(f"there is no message in it that is known; formats are: {known}")
+        keys = ", ".join(sorted(_first_object(sample)))[:100]
+        told = f"; it begins with an object that has {keys}" if keys else ""
+        raise ImportRefusedError(f"there is no message in it that is known{told}; formats are: {known}")
     return importer_of(_bare_kind(source, sample)) if found.name == "jsonl" else found
+
+
+class _NotRead(NamedTuple):
+    """A format that is known and not read."""
+
+    name: str
+    instead: str
+    """What to do instead."""
+    is_own: Callable[[dict[str, Any]], bool]
+
+
+_ROLES_OF_LANGCHAIN = frozenset({"human", "ai", "system", "tool", "function"})
+
+
+def _is_langchains(one: dict[str, Any]) -> bool:
+    return "lc" in one or (one.get("type") in _ROLES_OF_LANGCHAIN and isinstance(one.get("data"), dict))
+
+
+def _is_pydantics(one: dict[str, Any]) -> bool:
+    return one.get("kind") in ("request", "response") and isinstance(one.get("parts"), list)
+
+
+def _is_vercels(one: dict[str, Any]) -> bool:
+    return one.get("role") in ROLES and any("type" in part for part in _objects(one.get("parts")))
+
+
+_NOT_READ = (
+    _NotRead("messages of LangChain", "write them with `convert_to_openai_messages`", _is_langchains),
+    _NotRead("messages of Pydantic AI", "write them in the form of OpenAI's or Anthropic's API", _is_pydantics),
+    _NotRead("UI messages of Vercel's AI SDK", "write them in the form of OpenAI's or Anthropic's API", _is_vercels),
+)
+
+
+def not_read(sample: Sample) -> str:
+    """Why a file of a known format cannot be imported; empty for any other file."""
+    first = _first_object(sample)
+    found = next((known for known in _NOT_READ if known.is_own(first)), None)
+    return f"these are {found.name}, which are not read; {found.instead}" if found is not None else ""
+
+
+def _first_object(sample: Sample) -> dict[str, Any]:
+    """The first object of a file: of its lines, or of the list that it is."""
+    if sample.entries:
+        return sample.entries[0]
+    document = sample.document
+    return next(_objects(document), {}) if isinstance(document, list) else next(_objects([document]), {})
+
+
+def _objects(listed: Any) -> Iterator[dict[str, Any]]:
+    return (one for one in listed if isinstance(one, dict)) if isinstance(listed, list) else iter(())
 
 
 def format_check(importer: Importer) -> Callable[[int, dict[str, Any]], None]:

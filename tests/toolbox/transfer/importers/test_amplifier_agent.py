@@ -140,7 +140,8 @@ def test_all_sessions_of_the_agent_are_imported(tmp_path: Path, monkeypatch: pyt
     session(tmp_path / "storage", working_dir=tmp_path / "work")
     done = run("import", "--from", "amplifier-agent", code=1)  # something was lost
     assert "events.jsonl" not in done.output
-    assert "turns.jsonl" not in done.output
+    assert "/turns.jsonl" not in done.output
+    assert "its turn was not committed" in done.output
     made = Path.home() / ".amplifier" / "projects" / project_slug(tmp_path / "work") / "sessions" / ID
     with Transcript(made / LOG_NAME) as transcript:
         assert len(transcript) == 4

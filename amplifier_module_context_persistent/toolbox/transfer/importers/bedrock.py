@@ -1,0 +1,159 @@
+"""Messages of Amazon Bedrock's Converse API: lists, request bodies and lines of them, and sessions of Strands.
+
+Strands keeps a session in a directory: `session_<id>/agents/agent_<id>/messages/message_<number>.json`, each with
+`{message, message_id, created_at, redact_message?}`; beside `messages/` is `agent.json`, and above it `session.json`.
+Any of the messages stands for all of its agent. Bytes are `{__bytes_encoded__: true, data}` there.
+
+`forms.bedrock` reads the messages, and writes them again as they came. Source: strands-agents/sdk-python,
+`src/strands/types/session.py` and `session/file_session_manager.py` (read 2026-11-26).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ....forms import bedrock
+from ....forms.canonical import plain_content
+from .account import Account
+from .events import Event, MessageRead, SessionStart
+from .fields import items, mapping, metadata, text
+from .provider_messages import whole_messages
+from .source import Sample, Source, SourceObject, entries_of, objects_of
+
+_ROLES = frozenset({"user", "assistant"})
+_MESSAGE_FILE = re.compile(r"message_(\d+)\.json")
+_BESIDE = frozenset({"session.json", "agent.json", "multi_agent.json"})
+_MOST_MESSAGES = 100_000
+
+
+def score(sample: Sample) -> int:
+    """Whether a document, or the lines of a file, are messages with Bedrock's blocks, or such of Strands."""
+    listed = _messages_in(sample.document)
+    if listed is not None:
+        messages = list(map(_message_of, listed[:200]))
+        is_all = bool(messages) and all(mapping(one).get("role") in _ROLES for one in messages)
+        return 950 if is_all and any(map(_is_own, messages)) else 0
+    found = sum(map(_is_own, map(_message_of, sample.entries)))
+    return found + 1 if found else 0
+
+
+def _messages_in(document: Any) -> list[Any] | None:
+    """The messages of a document: a list, a request's body, or one message of Strands."""
+    if isinstance(document, list):
+        return document
+    given = mapping(document)
+    if _is_stored(given):
+        return [given]
+    return given["messages"] if isinstance(given.get("messages"), list) else None
+
+
+def _is_stored(entry: Any) -> bool:
+    """Whether an object is a message as Strands stores it."""
+    return isinstance(mapping(entry).get("message"), dict) and "message_id" in entry
+
+
+def _message_of(entry: Any) -> Any:
+    """The message in what Strands stores, what was redacted in its redacted form; any other object as it is."""
+    if not _is_stored(entry):
+        return entry
+    return mapping(entry.get("redact_message")) or entry["message"]
+
+
+def _is_own(message: Any) -> bool:
+    """Whether a message has blocks without a type, as Bedrock's are."""
+    blocks = items(mapping(message).get("content"))
+    return (
+        mapping(message).get("role") in _ROLES
+        and bool(blocks)
+        and all(isinstance(block, dict) and "type" not in block for block in blocks)
+        and any(not bedrock.BLOCKS.isdisjoint(block) for block in blocks)
+    )
+
+
+def comes_with_session(path: str) -> bool:
+    """Whether a file comes with another file of its session: Strands has one for each message."""
+    directory, name = os.path.split(path)
+    if name in _BESIDE:
+        return any("agents" in entry or entry == "messages" for entry in _names_in(directory))
+    found = _MESSAGE_FILE.fullmatch(name)
+    if found is None or os.path.basename(directory) != "messages":
+        return False
+    return int(found[1]) != min(_numbers_in(directory), default=int(found[1]))
+
+
+def _names_in(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
+
+
+def _numbers_in(directory: str) -> list[int]:
+    return sorted(int(found[1]) for name in _names_in(directory) if (found := _MESSAGE_FILE.fullmatch(name)))
+
+
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the one session; of a message of Strands, that of its agent."""
+    document = source.sample.document
+    body = mapping(document)
+    if _is_stored(body) and os.path.basename(os.path.dirname(source.path)) == "messages":
+        yield SessionStart("session", "", {}, _session_of(source.path))
+        yield from _stored_messages(source, account)
+        return
+    model = text(body.get("modelId"))
+    yield SessionStart("session", "", {"model": model, "tools": items(mapping(body.get("toolConfig")).get("tools"))})
+    if system := items(body.get("system")):
+        [read_one] = bedrock.read([{"role": "user", "content": system}])[:1]
+        said = plain_content(read_one["content"])
+        yield MessageRead({"role": "system", "content": said, "metadata": metadata("bedrock-system")})
+    listed = _messages_in(document)
+    for at in objects_of(source, account) if listed is None else entries_of(listed, account):
+        yield from _messages(at, account, model)
+
+
+def _session_of(path: str) -> str:
+    """The id of an agent's session, by the names of the directories; that of the default agent is the session's."""
+    agent = os.path.dirname(os.path.dirname(path))
+    session = os.path.basename(os.path.dirname(os.path.dirname(agent))).removeprefix("session_")
+    agent_id = os.path.basename(agent).removeprefix("agent_")
+    return session if agent_id in ("default", "") or not session else f"{session}-{agent_id}"
+
+
+def _stored_messages(source: Source, account: Account) -> Iterator[Event]:
+    """The messages of an agent's directory, in their order."""
+    directory = os.path.dirname(source.path)
+    for number in _numbers_in(directory)[:_MOST_MESSAGES]:
+        path = os.path.join(directory, f"message_{number}.json")
+        if os.path.islink(path) or not os.path.isfile(path):
+            continue
+        account.file = os.path.basename(path) if path != source.path else ""
+        with Source(path) as file:
+            for at in entries_of([file.sample.document], account):
+                yield from _messages(at, account, "", number)
+        account.file = ""
+
+
+def _messages(at: SourceObject, account: Account, model: str, place: int | None = None) -> Iterator[Event]:
+    number, entry = at
+    message = _decoded(_message_of(entry))
+    if mapping(message).get("role") not in _ROLES:
+        account.lose(number, f"no message of a user or an assistant: it has {', '.join(sorted(entry))[:60]}")
+        return
+    stored = entry if _is_stored(entry) else {}
+    message_id = f"bedrock-{number}" if place is None else f"strands-{place}"
+    given = SourceObject(number, message)
+    time = stored.get("created_at")
+    for one in whole_messages(bedrock, given, account, message_id, time, provider="bedrock", model=model):
+        yield MessageRead(one, number)
+
+
+def _decoded(value: Any) -> Any:
+    """A value with bytes as their base64 text, as `forms.bedrock` takes them."""
+    if isinstance(value, dict):
+        if value.get("__bytes_encoded__") is True and isinstance(value.get("data"), str):
+            return value["data"]
+        return {key: _decoded(item) for key, item in value.items()}
+    return [_decoded(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,237 @@
+"""Conversations of ChatGPT: `conversations.json` of a data export, or one conversation of it.
+
+A conversation is `{title, create_time, conversation_id, current_node, mapping}`; the mapping has the nodes of a tree,
+`{id, message, parent, children}`. A message is `{id, author: {role, name}, create_time, content, recipient, metadata}`;
+its content is one of many kinds (`content_type`). What an answer says to another `recipient` than `all` is a call,
+and the messages of that tool which follow are its result. The branch of `current_node` is the session.
+
+There is no public specification. Confirmed by public readers of the export: mitkury/chatgpt-export-parser
+(`docs/chatgpt-data-export-format.md`), YuanpingSong/chatgpt-analytics, josephjohncox/chatgpt-json-to-md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....forms.canonical import as_text, call, plain_content, text_block
+from .account import Account
+from .branches import Branch, branches, split_tree
+from .events import Event, KeptEntry, MessageRead, SessionStart
+from .fields import Message, assistant, items, mapping, metadata, named, result, session_name, text, thinking_block
+from .source import Sample, Source, SourceObject, entries_of
+
+_ROLES = frozenset({"user", "assistant", "system", "tool"})
+_CONTEXT = frozenset({"user_editable_context", "model_editable_context"})
+
+
+def score(sample: Sample) -> int:
+    """Whether a document is an export, or a conversation of one."""
+    listed = _conversations(sample.document)
+    return 1_000 if listed and all(_is_conversation(one) for one in listed[:3]) else 0
+
+
+def _conversations(document: Any) -> list[dict[str, Any]]:
+    given = document if isinstance(document, list) else [document]
+    return [one for one in given if isinstance(one, dict)]
+
+
+def _is_conversation(one: dict[str, Any]) -> bool:
+    nodes = mapping(one.get("mapping"))
+    return any("message" in mapping(node) or "children" in mapping(node) for node in nodes.values())
+
+
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield each conversation, with its branches."""
+    for conversation in _conversations(source.document()):
+        yield from _read_one(conversation, account)
+
+
+@dataclass(slots=True)
+class _Tree:
+    """The nodes of a conversation, parents before their children, the live branch last of its siblings."""
+
+    nodes: list[dict[str, Any]] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+
+
+def _read_one(conversation: dict[str, Any], account: Account) -> Iterator[Event]:
+    created = {"created": conversation["create_time"]} if conversation.get("create_time") else {}
+    facts = {**named(conversation, title="title", model="default_model_slug"), **created}
+    session_id = text(conversation.get("conversation_id")) or text(conversation.get("id"))
+    tree = _tree_of(mapping(conversation.get("mapping")), text(conversation.get("current_node")))
+    numbered = list(entries_of(tree.nodes, account))
+    for at in numbered:
+        _note(at, account)
+    live, left = split_tree(tree.parents, lambda _: True)
+    yield SessionStart("session", "", facts, session_id)
+    yield from _events([numbered[place] for place in live])
+    talks = [(common, own) for common, own in left if any(_said(numbered[place]) for place in own)]
+    found = (
+        Branch(
+            numbered[own[0]].number,
+            session_name(text(numbered[own[0]].value.get("id"))[:13]),
+            _events([numbered[place] for place in common]),
+            _events([numbered[place] for place in own]),
+        )
+        for common, own in talks
+    )
+    yield from branches(found, account, facts, session_id)
+
+
+def _tree_of(mapped: dict[str, Any], current: str) -> _Tree:
+    """The nodes in an order that has the branch of the current node last among its siblings."""
+    nodes = {key: node for key, node in mapped.items() if isinstance(node, dict)}
+    on_path, at = set[str](), current
+    while at in nodes and at not in on_path:
+        on_path.add(at)
+        at = text(nodes[at].get("parent"))
+    tree = _Tree()
+    seen = set[str]()
+    roots = [key for key, node in nodes.items() if text(node.get("parent")) not in nodes]
+    waiting = [(key, -1) for key in sorted(roots, key=on_path.__contains__)[::-1]]
+    while waiting:
+        key, parent = waiting.pop()
+        if key in seen or key not in nodes:
+            continue
+        seen.add(key)
+        tree.nodes.append({"id": key, **nodes[key]})
+        tree.parents.append(parent)
+        children = sorted(
+            filter(nodes.__contains__, map(text, items(nodes[key].get("children")))), key=on_path.__contains__
+        )
+        waiting += [(child, len(tree.nodes) - 1) for child in children[::-1]]
+    for key in nodes.keys() - seen:  # nodes of a ring, which no root reaches
+        tree.nodes.append({"id": key, **nodes[key]})
+        tree.parents.append(-1)
+    return tree
+
+
+def _note(at: SourceObject, account: Account) -> None:
+    """Note a node in the account."""
+    message = mapping(at.value.get("message"))
+    role = text(mapping(message.get("author")).get("role"))
+    if not message:
+        account.skip("node without a message")
+    elif role not in _ROLES:
+        account.lose(at.number, f"a message of {role[:20] or 'nobody'}")
+    elif not _said(at):
+        account.skip(f"{role} without content")
+    else:
+        account.map(role)
+        for part in _lost_parts(mapping(message.get("content"))):
+            account.lose_part(at.number, part)
+
+
+def _said(at: SourceObject) -> list[Message]:
+    """What the message of a node says, as blocks; empty if it has none."""
+    message = mapping(at.value.get("message"))
+    if text(mapping(message.get("author")).get("role")) not in _ROLES:
+        return []
+    return _blocks(mapping(message.get("content")))
+
+
+def _blocks(content: dict[str, Any]) -> list[Message]:
+    """Content of any kind as blocks."""
+    kind = text(content.get("content_type"))
+    if kind == "thoughts":
+        thoughts = [mapping(one) for one in items(content.get("thoughts"))]
+        said = [f"**{text(one.get('summary'))}**\n{text(one.get('content'))}" for one in thoughts]
+        return [thinking_block("\n\n".join(one.removeprefix("****\n") for one in said))] if said else []
+    if kind in _CONTEXT:
+        given = [text(content.get(key)) for key in ("user_profile", "user_instructions", "model_set_context")]
+        return [text_block("\n\n".join(filter(None, given)))] if any(given) else []
+    if isinstance(parts := content.get("parts"), list):
+        return [block for part in parts if (block := _part(part)) is not None]
+    for key in ("text", "result", "content", "summary"):
+        if text(content.get(key)):
+            return [text_block(content[key])]
+    return []
+
+
+def _part(part: Any) -> Message | None:
+    if isinstance(part, str):
+        return text_block(part) if part else None
+    said = text(mapping(part).get("text"))
+    return text_block(said or f"[{_pointer(mapping(part))}]") if isinstance(part, dict) else text_block(as_text(part))
+
+
+def _pointer(part: dict[str, Any]) -> str:
+    kind = text(part.get("content_type")).removesuffix("_asset_pointer").replace("_", " ") or "part"
+    return f"{kind} {text(part.get('asset_pointer'))}".strip()
+
+
+def _lost_parts(content: dict[str, Any]) -> Iterator[str]:
+    """Files that a message points to: they are not in this file."""
+    for part in map(mapping, items(content.get("parts"))):
+        if part and not text(part.get("text")):
+            yield f"{_pointer(part)} is not in the file"
+
+
+def _events(nodes: Sequence[SourceObject]) -> Iterator[Event]:
+    """What nodes stand for that follow each other; reasoning waits for its answer, a tool's messages are one result."""
+    thoughts: list[Message] = []
+    call_id, answered = "", list[SourceObject]()
+    for at in nodes:
+        said = _said(at)
+        message = mapping(at.value.get("message"))
+        role = text(mapping(message.get("author")).get("role"))
+        if not said:
+            continue
+        if role == "tool":
+            answered.append(at)
+            continue
+        yield from _results(answered, call_id)
+        answered = []
+        if role == "assistant" and all(block["type"] == "thinking" for block in said):
+            thoughts += said
+            continue
+        if role == "assistant" and mapping(message.get("content")).get("content_type") == "reasoning_recap":
+            yield KeptEntry(message, at.number, "reasoning_recap")
+            continue
+        own, calls = _id_of(at), list[Message]()
+        if role == "assistant" and text(message.get("recipient")) not in ("", "all"):
+            calls, said, call_id = [_call(message, said, own)], [], own
+        yield _message(at, role, [*thoughts, *said] if role == "assistant" else said, calls)
+        thoughts = thoughts if role != "assistant" else []
+    yield from _results(answered, call_id)
+    if thoughts:
+        yield _message(nodes[-1], "assistant", thoughts, [])
+
+
+def _id_of(at: SourceObject) -> str:
+    return text(mapping(at.value.get("message")).get("id")) or text(at.value.get("id")) or f"chatgpt-{at.number}"
+
+
+def _call(message: dict[str, Any], said: list[Message], own: str) -> Message:
+    written = "\n".join(text(block.get("text")) for block in said)
+    return call(own, text(message.get("recipient")), written)
+
+
+def _message(at: SourceObject, role: str, said: list[Message], calls: list[Message]) -> MessageRead:
+    message = mapping(at.value.get("message"))
+    more = mapping(message.get("metadata"))
+    time = message.get("create_time")
+    if role == "assistant":
+        told = metadata(_id_of(at), time, provider="openai", model=text(more.get("model_slug")))
+        written = assistant(said, calls, told)
+    else:
+        is_programs = more.get("is_visually_hidden_from_conversation") is True
+        kind = text(mapping(message.get("content")).get("content_type"))
+        source = "chatgpt:context" if role == "user" and (is_programs or kind in _CONTEXT) else None
+        written = {"role": role, "content": plain_content(said), "metadata": metadata(_id_of(at), time, source=source)}
+    return MessageRead(written or {}, at.number)
+
+
+def _results(answered: Iterable[SourceObject], call_id: str) -> Iterator[Event]:
+    """The result of a call: all that its tool said."""
+    nodes = list(answered)
+    if not nodes:
+        return
+    message = mapping(nodes[0].value.get("message"))
+    said = [block for at in nodes for block in _said(at)]
+    failed = mapping(message.get("content")).get("content_type") == "system_error"
+    name = text(mapping(message.get("author")).get("name"))
+    told = metadata(_id_of(nodes[0]), message.get("create_time"), failed=failed)
+    yield MessageRead(result(call_id or _id_of(nodes[0]), plain_content(said), told, name), nodes[0].number)

@@ -1,0 +1,69 @@
+"""What `claude -p --output-format stream-json` prints, as the Claude Agent SDK reads it; one message a line.
+
+`system` of the subtype `init` tells of the session; `assistant` and `user` hold a message of Anthropic's, and name the
+session in `session_id`; what a sub-agent does names the call that started it in `parent_tool_use_id`; `result` ends a
+run with what it cost. `stream_event` brings pieces of a message that comes whole later. Each becomes an entry of a
+transcript, as Claude Code keeps one, and is read as such. A prompt that was given as an argument is not among them.
+
+Sources: docs of the Agent SDK, "Message types" (Python and TypeScript references, read 2026-11-26).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ....forms.anthropic import answered_calls
+from . import claude_code
+from .account import Account
+from .events import Event
+from .fields import mapping, session_name, text
+from .source import Source
+
+_KINDS = frozenset({"assistant", "user", "system", "result", "stream_event"})
+NOT_CONVERSATIONAL = frozenset(
+    {"stream_event", "rate_limit_event", "tool_progress", "auth_status", "keep_alive", "prompt_suggestion"}
+)
+
+
+def is_entry(entry: dict[str, Any]) -> bool:
+    """Whether an object is a message of such a stream."""
+    return text(entry.get("type")) in _KINDS and isinstance(entry.get("session_id"), str) and "payload" not in entry
+
+
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the session, and its sub-agents.
+
+    Raises:
+        ImportRefusedError: the file holds two sessions.
+    """
+    yield from claude_code.read(source, account, as_entry=_Transcriber().entry)
+
+
+class _Transcriber:
+    """Makes entries of a transcript."""
+
+    def __init__(self) -> None:
+        self._compacted = False
+        """Whether the last message told that the history was compacted."""
+
+    def entry(self, line: dict[str, Any]) -> dict[str, Any] | None:
+        """A message of the stream as an entry; None if it is no part of the conversation."""
+        kind = text(line.get("type"))
+        if kind in NOT_CONVERSATIONAL:
+            return None
+        entry = {**line, "sessionId": line.get("session_id")}
+        if agent := text(line.get("parent_tool_use_id")):
+            entry |= {"isSidechain": True, "agentId": session_name(agent)}
+        if isinstance(tool_result := line.get("tool_use_result"), dict):
+            entry["toolUseResult"] = tool_result
+        if kind == "system" and line.get("subtype") == "init":
+            entry["version"] = text(line.get("claude_code_version"))
+        elif kind == "system" and line.get("subtype") == "compact_boundary":
+            details = mapping(line.get("compact_metadata"))
+            entry["compactMetadata"] = {**details, "preTokens": details.get("pre_tokens")}
+        elif kind == "user" and not answered_calls(mapping(line.get("message")).get("content")):
+            is_programs = line.get("isSynthetic") is True
+            entry |= {"isCompactSummary": True} if self._compacted and is_programs else {"isMeta": is_programs}
+        self._compacted = kind == "system" and line.get("subtype") == "compact_boundary"
+        return entry

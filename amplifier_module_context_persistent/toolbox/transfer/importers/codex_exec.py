@@ -1,0 +1,188 @@
+"""What `codex exec --json` prints: events of a thread, one a line.
+
+`thread.started` names the thread; `item.completed` brings what was said, reasoned and called, and `item.started` a call
+that runs; `turn.completed` tells the usage of the thread up to there. What a person asked is not among the events.
+
+Source: openai/codex, `codex-rs/exec/src/exec_events.rs` at 08a1f30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....forms import mcp
+from ....forms.canonical import as_text, blocks_of, call, plain_content, text_block, usage_of
+from .account import Account
+from .events import Event, KeptEntry, MessageRead, SessionStart
+from .fields import Message, assistant, mapping, metadata, result, text, thinking_block
+from .source import Source, SourceObject, objects_of, one_session
+
+_EVENTS = frozenset({"thread.started", "turn.started", "turn.completed", "turn.failed"})
+_ITEMS = frozenset({"item.started", "item.updated", "item.completed"})
+_TOOLS = {
+    "command_execution": "shell",
+    "file_change": "apply_patch",
+    "web_search": "web_search",
+    "collab_tool_call": "",
+    "mcp_tool_call": "",
+}
+"""By the type of an item that is a call, the tool; empty if the item names it."""
+_FAILED = frozenset({"failed", "declined"})
+_RUNNING = "in_progress"
+_USAGE = ("input_tokens", "cached_input_tokens", "output_tokens")
+
+
+@dataclass(slots=True)
+class _Thread:
+    """The events of a thread so far."""
+
+    account: Account
+    thread_id: str = ""
+    turn: int = 0
+    events: list[Event] = field(default_factory=list)
+    reasoning: list[Message] = field(default_factory=list)
+    """Reasoning that waits for what follows it."""
+    running: dict[str, SourceObject] = field(default_factory=dict)
+    """Calls that began, by their ids."""
+    billed: dict[str, int] = field(default_factory=dict)
+    """The usage of the thread up to the last turn's end."""
+
+
+def is_entry(entry: dict[str, Any]) -> bool:
+    """Whether an object is an event of this format."""
+    kind = text(entry.get("type"))
+    return kind in _EVENTS or (kind in _ITEMS and isinstance(entry.get("item"), dict))
+
+
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the one session.
+
+    Raises:
+        TwoSessionsError: the file holds two threads.
+    """
+    thread = _Thread(account)
+    for at in objects_of(source, account):
+        _take(thread, at)
+    _end_turn(thread)
+    yield SessionStart("session", "", {}, thread.thread_id)
+    yield from thread.events
+
+
+def _take(thread: _Thread, at: SourceObject) -> None:
+    kind, item = text(at.value.get("type")), mapping(at.value.get("item"))
+    if kind == "thread.started":
+        thread.account.keep(kind)
+        thread.thread_id = one_session(at.number, thread.thread_id, text(at.value.get("thread_id")))
+    elif kind == "turn.started":
+        thread.account.skip(kind)
+        _end_turn(thread)
+        thread.turn += 1
+    elif kind == "item.completed" and item:
+        thread.running.pop(_id_of(thread, item), None)
+        _complete(thread, SourceObject(at.number, item))
+    elif kind in _ITEMS:
+        thread.account.skip(kind)
+        if kind == "item.started" and text(item.get("type")) in _TOOLS:
+            thread.running[_id_of(thread, item)] = SourceObject(at.number, item)
+    else:
+        thread.account.keep(kind or "without a type")
+        _end_turn(thread)
+        if kind == "turn.completed":
+            _bill(thread, mapping(at.value.get("usage")))
+        thread.events.append(KeptEntry(at.value, at.number, kind))
+
+
+def _id_of(thread: _Thread, item: dict[str, Any]) -> str:
+    """The id of an item in its thread: their own ids begin anew with each run."""
+    return f"codex-exec-{thread.turn}-{text(item.get('id'))}"
+
+
+def _complete(thread: _Thread, at: SourceObject) -> None:
+    """Take an item that is complete."""
+    number, item = at
+    kind, own = text(item.get("type")), _id_of(thread, item)
+    if kind == "reasoning":
+        thread.account.map(kind)
+        thread.reasoning.append(thinking_block(text(item.get("text"))))
+    elif kind in ("agent_message", "plan"):
+        thread.account.map(kind)
+        _answer(thread, number, own, [text_block(text(item.get("text")))], [])
+    elif kind in _TOOLS:
+        thread.account.map(kind)
+        _call(thread, at)
+        if item.get("status") != _RUNNING:
+            content, failed = _output(item)
+            told = metadata(f"{own}-result", failed=failed)
+            thread.events.append(MessageRead(result(own, content, told), number))
+    else:
+        thread.account.keep(kind or "item without a type")
+        thread.events.append(KeptEntry(item, number, kind))
+
+
+def _answer(thread: _Thread, number: int, own: str, said: list[Message], calls: list[Message]) -> None:
+    told = metadata(own, provider="openai")
+    message = assistant([*thread.reasoning, *said], calls, told)
+    thread.reasoning = []
+    if message is not None:
+        thread.events.append(MessageRead(message, number))
+
+
+def _call(thread: _Thread, at: SourceObject) -> None:
+    number, item = at
+    own, kind = _id_of(thread, item), text(item.get("type"))
+    tool = _TOOLS[kind] or text(item.get("tool"))
+    keys = ("command", "changes", "query", "action", "prompt", "receiver_thread_ids")
+    arguments: Any = {key: item[key] for key in keys if item.get(key) is not None}
+    if kind == "mcp_tool_call":
+        tool = "__".join(one for one in ("mcp", text(item.get("server")), tool) if one)
+        arguments = item.get("arguments")
+    _answer(thread, number, own, [], [call(own, tool, arguments)])
+
+
+def _output(item: dict[str, Any]) -> tuple[Any, bool]:
+    """The content of a result, and whether it tells of a failure."""
+    failed = text(item.get("status")) in _FAILED
+    kind = text(item.get("type"))
+    if kind == "mcp_tool_call":
+        if (error := mapping(item.get("error"))) and not item.get("result"):
+            return text(error.get("message")), True
+        given = mapping(item.get("result"))
+        structured = {"structuredContent": given["structured_content"]} if given.get("structured_content") else {}
+        content = blocks_of(given.get("content"))
+        [read_result] = mcp.read([{"role": "tool", "tool_call_id": "", "content": content, **structured}])
+        blocks = read_result["content"]
+        return plain_content(blocks) if isinstance(blocks, list) else blocks, failed
+    if kind == "command_execution":
+        code = item.get("exit_code")
+        end = f"\nexit code {code}" if isinstance(code, int) and code else ""
+        return f"{text(item.get('aggregated_output'))}{end}", failed or bool(end)
+    if kind == "collab_tool_call":
+        return as_text(item.get("agents_states") or text(item.get("status"))), failed
+    return text(item.get("status")) or "completed", failed
+
+
+def _end_turn(thread: _Thread) -> None:
+    """Put in what began and did not end: reasoning alone, and calls without a result."""
+    for at in thread.running.values():
+        _call(thread, at)
+    thread.running.clear()
+    _answer(thread, 0, f"codex-exec-{thread.turn}-reasoning", [], [])
+
+
+def _bill(thread: _Thread, given: dict[str, Any]) -> None:
+    """Let the last answer of a turn say what the turn took: the thread's usage beyond that of the turn before."""
+    counts = {key: given[key] for key in _USAGE if type(given.get(key)) is int}
+    before = thread.billed if all(counts.get(key, 0) >= count for key, count in thread.billed.items()) else {}
+    thread.billed = counts
+    took = {key: count - before.get(key, 0) for key, count in counts.items()}
+    usage = usage_of(
+        input_tokens=took.get("input_tokens"),
+        output_tokens=took.get("output_tokens"),
+        cache_read_tokens=took.get("cached_input_tokens"),
+    )
+    for event in reversed(thread.events):
+        if isinstance(event, MessageRead) and event.message["role"] == "assistant":
+            event.message["metadata"] = {**event.message["metadata"], "usage": usage}
+            return

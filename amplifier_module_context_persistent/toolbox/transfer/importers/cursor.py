@@ -1,0 +1,51 @@
+"""Transcripts of Cursor's agent: lines `{role, message: {content}}`, whose content has Anthropic's blocks.
+
+`~/.cursor/projects/<project>/agent-transcripts/<id>/<id>.jsonl`. There is no public specification. Calls have no ids,
+and results are not in the file: each call stays open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ....forms.canonical import blocks_of
+from .account import Account
+from .anthropic import assistant_parts, user_messages
+from .events import Event, MessageRead, SessionStart
+from .fields import assistant, mapping, metadata, text
+from .source import Source, objects_of
+
+
+def is_entry(entry: dict[str, Any]) -> bool:
+    """Whether an object is a line of such a transcript."""
+    message = entry.get("message")
+    return entry.get("role") in ("user", "assistant") and isinstance(message, dict) and "content" not in entry
+
+
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the one session."""
+    yield SessionStart("session")
+    for number, entry in objects_of(source, account):
+        if not is_entry(entry):
+            account.lose(number, f"no message of a user or an assistant: it has {', '.join(sorted(entry))[:60]}")
+            continue
+        role, message_id = text(entry.get("role")), f"cursor-{number}"
+        content = blocks_of(mapping(entry.get("message")).get("content"))
+        named = [
+            {**block, "id": f"{message_id}-call{at}"}
+            if block.get("type") == "tool_use" and "id" not in block
+            else block
+            for at, block in enumerate(content, 1)
+        ]
+        if role == "assistant":
+            one = assistant(*assistant_parts(named), metadata(message_id))
+            read_messages = [one] if one is not None else []
+        else:
+            read_messages = list(user_messages(named, message_id, None))
+        if read_messages:
+            account.map(role)
+        else:
+            account.skip(f"{role} without content")
+        for message in read_messages:
+            yield MessageRead(message, number)

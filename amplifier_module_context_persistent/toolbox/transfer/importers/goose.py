@@ -1,0 +1,220 @@
+"""Sessions of Goose: `goose session export --format json`, and the `.jsonl` files of versions before 1.10.
+
+A document is the session with `conversation`, a list of messages; a file of lines begins with what is known of the
+session. A message is `{id?, role, created, content, metadata: {userVisible, agentVisible}}`; its content has `text`,
+`image`, `thinking`, `redactedThinking`, `toolRequest`, `toolResponse` and notes of the program. Calls and results are
+`{status: success, value}` or `{status: error, error}`; a result's value is that of an MCP tool. A compaction takes
+`agentVisible` from the messages before it, and adds a summary that only the agent sees.
+
+Usage is known of the whole session only: the last answer says it, with the number of answers that it is of.
+
+Sources: block/goose, `crates/goose/src/conversation/message.rs` and `tool_result_serde.rs` at 0513296,
+`session/legacy.rs` at 0fc5e54, `struct Session` of `session/session_manager.rs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....forms import mcp
+from ....forms.canonical import blocks_of, call, plain_content, text_block, usage_of
+from .account import Account
+from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
+from .fields import (
+    Message,
+    assistant,
+    mapping,
+    metadata,
+    named,
+    result,
+    text,
+    thinking_block,
+    user,
+)
+from .source import Sample, Source, SourceObject, entries_of, objects_of
+
+_CALLS = frozenset({"toolRequest", "frontendToolRequest"})
+_OWN_BLOCKS = _CALLS | {"toolResponse", "redactedThinking", "toolConfirmationRequest", "systemNotification"}
+_FACTS = {"cwd": "working_dir", "provider": "provider_name", "created": "created_at"}
+
+
+@dataclass(slots=True)
+class _Conversation:
+    """What is known of a session, and its events so far."""
+
+    facts: dict[str, Any]
+    session_id: str = ""
+    model: str = ""
+    events: list[Event] = field(default_factory=list)
+    hidden_from_agent: bool = False
+    """Whether the last message is one that the agent sees no more."""
+    seen_by_agent: list[str] = field(default_factory=list)
+    """The ids of earlier messages that the agent sees still."""
+
+
+def score(sample: Sample) -> int:
+    """A document that is a session; lines with blocks that only Goose has, or after its first line."""
+    if isinstance(sample.document, dict) and _is_session(sample.document):
+        return 1_000
+    return sum(map(_is_own, sample.entries))
+
+
+def _is_session(document: dict[str, Any]) -> bool:
+    return isinstance(document.get("conversation"), list) and "working_dir" in document
+
+
+def _is_own(entry: dict[str, Any]) -> bool:
+    """Whether a line is the first one of a file, or a message as only Goose writes it."""
+    if "role" not in entry:
+        return isinstance(entry.get("working_dir"), str) and "message_count" in entry
+    if type(entry.get("created")) is not int or not isinstance(entry.get("content"), list):
+        return False
+    kinds = {text(mapping(block).get("type")) for block in entry["content"]}
+    return bool(kinds & _OWN_BLOCKS) or kinds <= {"text", "image", "thinking"}
+
+
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the one session."""
+    document = mapping(source.sample.document)
+    talk = _Conversation({})
+    if _is_session(document):
+        _note_facts(talk, document)
+        entries = entries_of(document["conversation"], account)
+    else:
+        entries = objects_of(source, account)
+    reported = dict(document)
+    for at in entries:
+        if "role" not in at.value and "working_dir" in at.value:
+            account.keep("session")
+            _note_facts(talk, at.value)
+            reported |= at.value
+        else:
+            _take(talk, at, account)
+    _report(talk.events, reported)
+    yield SessionStart("session", "", talk.facts, talk.session_id)
+    yield from talk.events
+
+
+def _note_facts(talk: _Conversation, given: dict[str, Any]) -> None:
+    talk.session_id = text(given.get("id"))
+    title = text(given.get("name")) or text(given.get("description"))
+    talk.facts = {**named(given, **_FACTS), **({"title": title} if title else {})}
+    talk.model = text(mapping(given.get("model_config")).get("model_name"))
+
+
+def _take(talk: _Conversation, at: SourceObject, account: Account) -> None:
+    number, message = at
+    role = message.get("role")
+    if role not in ("user", "assistant") or not isinstance(message.get("content"), list):
+        account.lose(number, f"no message: its role is {str(role)[:20]!r}")
+        return
+    message_id = text(message.get("id")) or f"goose-{number}"
+    visible = mapping(message.get("metadata"))
+    if _is_summary(talk, visible):
+        said = "\n".join(text(block.get("text")) for block in blocks_of(message["content"]))
+        account.map("summary")
+        talk.hidden_from_agent = False
+        kept = tuple(talk.seen_by_agent)
+        talk.events.append(CompactionEvent(said, number, message_id=message_id, time=message.get("created"), keep=kept))
+        return
+    read = [*_messages(talk, message, message_id)]
+    for note in _notes(message["content"]):
+        talk.events.append(KeptEntry(note, number, text(note.get("type"))))
+    if not read:
+        account.keep(f"{role} without content")
+        return
+    account.map(str(role))
+    talk.events += [MessageRead(one, number) for one in read]
+    talk.hidden_from_agent = visible.get("agentVisible") is False
+    if not talk.hidden_from_agent:
+        talk.seen_by_agent += [one["metadata"]["message_id"] for one in read]
+
+
+def _is_summary(talk: _Conversation, visible: dict[str, Any]) -> bool:
+    """Whether a message is the summary of a compaction: the first that only the agent sees, behind hidden ones."""
+    is_agents = visible.get("userVisible") is False and visible.get("agentVisible") is not False
+    return talk.hidden_from_agent and is_agents
+
+
+def _notes(content: list[Any]) -> list[dict[str, Any]]:
+    """Blocks of a message that are the program's, and no part of what is said."""
+    known = _CALLS | {"text", "image", "thinking", "redactedThinking", "toolResponse"}
+    return [block for block in content if isinstance(block, dict) and text(block.get("type")) not in known]
+
+
+def _messages(talk: _Conversation, message: dict[str, Any], message_id: str) -> Iterator[Message]:
+    """The results in a message, then what it says and calls."""
+    given = blocks_of(message["content"])
+    time = message.get("created")
+    visible = mapping(message.get("metadata"))
+    own = message_id
+    for number, block in enumerate((one for one in given if one.get("type") == "toolResponse"), 2):
+        yield _result(block, metadata(own, time, failed=_has_failed(block)))
+        own = f"{message_id}-{number}"
+    said = [one for block in given if (one := _block(block)) is not None]
+    if message["role"] == "assistant":
+        calls = [_call(block, f"{own}-call{at}") for at, block in enumerate(given, 1) if block.get("type") in _CALLS]
+        told = metadata(own, time, provider=text(talk.facts.get("provider")), model=talk.model)
+        if (answer := assistant(said, calls, told)) is not None:
+            yield answer
+    elif said:
+        source = "goose:agent" if visible.get("userVisible") is False else None
+        yield user(plain_content(said), metadata(own, time, source=source))
+
+
+def _block(block: Message) -> Message | None:
+    """A block of what is said; None for a call, a result, and a note of the program."""
+    kind = block.get("type")
+    if kind == "thinking":
+        return thinking_block(text(block.get("thinking")), text(block.get("signature")) or None)
+    if kind == "redactedThinking":
+        return {"type": "redacted_thinking", "data": text(block.get("data"))}
+    if kind == "text":
+        return text_block(block["text"]) if text(block.get("text")) else None
+    return mcp.read_block(block) if kind == "image" else None
+
+
+def _call(block: Message, own: str) -> Message:
+    asked = mapping(mapping(block.get("toolCall")).get("value"))
+    refused = text(mapping(block.get("toolCall")).get("error"))
+    arguments = asked.get("arguments") if asked else {"error": refused}
+    return call(text(block.get("id")) or own, text(asked.get("name")), arguments)
+
+
+def _has_failed(block: Message) -> bool:
+    given = mapping(block.get("toolResult"))
+    return given.get("status") == "error" or mapping(given.get("value")).get("isError") is True
+
+
+def _result(block: Message, told: dict[str, Any]) -> Message:
+    given = mapping(block.get("toolResult"))
+    value = given.get("value")
+    if given.get("status") == "error":
+        content: Any = text(given.get("error"))
+    else:
+        whole = value if isinstance(value, dict) else {"content": blocks_of(value)}
+        listed = {**whole, "content": blocks_of(whole.get("content"))}
+        [read_result] = mcp.read([{"role": "tool", "tool_call_id": "", **listed}])
+        read_content = read_result["content"]
+        content = plain_content(list(map(_bare, read_content))) if isinstance(read_content, list) else read_content
+    return result(text(block.get("id")), content, told)
+
+
+def _bare(block: Message) -> Message:
+    """A text without the annotations that tell for whom it is."""
+    return text_block(text(block.get("text"))) if block.get("type") == "text" else block
+
+
+def _report(events: list[Event], given: dict[str, Any]) -> None:
+    """Let the last answer say what all answers took together."""
+    answers = [one for one in events if isinstance(one, MessageRead) and one.message["role"] == "assistant"]
+    usage = usage_of(
+        input_tokens=given.get("accumulated_input_tokens"),
+        output_tokens=given.get("accumulated_output_tokens"),
+        cost_usd=given.get("accumulated_cost"),
+    )
+    if answers and usage:
+        told = answers[-1].message["metadata"]
+        answers[-1].message["metadata"] = {"usage": usage | {"requests": len(answers)}} | told

@@ -1,0 +1,70 @@
+"""What a file is: what is known and not read is refused by name; nothing is stored that says nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.toolbox.transfer.import_ import ImportRefusedError, import_session
+from tests.support.imports import imported_history, texts, write_jsonl
+
+LANGCHAIN = {"type": "human", "data": {"content": "go", "type": "human"}}
+PYDANTIC = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "go"}]}
+VERCEL = {"id": "1", "role": "user", "parts": [{"type": "text", "text": "go"}]}
+
+
+@pytest.mark.parametrize("is_list", [True, False], ids=["list", "lines"])
+@pytest.mark.parametrize(
+    ("message", "named"),
+    [(LANGCHAIN, "LangChain"), (PYDANTIC, "Pydantic AI"), (VERCEL, "Vercel")],
+    ids=["langchain", "pydantic", "vercel"],
+)
+def test_what_is_known_and_not_read_is_refused_by_name(
+    tmp_path: Path, message: Any, named: str, *, is_list: bool
+) -> None:
+    path = tmp_path / "messages.json"
+    path.write_text(json.dumps([message, message]) if is_list else f"{json.dumps(message)}\n{json.dumps(message)}\n")
+    with pytest.raises(ImportRefusedError, match=named):
+        import_session(path, path=tmp_path / "log.jsonl")
+
+
+def test_an_unknown_file_is_refused_with_what_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "messages.json"
+    path.write_text('[{"speaker": "me", "utterance": "go"}]')
+    with pytest.raises(ImportRefusedError, match="it begins with an object that has speaker, utterance"):
+        import_session(path, path=tmp_path / "log.jsonl")
+
+
+async def test_a_message_that_says_nothing_is_lost_by_name(tmp_path: Path) -> None:
+    """Another program's message has a role, and what it says under a name of its own."""
+    lines = [{"role": "user", "content": "go"}, {"role": "assistant", "utterance": "on it"}]
+    report, history, _ = await imported_history(tmp_path / "messages.jsonl", lines)
+    assert texts(history) == ["user: go"]
+    assert [(one.line, one.reason) for one in report.account.lost] == [
+        (2, "a message without content: it has role, utterance")
+    ]
+
+
+async def test_a_transcript_of_cursor(tmp_path: Path) -> None:
+    """Its calls have no ids and no results; they are calls all the same."""
+    lines = [
+        {"role": "user", "message": {"content": [{"type": "text", "text": "list it"}]}},
+        {"role": "assistant", "message": {"content": [{"type": "tool_use", "name": "Shell", "input": {"c": "ls"}}]}},
+        {"role": "assistant", "message": {"content": []}},
+        {"role": "system"},
+    ]
+    report, history, _ = await imported_history(tmp_path / "chat.jsonl", lines)
+    assert report.format == "cursor"
+    assert texts(history) == ["user: list it", "assistant: Shell"]
+    assert [(one.line, one.reason) for one in report.account.lost] == [
+        (4, "no message of a user or an assistant: it has role")
+    ]
+
+
+def test_a_file_of_nothing_but_strange_messages_is_refused(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "m.jsonl", [{"role": "user", "utterance": "go"}])
+    with pytest.raises(ImportRefusedError, match="begins with an object that has role, utterance"):
+        import_session(path, path=tmp_path / "log.jsonl")
