@@ -9,9 +9,11 @@ first, then those of all projects.
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -76,6 +78,19 @@ def session_files(project: str | None = None, *, storage: str | None = None) -> 
     if storage is not None:
         return _stored(storage, project)
     below = f"{project}/sessions/*/{LOG_NAME}" if project is not None else f"*/sessions/*/{LOG_NAME}"
+    paths = ((path, prefix) for root, prefix in projects_dirs().items() for path in root.glob(below))
+    return _newest_first((path, path.parent.name, f"{prefix}{path.parents[2].name}") for path, prefix in paths)
+
+
+def sessions_of_id(session_id: str, *, storage: str | None = None) -> list[SessionFile]:
+    """The sessions of all projects that have this id.
+
+    Raises:
+        LogUnreadableError: the database of `storage` cannot be asked.
+    """
+    if storage is not None:
+        return [session for session in _stored(storage, None) if session.id == session_id]
+    below = f"*/sessions/{glob.escape(session_id)}/{LOG_NAME}"
     paths = ((path, prefix) for root, prefix in projects_dirs().items() for path in root.glob(below))
     return _newest_first((path, path.parent.name, f"{prefix}{path.parents[2].name}") for path, prefix in paths)
 
@@ -261,8 +276,14 @@ def _by_id(name: str, scopes: Scopes) -> SessionFile | None:
         if found and (first := min(found, key=lambda session: len(session.id))) and _are_below(first, found):
             return first
         if found:
-            raise SessionNameError(f"more than one session has that name: {_listed(found)}; give more of it")
+            raise SessionNameError(f"more than one session has that name: {_listed(found)}; {_what_to_give(found)}")
     return None
+
+
+def _what_to_give(found: Sequence[SessionFile]) -> str:
+    """Say how one of several sessions can be named."""
+    ids = {session.id for session in found}
+    return "give more of it" if len(ids) == len(found) else "name one by its path"
 
 
 def _by_name(name: str, scopes: Scopes) -> SessionFile | None:
@@ -305,8 +326,11 @@ def _are_below(first: SessionFile, others: Iterable[SessionFile]) -> bool:
 
 
 def _listed(sessions: Iterable[SessionFile], *, named: bool = False) -> str:
-    """The ids of some sessions; with `named`, each with its name."""
-    listed = [f"{session.id} ({_shown_name(session)})" if named else session.id for session in sessions]
+    """The ids of some sessions; with `named`, each with its name. An id that two have is told by their paths."""
+    found = list(sessions)
+    times = Counter(session.id for session in found)
+    shown = [session.id if times[session.id] == 1 else str(session.path) for session in found]
+    listed = [f"{one} ({_shown_name(session)})" if named else one for one, session in zip(shown, found, strict=True)]
     more = f" and {len(listed) - _MOST_NAMED} more" if len(listed) > _MOST_NAMED else ""
     return ", ".join(listed[:_MOST_NAMED]) + more
 

@@ -39,7 +39,13 @@ _MOST_SESSIONS_SHOWN = 20
 @click.command("import")
 @storage_option
 @click.argument("source", metavar="[SOURCE]", required=False, type=click.Path())
-@click.option("--from", "agent", type=click.Choice(tuple(PLACES)), help="All sessions of this agent.")
+@click.option(
+    "--from",
+    "agent",
+    metavar="AGENT",
+    type=click.Choice(tuple(PLACES)),
+    help=f"All sessions of this agent: {', '.join(PLACES)}.",
+)
 @click.option("--session", "session_id", metavar="ID", help="The new session's id; by default the source's.")
 @click.option(
     "-o",

@@ -144,26 +144,32 @@ Prepare = Callable[[Index], list[bytes]]
 def append_all(log: Log, prepare: Prepare, bodies: Iterable[bytes] = ()) -> None:
     """Append what `prepare` gives under the lock, then the bodies, a few MB at a time; the log is closed.
 
+    Each body is a record of its own, without a frame around several: a copy has the bytes of its original.
+
     Raises:
         LogError: the log took not all of them.
     """
     with closing(log):
-        _append(log, prepare)
+        _append(log, [prepare])
         batch, size = list[bytes](), 0
         for body in bodies:
             batch.append(body)
             size += len(body)
             if size > _BATCH_BYTES:
-                _append(log, batch)
+                _append(log, _each(batch))
                 batch, size = [], 0
         if batch:
-            _append(log, batch)
+            _append(log, _each(batch))
 
 
-def _append(log: Log, bodies: list[bytes] | Prepare) -> None:
-    (outcome,) = log.append([bodies if callable(bodies) else lambda _: bodies])
-    if isinstance(outcome, Exception):
-        raise outcome
+def _append(log: Log, prepared: Sequence[Prepare]) -> None:
+    for outcome in log.append(prepared):
+        if isinstance(outcome, Exception):
+            raise outcome
+
+
+def _each(bodies: Iterable[bytes]) -> list[Prepare]:
+    return [lambda _, body=body: [body] for body in bodies]  # type: ignore[misc]  # `body` is bound, not given
 
 
 def write_new_log(path: str, bodies: Iterable[bytes]) -> None:

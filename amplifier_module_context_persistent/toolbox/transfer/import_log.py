@@ -25,6 +25,7 @@ from ...log.reader import LogReader
 from ...log.record_kinds import control_of
 from ...log.record_line import CRC_TAIL_BYTES, ROLES, Message, has_crc
 from ...paths import check_session_id, session_id_of
+from ...sessions.find_session import sessions_of_id
 from .copy_log import append_all, carry, copy_log, refused_messages, torn_tail, unread_lines
 from .erasures import SESSION, ErasedError, Erasure, concerning, erasures, lift, names_in
 from .host_files import is_unfinished, making_session, write_host_files
@@ -60,7 +61,7 @@ def import_log(
         if overridden and not again:
             raise ErasedError(f"{_told(overridden[-1])}; {ADVICE}")
         session_id = _session_id(reader, source, destination)
-        target = destination.place(session_id)
+        target = _copied_before(reader, source, session_id, destination) or destination.place(session_id)
         earlier, is_older = open_earlier(target), False
         if earlier is None:
             added = len(reader.index.live)
@@ -76,6 +77,36 @@ def import_log(
         if not dry_run:
             lift(overridden)
         return _report(reader, source, session_id, target, added, is_older=is_older)
+
+
+def _copied_before(reader: LogReader, source: Source, session_id: str | None, destination: Destination) -> str:
+    """The copy of a log that an earlier import made in another project; empty if there is none.
+
+    Raises:
+        ImportRefusedError: the log itself is a session of a project.
+    """
+    log_id = _log_id(reader)
+    if session_id is None or destination.path is not None or not log_id:
+        return ""
+    if (earlier := open_earlier(destination.place(session_id))) is not None:
+        earlier.close()
+        return ""
+    for session in sessions_of_id(session_id, storage=destination.storage):
+        path = str(session.path)
+        if path == source.path:
+            raise ImportRefusedError(
+                f"the log is a session already, in the project {session.project}; fork it, or name a place with -o"
+            )
+        if (earlier := open_earlier(path)) is not None:
+            with closing(earlier):
+                if _log_id(earlier) == log_id:
+                    return path
+    return ""
+
+
+def _log_id(reader: ReadableLog) -> str:
+    header = reader.index.headers[0] if reader.index.headers else {}
+    return str(header.get("log_id") or "")
 
 
 def _erasures_of(reader: LogReader) -> list[Erasure]:

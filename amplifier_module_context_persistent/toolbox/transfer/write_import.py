@@ -22,14 +22,15 @@ from ...config import Config
 from ...errors import ContextPersistentError, LockTimeoutError, LogUnreadableError
 from ...forms.canonical import total
 from ...log.base import ReadableLog
-from ...log.database_location import location_of, stored_name
+from ...log.database_location import location_of, split_location, stored_name
 from ...log.index import Index
 from ...log.not_a_log import check_is_log
 from ...log.open_log import open_existing, open_log, taken_error
 from ...log.record_line import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
 from ...log.reset_record import ids_in, reset_bodies
 from ...messages.metadata import given_id
-from ...paths import check_session_id, log_name, log_path
+from ...paths import LOG_NAME, check_session_id, log_name, log_path
+from ...sessions.find_session import sessions_of_id
 from ...view.ids_and_names import header_marks
 from .copy_log import append_all, write_new_log
 from .drafts import EarlierImport, SessionDraft
@@ -57,9 +58,13 @@ class Destination:
     path: str | Path | None
     working_dir: str | None
     storage: str | None
+    beside: str = ""
+    """The log of another session of the same import, in whose project all others go; empty if there is none."""
 
     def place(self, session_id: str | None, suffix: str = "") -> str:
         """The log of a session: where the host keeps its sessions, beside the file that was named, or in a database."""
+        if self.beside and session_id is not None:
+            return _in_project_of(self.beside, session_id)
         if self.path is not None and stored_name(str(self.path)) is not None:
             return f"{self.path}{suffix}"
         if self.path is not None:
@@ -68,6 +73,21 @@ class Destination:
         if self.storage is not None and session_id is not None:
             return location_of(self.storage, log_name(session_id, self.working_dir or "."))
         return str(log_path(Config(), session_id=session_id, working_dir=self.working_dir))
+
+    def found_before(self, session_id: str, key: str) -> str:
+        """The log of this id that an earlier import of the same source made, in any project; empty if there is none."""
+        wanted = self.place(session_id)
+        if self.path is not None or key_at(wanted) == key:
+            return wanted if self.path is None else ""
+        others = (str(session.path) for session in sessions_of_id(session_id, storage=self.storage))
+        return next((path for path in others if path != wanted and key_at(path) == key), "")
+
+
+def _in_project_of(log: str, session_id: str) -> str:
+    """The log of another session in the project of a log."""
+    if (name := stored_name(log)) is not None:
+        return location_of(split_location(log)[0], f"{name.rpartition('/')[0]}/{session_id}")
+    return str(Path(log).parents[1] / session_id / LOG_NAME)
 
 
 def place_sessions(sessions: Sequence[SessionDraft], source: str, format_name: str, to: Destination) -> None:
@@ -95,9 +115,7 @@ def _place_family(family: Sequence[SessionDraft], source: str, format_name: str,
     main.key = f"{format_name}:{given or source}:{main.start.name}:{first[:16]}"
     main.session_id = to.session_id
     if main.session_id is None and to.path is None:
-        main.session_id = _derived(session_name(given), main)
-        if key_at(to.place(main.session_id)) not in (None, main.key):
-            main.session_id += f"-{first[:8]}"  # ids of trajectories are shared, and others' ids are not ours
+        to = _with_id(main, _derived(session_name(given), main), first[:8], to)
     if main.session_id is not None:
         check_session_id(main.session_id)
     main.path, main.parent_id = to.place(main.session_id, suffix), main.start.parent_source_id or None
@@ -114,6 +132,21 @@ def _place_family(family: Sequence[SessionDraft], source: str, format_name: str,
         alone = f"{format_name}:{given}:{name}:{_first_hash(draft)[:16]}"
         if mark == "_" and key_at(draft.path) == alone:  # its file was imported before, alone
             draft.key = alone
+
+
+def _with_id(main: SessionDraft, derived: str, mark: str, to: Destination) -> Destination:
+    """Give a session its id, and say where it goes: to the project in which it was imported before, if there is one.
+
+    Ids of trajectories are shared, and others' ids are not ours: an id that is taken gets a mark.
+    """
+    check_session_id(derived)
+    for session_id in (derived, f"{derived}-{mark}"):
+        if found := to.found_before(session_id, main.key):
+            main.session_id = session_id
+            return replace(to, beside=found)
+    is_taken = key_at(to.place(derived)) not in (None, main.key)
+    main.session_id = f"{derived}-{mark}" if is_taken else derived
+    return to
 
 
 def _first_hash(draft: SessionDraft) -> str:
