@@ -16,7 +16,7 @@ from bisect import insort
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from .format_version import unknown_version
 from .index import ASSISTANT, LIVE, PINNED, ROLE_CODES, UNHELD, Damage, Index, id_hash_of
@@ -51,15 +51,6 @@ class HeldControls:
     plan: Place | None = None
     side_plan: Place | None = None
     usage: dict[tuple[str, str], Place] = field(default_factory=dict)
-
-
-class Origin(NamedTuple):
-    """Where a message was written that stands elsewhere."""
-
-    line: int
-    """The line that was written right after it."""
-    before: int
-    """The ordinal of the next message there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +147,6 @@ class IndexBuilder:
         member: Member | None = None,
         *,
         doubtful: bool = False,
-        origin: Origin | None = None,
     ) -> None:
         """Take a message.
 
@@ -166,7 +156,6 @@ class IndexBuilder:
             flags: `DAMAGED` or `UNCHAINED`, if it is so.
             member: the reset that it belongs to.
             doubtful: whether it does not continue the chain.
-            origin: where it was written, if it is known to stand elsewhere now.
         """
         metadata = message.get("metadata")
         if isinstance(metadata, dict) and (metadata.get("pinned") is True or metadata.get("critical") is True):
@@ -181,8 +170,6 @@ class IndexBuilder:
         self.copying, self._was_copied, repeats = repeats or was_copied, was_copied, repeats and not was_copied
         if repeats or member is not None:
             flags |= UNHELD
-        elif hashed in self._resets.hidden or (origin and self._resets.last_line >= origin.line):
-            self.report("reset", "it was written before a reset and stands after it; it stays hidden")
         else:
             flags |= LIVE
         role, place = ROLE_CODES[message["role"]], self.place
@@ -196,8 +183,6 @@ class IndexBuilder:
             self.doubtful[hashed] = ordinal, place
         if member is not None:
             self._resets.member(ordinal, member.reset_id, member.number, doubtful=doubtful)
-        elif origin:
-            self.moved(ordinal, origin.before)
 
     def withdraw_copies(self, hashes: Iterable[int]) -> bool:
         """Leave out messages that do not continue the chain, since others with their ids do; whether there were any."""
@@ -210,10 +195,6 @@ class IndexBuilder:
         self.index.withdraw(ordinal)
         self._resets.forget(ordinal)
         self.report("repeated", "one of two messages with the same id; the one that continues the chain is read", place)
-
-    def moved(self, ordinal: int, before: int) -> None:
-        """Take note that a message stands elsewhere than it was written: before the one with another ordinal."""
-        self._resets.moved[ordinal] = before
 
     def control(self, value: Control, standing: ControlStatus) -> None:
         """Take a control record."""
@@ -325,14 +306,14 @@ class IndexBuilder:
         if reset is None or not self._standing.intact:
             self.report("reset", "the begin of a reset is damaged; its commit decides")
         else:
-            self._resets.begin(reset, self.place.line)
+            self._resets.begin(reset)
 
     def _commit(self, value: Control) -> None:
         reset = parse(value)
         if reset is None or not self._standing.intact:
             self.report("reset", "the commit of a reset is damaged; its begin decides")
         else:
-            self._resets.commit(reset, self.place.line, chained=self._standing.chained)
+            self._resets.commit(reset, chained=self._standing.chained)
 
     def _bundle(self, value: Control) -> None:
         total = value.get("bytes")

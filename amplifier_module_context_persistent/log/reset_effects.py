@@ -7,7 +7,6 @@ Rules:
   some. If the number of a damaged one is no longer its own, it gets the number that is free.
 - A message that belongs to a reset which is not in force is not live, and nobody holds it.
 - A reset takes effect once; a begin or commit that stands in the log again is reported.
-- A message that is known to stand elsewhere than it was written is judged by the place where it was written.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from .index import DAMAGED, UNCHAINED, Index, id_hash_of
+from .index import DAMAGED, UNCHAINED, Index
 from .reset_record import KeptRun, Reset
 
 Report = Callable[[str], None]
@@ -77,13 +76,6 @@ class Resets:
         self._last: _State | None = None
         self._orphans: list[tuple[int, int]] = []
         """Damaged members since the last begin whose reset nobody knows: their number in it and their ordinal."""
-        self.moved: dict[int, int] = {}
-        """The messages that are known to stand elsewhere than they were written: each one's ordinal, and that of the
-        message before which it was written."""
-        self.last_line = 0
-        """The line of the last begin or commit that is intact."""
-        self.hidden: set[int] = set()
-        """The hashes of ids of messages that a reset hid although they stand after it."""
 
     @property
     def is_open(self) -> bool:
@@ -99,9 +91,8 @@ class Resets:
         for name, begun, committed, in_force in snapshot:
             self._states[str(name)] = _State(begun=bool(begun), committed=bool(committed), in_force=bool(in_force))
 
-    def begin(self, reset: Reset, line: int) -> None:
-        """Take an intact begin, which stands in a line."""
-        self.last_line = line
+    def begin(self, reset: Reset) -> None:
+        """Take an intact begin."""
         state = self._states.setdefault(reset.id, _State())
         if state.begun:
             self._report("the begin of a reset stands in the log again; it counts once")
@@ -113,9 +104,8 @@ class Resets:
             self._apply(state, reset)
         self._apply_if_complete(state)
 
-    def commit(self, reset: Reset, line: int, *, chained: bool) -> None:
-        """Take an intact commit, which stands in a line; `chained` says whether it continues the chain there."""
-        self.last_line = line
+    def commit(self, reset: Reset, *, chained: bool) -> None:
+        """Take an intact commit; `chained` says whether it continues the chain there."""
         state = self._states.setdefault(reset.id, _State())
         if state.committed:
             self._report("the commit of a reset stands in the log again; it counts once")
@@ -152,13 +142,14 @@ class Resets:
             return
         if reset.upto and self._position_of(reset.upto) is None:
             return
-        live = self._as_written()
+        live = self.index.live
         runs = [self._find_run(run, live) for run in reset.runs]
         if all(len(found) == run.count for run, found in zip(reset.runs, runs, strict=True)):
             self._apply(state, reset)
 
     def _apply(self, state: _State, reset: Reset) -> None:
-        index, live, position = self.index, self._as_written(), self._position_of(reset.upto)
+        index, position = self.index, self._position_of(reset.upto)
+        live: Sequence[int] = index.live
         if state.begun:  # a damaged message may stand elsewhere in the history than it did
             stop = max(state.base, position + 1 if position is not None else 0)
         elif position is not None:
@@ -166,8 +157,6 @@ class Resets:
         else:
             stop = len(live) if reset.upto else 0
         before, after = live[:stop], live[stop:]
-        if reset.upto and position is None:
-            self.hidden.add(id_hash_of(reset.upto))
         if len(state.members) < reset.count:
             state.members += self._orphans
         if state.begun and state.committed:
@@ -188,7 +177,7 @@ class Resets:
             self._report(f"{len(state.members):,} of its {reset.count:,} new messages can be read")
         index.replace_live([*content, *after])
         state.in_force = True
-        self.moved, self._orphans = {}, []  # what is live stands in the order of writing now
+        self._orphans = []
         if self._last is not None:
             self._last.members, self._last.runs = [], []
         self._last = state
@@ -223,7 +212,7 @@ class Resets:
         return bool(self.index.flags[ordinal] & (DAMAGED | UNCHAINED))
 
     def _position_of(self, message_id: str) -> int | None:
-        return find_position(self.index, self._as_written(), message_id) if message_id else None
+        return find_position(self.index, self.index.live, message_id) if message_id else None
 
     def _find_run(self, run: KeptRun, live: Sequence[int]) -> array[int]:
         """The ordinals of a run in the live history; if both names of one end are lost, its count tells the end."""
@@ -241,18 +230,6 @@ class Resets:
         after = [at for at in ends[:lost_last] if at is not None and not start <= at <= end]
         places = dict.fromkeys([*before, *range(start, end + 1), *reversed(after)])
         return array("I", (live[at] for at in places))
-
-    def _as_written(self) -> Sequence[int]:
-        """The live history with what was moved in the place where it was written: that is what a reset speaks of."""
-        live = self.index.live
-        if self.moved.keys().isdisjoint(live):
-            return live
-        written = [ordinal for ordinal in live if ordinal not in self.moved]
-        for ordinal in sorted(self.moved.keys() & set(live), key=self.moved.__getitem__):
-            before = self.moved[ordinal]
-            places = (place for place, one in enumerate(written) if one >= before or self.moved.get(one) == before)
-            written.insert(next(places, len(written)), ordinal)
-        return written
 
 
 class _LostLines:

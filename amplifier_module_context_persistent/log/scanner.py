@@ -16,10 +16,10 @@ from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
-from .chain import Chain, Stray
+from .chain import Chain
 from .format_version import is_own_header
 from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, USER, Index
-from .index_builder import ControlStatus, IndexBuilder, Origin, Place
+from .index_builder import ControlStatus, IndexBuilder, Place
 from .record_line import (
     CONTROL_HEAD,
     CRC_TAIL_BYTES,
@@ -140,7 +140,7 @@ class Scanner:
     def go_on(self, other: Scanner) -> None:
         """Go on with the line that another scanner would take next."""
         self.line, self.offset = other.line, other.offset
-        self._chain = replace(other._chain, strays=list(other._chain.strays))
+        self._chain = replace(other._chain)
         self._bare = other._bare
 
     def snapshot(self) -> dict[str, Any] | None:
@@ -189,13 +189,9 @@ class Scanner:
     def _take_with_checksum(self, line: bytes, place: Place, stored: int, computed: int) -> None:
         """Take a line that carries a checksum; usually it follows from the one that the line before it carries."""
         chain, builder = self._chain, self.builder
-        first, ordinal, origin, finding = not chain.begun, len(self.index), None, None
+        first, finding = not chain.begun, None
         seeds, body = chain.seeds(place.line), line[:-CRC_TAIL_BYTES]
         seed = next((seed for seed in seeds if continues(body, stored, seed)), None)
-        if seed is None and (early := chain.written_before(line, stored)):
-            seed = early.stored
-            if early.is_message:
-                builder.moved(early.ordinal, ordinal)
         if seed is not None:
             place.seed, place.check = seed, stored
             standing = ControlStatus(is_intact(line))
@@ -214,14 +210,9 @@ class Scanner:
             finding = ("checksum", "altered, or a line before it is missing or was moved; it is read all the same")
             chain.pass_strange(place.line)
             builder.copying = False
-        if seed not in (chain.stored, chain.computed) and (late := chain.written_after(stored)):
-            origin = Origin(late.line, late.ordinal)
         chain.stored, chain.computed, chain.begun = stored, computed, True
-        self._take(line, DAMAGED if seed is None else 0, standing, finding, origin)
+        self._take(line, DAMAGED if seed is None else 0, standing, finding)
         if seed is None:
-            is_message = len(self.index) > ordinal and member_of(line) is None
-            if not builder.copying:  # a copy of another line tells nothing
-                chain.add_stray(Stray.of(line, place.line, stored, ordinal, is_message=is_message))
             builder.copying = True
 
     def _may_begin(self, number: int) -> bool:
@@ -261,7 +252,6 @@ class Scanner:
         flags: int,
         standing: ControlStatus,
         finding: tuple[str, str] | None = None,
-        origin: Origin | None = None,
     ) -> None:
         """Take a line by parsing it; `finding` is reported if it can be read."""
         builder = self.builder
@@ -283,7 +273,7 @@ class Scanner:
             return
         doubtful = bool(flags & DAMAGED) or (bool(flags & UNCHAINED) and self._chain.begun)
         message_id = message_id_of(value, line, builder.place.offset)
-        builder.message(value, message_id, flags, member_of(line), doubtful=doubtful, origin=origin)
+        builder.message(value, message_id, flags, member_of(line), doubtful=doubtful)
 
 
 def is_plain_user(line: bytes) -> bool:

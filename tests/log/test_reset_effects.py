@@ -41,10 +41,12 @@ def test_a_begin_with_all_its_messages_is_in_force() -> None:
     assert ids(scan([*long[:3], b"lost\n", *long[4:]])) == [0, 1, 2, 4, 5]
 
 
-def test_a_message_that_was_moved_after_its_reset_stays_hidden() -> None:
-    """The reset ends with it, and no other line tells where it was written."""
+def test_a_message_that_was_moved_after_its_reset_is_read_there() -> None:
+    """It is reported, and the reset is in force for what stands before it."""
     lines = sealed([*BEFORE, *reset_bodies("r", body(10), upto="id-5"), body(20)])
-    assert ids(scan([*lines[:5], *lines[6:], lines[5], *sealed([body(21)], scan(lines).seed)])) == [10, 20, 21]
+    scanner = scan([*lines[:5], *lines[6:], lines[5], *sealed([body(21)], scan(lines).seed)])
+    assert ids(scanner) == [10, 20, 5, 21]
+    assert scanner.index.damage
 
 
 def test_a_message_of_a_reset_is_what_was_given() -> None:
