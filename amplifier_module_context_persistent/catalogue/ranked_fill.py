@@ -19,7 +19,7 @@ from ..messages.message import Message
 from ..search.segment import Segment, SegmentBuilder
 from .catalogue_file import Catalogue, CatalogueError
 from .covered import LogCoverage, Stamp, is_same_file
-from .ranked_words import MOST_SMALL, KnownWords, RankedWords, note_covered, take_in_segment
+from .ranked_words import MOST_SMALL, SMALL_TEXT, KnownWords, RankedWords, note_covered, take_in_segment
 
 BATCH_MESSAGES = 64
 BATCH_BYTES = 1 << 18
@@ -86,7 +86,7 @@ class RankedFill:
         if self._target is None or self._covered is None or len(self.made) > 1:
             return  # an earlier one could not be written
         if self.made:
-            self._write(self._target, self.made[0], builder.chars, self._covered)
+            self._write(self._target, self.made[0], self._covered)
         elif self._seen is not None and self._seen != self._covered:
             try:
                 with self._target.catalogue.writing() as connection:
@@ -94,15 +94,24 @@ class RankedFill:
             except CatalogueError:
                 return
 
-    def _write(self, target: FillTarget, segment: Segment, chars: int, covered: LogCoverage) -> None:
+    def drop_small(self) -> int:
+        """Drop many small segments at the end of those in memory, for one to be made of them; how many messages."""
+        first = len(self.made)
+        while first and self.made[first - 1].chars < SMALL_TEXT:
+            first -= 1
+        if len(self.made) - first < MOST_SMALL:
+            return 0
+        dropped = sum(segment.messages for segment in self.made[first:])
+        del self.made[first:]
+        return dropped
+
+    def _write(self, target: FillTarget, segment: Segment, covered: LogCoverage) -> None:
         first = len(self.stored.segments) if self.stored is not None else 0
         try:
             with target.catalogue.writing() as connection:
                 if not is_same_file(target.path, covered.stamp):
                     return
-                kept = take_in_segment(
-                    connection, target.name, segment, chars, seen=self._seen, first=first, now=covered
-                )
+                kept = take_in_segment(connection, target.name, segment, seen=self._seen, first=first, now=covered)
         except CatalogueError:
             return
         if kept is not None:

@@ -15,13 +15,13 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from ..search.segment import LEVELS, MOST_TEXT, MessageColumns, Postings, Segment, bucket_of, postings_in
-from .catalogue_file import DamagedError
+from .catalogue_file import CatalogueError, DamagedError
 from .covered import LogCoverage, cover, covered_by_path, covered_of, session_id
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ RANKED = "ranked"
 """The part of the catalogue, in the table `covered`."""
 MOST_SMALL = 16
 """So many small segments at the end of a session are replaced by one."""
-_SMALL_TEXT = MOST_TEXT // 4
+SMALL_TEXT = MOST_TEXT // 4
+"""Characters below which a segment is small."""
 _BUCKET_SHIFT, _SESSION_SHIFT = 48, 16
 _FIRST_CODES = tuple(sum(1 << bits for bits in LEVELS[:level]) for level in range(len(LEVELS)))
 """The code of the first bucket of each level; the buckets of all levels are numbered through."""
@@ -65,7 +66,7 @@ class RankedWords:
     def first_small(self) -> int:
         """The number of the first of the small segments at the end; how many there are, if none is small."""
         first = len(self.segments)
-        while first and self.segments[first - 1].chars < _SMALL_TEXT:
+        while first and self.segments[first - 1].chars < SMALL_TEXT:
             first -= 1
         return first
 
@@ -88,7 +89,6 @@ def take_in_segment(
     connection: sqlite3.Connection,
     name: str,
     segment: Segment,
-    chars: int,
     *,
     seen: LogCoverage | None,
     first: int,
@@ -100,7 +100,6 @@ def take_in_segment(
         connection: in a transaction that writes.
         name: the name of the session's log.
         segment: what is added.
-        chars: how much text it was made of.
         seen: how far the session was covered when the segment was made; None if nothing sound was known of it.
         first: the segment's number; those from it on are replaced.
         now: how far the session is covered then.
@@ -117,7 +116,7 @@ def take_in_segment(
     mark = known.words.mark if known is not None and kept else int.from_bytes(os.urandom(6))
     words = RankedWords(session, mark, kept)
     _insert(connection, words, segment)
-    note = SegmentNote(segment.level, segment.messages, min(chars, 0xFFFFFFFF), now.end_offset)
+    note = SegmentNote(segment.level, segment.messages, min(segment.chars, 0xFFFFFFFF), now.end_offset)
     words = replace(words, segments=(*kept, note))
     _keep(connection, name, words, now)
     return words
@@ -262,6 +261,20 @@ class KnownWords:
 
     words: RankedWords
     covered: LogCoverage
+
+
+def check_unchanged(connection: sqlite3.Connection, expected: Mapping[str, RankedWords]) -> None:
+    """Check that the catalogue still has the ranked words of sessions, by their logs' names, that were read before.
+
+    Raises:
+        CatalogueError: another process changed them meanwhile.
+    """
+    now = known_words(connection)
+    for name, words in expected.items():
+        known = now.get(name)
+        kept = known.words.segments[: len(words.segments)] if known is not None else ()
+        if known is None or known.words.mark != words.mark or kept != words.segments:
+            raise CatalogueError(f"{name}: its ranked words were changed meanwhile")
 
 
 def known_words(connection: sqlite3.Connection, name: str | None = None) -> dict[str, KnownWords]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from unicodedata import normalize
 
@@ -39,6 +39,20 @@ def terms_of(text: str) -> Counter[str]:
 def asked_words(question: str) -> list[tuple[str, tuple[str, ...]]]:
     """The words of a question in their order, folded, each with its terms."""
     return [(word.casefold(), _terms_of_word(word)) for word in _words(question)]
+
+
+def placed_terms(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """The words of a text in their order: where each begins and ends, and its terms.
+
+    Of scripts that do not part their words, each pair of characters is given apart.
+    """
+    for found in _ANY_WORD.finditer(text):
+        word, start = found[0], found.start()
+        if not word.isascii() and _UNPARTED_RUN.match(word) and len(word) > 2:
+            for at in range(len(word) - 1):
+                yield start + at, start + at + 2, _terms_of_word(word[at : at + 2])
+        else:
+            yield start, found.end(), _terms_of_word(word if word.isascii() else normalize("NFC", word))
 
 
 def joined_words(words: Sequence[str], count: int) -> list[str]:

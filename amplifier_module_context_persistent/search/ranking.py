@@ -4,10 +4,10 @@ The score of a message is the sum over the question's terms of
 
     rarity of the term * the term's weight in the message / MOST_WEIGHT
 
-where the rarity is BM25's logarithm. Of a term that it has little of, a message gets a share of what its neighbours
-have (`NEAR`): a question and its answer, a call and its result are one thing. The sum is multiplied by `SPOKE` if the
-question names who wrote the message, and by `IN_PERIOD` if it names a time and the message is of that time. Of equal
-messages the later one comes first.
+where the rarity is BM25's logarithm. A message without any of the terms is not found. Of a term that it has little of,
+a message gets a share of what its neighbours have (`NEAR`): a question and its answer, a call and its result are one
+thing. The sum is multiplied by `SPOKE` if the question names who wrote the message, and by `IN_PERIOD` if it names a
+time and the message is of that time. Of equal messages the later one comes first.
 
 Common words may stand in very many messages. So rare terms come first, and once `MOST_POSTINGS` are added up, the
 others count only in the `CANDIDATES` best messages that were found by then.
@@ -16,8 +16,9 @@ others count only in the `CANDIDATES` best messages that were found by then.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import log
 from operator import itemgetter
 from typing import Protocol
@@ -167,19 +168,18 @@ def _terms(question: Question, index: RankedIndex) -> list[_Term]:
 
 def _add_up(terms: Sequence[_Term], index: RankedIndex) -> tuple[dict[int, float], list[str]]:
     """Scores by place, and the terms that were too common to be looked up everywhere."""
-    scores, left = dict[int, float](), MOST_POSTINGS
-    common: list[_Term] = []
+    left, rare, common = MOST_POSTINGS, list[_Term](), list[_Term]()
     for term in terms:
-        if scores and term.count > left:
+        if rare and term.count > left:
             common.append(term)
             continue
         left -= term.count
+        rare.append(term)
         for segment, found in _heaviest(term, MOST_POSTINGS):
             _note(term, index.places[segment], found)
-        for place, points in _with_neighbours(term.own).items():
-            scores[place] = scores.get(place, 0.0) + points
-    for place in _around_logs(index):
-        scores.pop(place, None)
+    scores = dict.fromkeys(chain.from_iterable(term.own for term in rare), 0.0)
+    for term in rare:
+        _add_with_neighbours(scores, term.own)
     if common:
         scores = {place: scores[place] for place in _best(scores, CANDIDATES)}
         segments = {bisect_right(index.places, place) - 1 for place in scores}
@@ -190,18 +190,6 @@ def _add_up(terms: Sequence[_Term], index: RankedIndex) -> tuple[dict[int, float
             for place in scores:
                 scores[place] += term.points_at(place)[0]
     return scores, [term.name for term in common]
-
-
-def _around_logs(index: RankedIndex) -> Iterator[int]:
-    """The places before and after the messages of each log that neighbours reach; no message is there."""
-    reach, end = max(distance for distance, _ in NEAR), -GAP
-    for begin, count in zip(
-        [*index.places, sum(index.counts) + GAP * len(index.places)], [*index.counts, 0], strict=True
-    ):
-        if begin != end:
-            yield from range(end, end + reach)
-            yield from range(begin - reach, begin)
-        end = begin + count
 
 
 def _note(term: _Term, begin: int, found: Postings) -> None:
@@ -234,15 +222,16 @@ def _heaviest(term: _Term, most: int) -> list[tuple[int, Postings]]:
     return kept
 
 
-def _with_neighbours(own: dict[int, float]) -> dict[int, float]:
-    """Points of messages, and those that their neighbours get of them."""
+def _add_with_neighbours(scores: dict[int, float], own: dict[int, float]) -> None:
+    """Add the points of a term to messages that have it, or whose neighbours have more of it."""
     best = dict(own)
     for distance, share in NEAR:
         for place, points in own.items():
             near = place + distance
-            if best.get(near, 0.0) < points * share:
+            if near in scores and best.get(near, 0.0) < points * share:
                 best[near] = points * share
-    return best
+    for place, points in best.items():
+        scores[place] += points
 
 
 def _best(scores: dict[int, float], most: int) -> list[int]:

@@ -9,6 +9,7 @@ Rules:
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Any
 from ..errors import RecallError
 from ..log.record_line import ROLES
 from ..messages.message import Message
-from ..messages.metadata import instant_of, timestamp_of
+from ..messages.metadata import RECALL_TOOL, instant_of, timestamp_of
 from ..messages.text import full_text
 from .pattern import Pattern, compile_pattern
 
@@ -27,11 +28,15 @@ CHARS_PER_TOKEN = 10  # no prose has more, and what is longer need not be counte
 PAGE_SHARE = 0.1  # of the budget
 HITS = 10
 """Hits of a search that asks for no other number."""
+LEAST_WORDS = 3
+"""A text of fewer words may be a part of longer words, which the ranked index does not know."""
 MOST_PLACES = 20
 """So many matches of one message are counted."""
 _AROUND_CHARS = 100  # of a match, on either side of it
 _MATCH_CHARS = 500  # of a match are shown; hardly a path or an address is longer
 _LINE_CHARS = 200  # how far before the end of a page the end of a line is looked for
+
+_WORD = re.compile(r"\w")
 
 Fits = Callable[[str], bool]
 
@@ -50,6 +55,13 @@ class RecallQuery:
     tool: str = ""
     since: datetime | None = None
     until: datetime | None = None
+
+    @property
+    def query_words(self) -> int:
+        """How many words a question has; 0 for an expression, and for a text without a word."""
+        if self.pattern is None or not self.pattern.text or _WORD.search(self.query) is None:
+            return 0
+        return len(self.query.split())
 
     def matches_time(self, message: Message) -> bool:
         """Whether a message was written in the time asked for; one that says no time was in none."""
@@ -192,10 +204,11 @@ def tell_hits(
     hits: Sequence[Hit],
     wanted: RecallQuery,
     *,
-    mixed: bool = False,
+    order: str = "newest first",
     more: bool,
     stopped_at: str | None,
     given_up: int = 0,
+    unranked: str = "",
     fits: Fits,
 ) -> RecallPage:
     """Tell the hits of a search, in their order, as many as fit.
@@ -203,10 +216,11 @@ def tell_hits(
     Args:
         hits: those after the first `wanted.offset` ones, as many as asked for.
         wanted: the search.
-        mixed: whether there are both hits that are written as asked for, which come first, and others.
+        order: how they are ordered, for people and models to read.
         more: whether there are further ones.
         stopped_at: where time ran out, when the last message that was searched was written, as far as it says so.
         given_up: how many messages took too long.
+        unranked: how much of the history is not ranked yet; empty if all is.
         fits: whether an output is small enough.
 
     Raises:
@@ -218,7 +232,6 @@ def tell_hits(
             break
         following = wanted.offset + count
         if hits:
-            order = "first as it is written, then in other case, newest first" if mixed else "newest first"
             head = f"[search for {shown}: hits {wanted.offset + 1}-{following}, {order}]"
         else:
             head = f"[search for {shown}: no {'more ' if wanted.offset else ''}hits]"
@@ -232,6 +245,8 @@ def tell_hits(
         if given_up:
             what = f"{given_up} message{'s' * (given_up > 1)} took too long"
             lines.append(f"[{what} and may hold more; a simpler expression finds it]")
+        if unranked:
+            lines.append(f"[{unranked}]")
         if hits:
             lines.append("[to read on: recall reference=ID offset=CHARACTER]")
         output = "\n".join(lines)
@@ -249,6 +264,11 @@ def make_hit(message: Message, reference: str, tool: str, text: str, spans: Sequ
     excerpt = f"{'…' * (first > 0)}{excerpt}{'…' * (last < len(text))}"
     positions = tuple(position for position, _ in spans)
     return Hit(reference, _who(message, tool), timestamp_of(message), len(text), positions, excerpt)
+
+
+def recall_output(output: str) -> Message:
+    """The result of the tool, as a message, for it to be counted."""
+    return {"role": "tool", "name": RECALL_TOOL, "content": output}
 
 
 def _hit_text(hit: Hit) -> str:

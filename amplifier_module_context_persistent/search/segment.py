@@ -67,12 +67,14 @@ class Segment:
 
     Attributes:
         messages: how many it has.
+        chars: how much text they have.
         level: into `LEVELS`.
         columns: packed `MessageColumns`.
         buckets: packed postings, by the number of the bucket.
     """
 
     messages: int
+    chars: int
     level: int
     columns: bytes
     buckets: tuple[bytes, ...]
@@ -108,11 +110,6 @@ class SegmentBuilder:
         """Whether the next message belongs to another segment."""
         return len(self._offsets) >= MOST_MESSAGES or self._chars >= MOST_TEXT
 
-    @property
-    def chars(self) -> int:
-        """How many characters of text were taken."""
-        return self._chars
-
     def add(self, offset: int, message: Message) -> None:
         """Take the next message of a log, which begins at an offset."""
         weights, chars = weights_of(message)
@@ -135,7 +132,7 @@ class SegmentBuilder:
         for key, places in self._by_key():
             buckets[bucket_of(key, level)].append((key, places))
         columns = MessageColumns(self._offsets, self._seconds).packed()
-        return Segment(len(self._offsets), level, columns, tuple(map(_packed, buckets)))
+        return Segment(len(self._offsets), self._chars, level, columns, tuple(map(_packed, buckets)))
 
     def _by_key(self) -> Iterator[tuple[int, list[int]]]:
         """The postings by the checksums of their terms, in order; two terms of one checksum are one."""

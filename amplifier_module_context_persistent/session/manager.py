@@ -32,7 +32,7 @@ from .final_request import Ticket
 from .host import Host
 from .learned import tells_transformations
 from .pin_and_hide import hide_record, pin_record
-from .recall import recall
+from .recall import RecallState, recall
 from .reconcile import LiveHistory
 from .redact_on_write import RedactionOnWrite
 from .request_flow import PendingRequests, RequestFlow, SystemPromptFactory
@@ -143,6 +143,7 @@ class PersistentContextManager:
             now=self._now,
             new_id=new_id,
         )
+        self._recalls = RecallState()
         self._requests = RequestFlow(
             self.config,
             self._host,
@@ -423,7 +424,7 @@ class PersistentContextManager:
         where = {"offset": offset, "limit": limit, "image": image}
         how = {"query": query, "regex": regex, "role": role, "tool": tool, "since": since, "until": until}
         wanted = check_wanted(reference=reference, **where, **how)
-        return await recall(await self._store.open(), wanted)
+        return await recall(await self._store.open(), wanted, kept=self._recalls)
 
     async def pin(self, message_id: str, *, pinned: bool = True, reason: str = "", within: float | None = None) -> None:
         """Protect a message and its tool group from the next plan on, or end that.

@@ -1,13 +1,16 @@
-"""Recall from a session's log: one message by its id, or a search, newest first.
+"""Recall from a session's log: one message by its id, or a search.
 
-A search goes backwards through the live history. The log's thread reads and parses for about `STEP_S` at a time; what
-it read is matched on another thread, so that appends and views come in between whatever the expression. A history that
-was replaced meanwhile is searched anew. A line that cannot match is not parsed. After `SEARCH_S` a search stops, and
-its page says where; a message that alone takes `MESSAGE_S` is given up, and counted in the page.
+A search has two parts: messages that hold the text as it is, newest first, and then those that answer it best as a
+question (`ranked_recall.py`). An expression has the first part only. That part goes backwards through the live history.
+The log's thread reads and parses for about `STEP_S` at a time; what it read is matched on another thread, so that
+appends and views come in between whatever the expression. A history that was replaced meanwhile is searched anew. A
+line that cannot match is not parsed. After `SEARCH_S` a search stops, and its page says where; a message that alone
+takes `MESSAGE_S` is given up, and counted in the page.
 
 Messages that hold a text exactly as it was asked for come first, each part newest first. Where there are such, and the
 text has a capital letter, those that differ in the case of letters are no hits: else one name would be lost among many
-words.
+words. Of a question of three words or more, the ranked index says which messages may hold it as it is, so no others are
+searched.
 """
 
 from __future__ import annotations
@@ -15,29 +18,34 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
-from ..errors import RecallError
 from ..log.base import Log, finds_bytes
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, Index
-from ..messages.message import Message, result_id_of
-from ..messages.metadata import RECALL_TOOL, is_ephemeral, is_kept_from_models, metadata_of, timestamp_of
+from ..messages.message import Message
+from ..messages.metadata import metadata_of, timestamp_of
 from ..messages.text import full_text
 from ..search.pattern import Pattern, SlowPatternError
-from ..search.recall_media import with_media
 from ..search.recall_page import (
-    CHARS_PER_TOKEN,
     HITS,
+    LEAST_WORDS,
     MOST_PLACES,
     Hit,
     RecallPage,
     RecallQuery,
-    cut_page,
     make_hit,
     page_tokens,
+    recall_output,
     tell_hits,
 )
-from ..search.tool_names import tools_of
+from ..search.searched import searched_tool
+from .recall_message import recall_message
 from .store import Session
+
+if TYPE_CHECKING:
+    from .ranked_recall import SessionIndex
 
 STEP_S = 0.05
 SEARCH_S = 10.0
@@ -47,8 +55,15 @@ _BATCH_BYTES = 1 << 20
 _STORED_BATCHES = 16
 
 
+@dataclass(slots=True)
+class RecallState:
+    """What one recall of a session leaves to the next one: the ranked index, if there was a question."""
+
+    index: SessionIndex | None = None
+
+
 class RecallSearch:
-    """One recall: call `step` on the log's thread, and `match` on another one while it gives None.
+    """One search for a text: call `step` on the log's thread, and `match` on another one until `step` says it is done.
 
     Args:
         wanted: what is asked for.
@@ -73,37 +88,42 @@ class RecallSearch:
         self._given_up = 0
         """Messages that took too long."""
         self._is_cancelled = False
+        self._stopped_at: str | None = None
+        self._among: frozenset[int] | None = None
+        """The offsets of messages that may match; None for all."""
         self._hits: list[Hit] = []
         self._alike: list[Hit] = []
         """Those that differ from what was asked for in the case of letters."""
 
-    def step(self, log: Log) -> RecallPage | None:
-        """Take in what was matched and read on; the page, or None where there is something to match or to read.
+    def step(self, log: Log) -> bool:
+        """Take in what was matched and read on; whether there is nothing more to match or to read.
 
         Raises:
-            RecallError: there is no such message, or no such page.
             LogUnreadableError: the log cannot be read.
         """
         log.follow()
-        if self._wanted.pattern is None:
-            return self._page(log)
         if log.index is not self._index or log.index.generation != self._generation:
             self._index, self._generation = log.index, log.index.generation
             self._live = log.index.live[:]
             self._at = len(self._live)
             self._hits, self._alike, self._read, self._given_up = [], [], [], 0
-        if len(self._hits) >= self._enough:
-            return self._tell()
+        if len(self._hits) >= self.enough:
+            return True
         now = self._clock()
         if self._at and now > self._deadline:
             (last,) = log.read([self._live[min(self._at, len(self._live) - 1)]])
-            return self._tell(stopped_at=timestamp_of(last))
+            self._stopped_at = timestamp_of(last)
+            return True
         step_end = now + STEP_S
         while self._at and len(self._read) < BATCH_MESSAGES:
             self._read_batch(log, self._next_batch(log))
             if self._clock() > step_end:
-                return None
-        return None if self._read or self._at else self._tell()
+                return False
+        return not self._read and not self._at
+
+    def search_only(self, offsets: frozenset[int] | None) -> None:
+        """Search only messages at some offsets of the log."""
+        self._among = offsets
 
     def match(self) -> None:
         """Search the messages that were read; call it on a thread that may be kept busy."""
@@ -120,48 +140,39 @@ class RecallSearch:
         self._is_cancelled = True
 
     @property
-    def _enough(self) -> int:
+    def enough(self) -> int:
         """How many hits fill the page and show that there are more."""
         return self._wanted.offset + (self._wanted.limit or HITS) + 1
 
-    def _tell(self, *, stopped_at: str | None = None) -> RecallPage:
-        pattern, first, end = self._wanted.pattern, self._wanted.offset, self._enough - 1
-        alike = [] if self._hits and pattern is not None and pattern.has_capitals else self._alike
-        hits = self._hits + alike
+    def hits(self) -> list[Hit]:
+        """What was found: first as it is written, then in other case."""
+        return self._hits if self.is_as_meant else self._hits + self._alike
+
+    @property
+    def is_as_meant(self) -> bool:
+        """Whether a text with a capital letter was found as it is written."""
+        return bool(self._hits) and self._wanted.pattern is not None and self._wanted.pattern.has_capitals
+
+    def tell(self, answers: Sequence[Hit] = (), *, unranked: str = "") -> RecallPage:
+        """Tell what was found, and then the best answers to the question."""
+        first, end = self._wanted.offset, self.enough - 1
+        as_written = self.hits()
+        hits = [*as_written, *answers]
         return tell_hits(
             hits[first:end],
             self._wanted,
-            mixed=bool(self._hits and alike),
+            order=_order(as_it_is=len(self._hits), alike=len(as_written) - len(self._hits), ranked=len(answers)),
             more=len(hits) > end,
-            stopped_at=stopped_at,
+            stopped_at=self._stopped_at,
             given_up=self._given_up,
+            unranked=unranked,
             fits=self._fits,
         )
-
-    # -- one message -------------------------------------------------------------------------------------------------
-
-    def _page(self, log: Log) -> RecallPage:
-        position = find_live(log, self._wanted.reference)
-        live = log.index.live
-        before, after = live[position - 1 : position] if position else (), live[position + 1 : position + 2]
-        found = list(log.read([*before, live[position], *after]))
-        ids = [str(metadata_of(message).get("message_id", "")) for message in found]
-        at = len(before)
-        page = cut_page(
-            found[at],
-            self._wanted,
-            before=ids[0] if at else "",
-            after=ids[-1] if len(after) else "",
-            most_chars=CHARS_PER_TOKEN * self._most_tokens,
-            fits=self._fits,
-        )
-        return with_media(page, found[at], self._wanted)
-
-    def _fits(self, output: str) -> bool:
-        result = {"role": "tool", "name": RECALL_TOOL, "content": output}
-        return self._count(result) <= self._most_tokens
 
     # -- a search ----------------------------------------------------------------------------------------------------
+
+    def _fits(self, output: str) -> bool:
+        return self._count(recall_output(output)) <= self._most_tokens
 
     def _next_batch(self, log: Log) -> range:
         """The positions of the next messages to search; more where the storage looks through them."""
@@ -179,17 +190,16 @@ class RecallSearch:
         positions: Sequence[int] = batch
         if wanted.role:
             positions = [at for at in batch if index.roles[live[at]] == ROLE_CODES[wanted.role]]
+        if (among := self._among) is not None:
+            positions = [at for at in positions if index.offsets[live[at]] in among]
         if wanted.pattern is not None and wanted.pattern.needle:
             ordinals = live[batch.start : batch.stop] if positions is batch else [live[at] for at in positions]
             may_match = lines_that_may_match(log, ordinals, wanted.pattern)
             positions = [at for at in positions if live[at] in may_match] if may_match else []
         messages = list(log.read([live[at] for at in positions]))
         for at, message in zip(reversed(positions), reversed(messages), strict=True):
-            if is_ephemeral(message) or is_kept_from_models(message) or not wanted.matches_time(message):
-                continue
-            tools = tools_of(log, live, at, message)
-            tool = tools[0] if tools and result_id_of(message) is not None else ""
-            if tool != RECALL_TOOL and (not wanted.tool or wanted.tool in tools):
+            tool = searched_tool(log, live, at, message, wanted)
+            if tool is not None:
                 self._read.append((at, message, tool))
 
     def _match(self, message: Message, tool: str, deadline: float) -> None:
@@ -213,11 +223,22 @@ class RecallSearch:
             same = (exact, exact + len(asked))
             spans = [same, *(span for span in spans if span != same)]
         hits = self._hits if exact >= 0 else self._alike
-        if len(hits) < self._enough:
+        if len(hits) < self.enough:
             hits.append(make_hit(message, str(metadata_of(message).get("message_id", "")), tool, text, spans))
 
 
-async def recall(session: Session, wanted: RecallQuery, *, clock: Callable[[], float] = time.monotonic) -> RecallPage:
+def _order(*, as_it_is: int, alike: int, ranked: int) -> str:
+    """How hits are ordered, as a page says it."""
+    is_mixed = as_it_is and alike
+    order = "first as it is written, then in other case, newest first" if is_mixed else "newest first"
+    if not ranked:
+        return order
+    return f"first those that hold it, {order}; then the best answers" if as_it_is or alike else "best answers first"
+
+
+async def recall(
+    session: Session, wanted: RecallQuery, *, kept: RecallState, clock: Callable[[], float] = time.monotonic
+) -> RecallPage:
     """Read back a piece of one message of a session's live history, or search it.
 
     A page has at most a tenth of the budget of the request before it, and `MOST_PAGE_TOKENS`.
@@ -225,40 +246,48 @@ async def recall(session: Session, wanted: RecallQuery, *, clock: Callable[[], f
     Args:
         session: the session.
         wanted: which part of which message, or what to search for.
+        kept: what the last recall of the session left.
         clock: seconds that pass.
 
     Raises:
         RecallError: there is no such message or page; says what can be asked.
         LogUnreadableError: the log cannot be read.
     """
-    search = RecallSearch(wanted, count=session.count, budget_tokens=session.requests.last_budget_tokens, clock=clock)
+    budget_tokens = session.requests.last_budget_tokens
+    if wanted.pattern is None:
+        read = partial(recall_message, wanted=wanted, count=session.count, budget_tokens=budget_tokens)
+        return await session.commit.run(read)
+    search = RecallSearch(wanted, count=session.count, budget_tokens=budget_tokens, clock=clock)
+    if not wanted.query_words:
+        await _run(session, search)
+        return await session.commit.run(lambda _: search.tell())
+    from .ranked_recall import SessionIndex, best_answers, hits_of  # which most sessions do not need
+
+    kept.index = index = kept.index or SessionIndex()
+    if is_short := wanted.query_words < LEAST_WORDS:
+        await _run(session, search)
+        if len(search.hits()) >= search.enough or search.is_as_meant:
+            return await session.commit.run(lambda _: search.tell())
+    answers = await best_answers(session, index, wanted, most=search.enough + len(search.hits()), clock=clock)
+    if not is_short:
+        search.search_only(answers.may_match)
+        await _run(session, search)
+    known = {hit.reference for hit in search.hits()}
+    best = await hits_of(session, answers, wanted, known, most=search.enough - len(known))
+    return await session.commit.run(lambda _: search.tell(best, unranked=answers.what_is_lacking))
+
+
+async def _run(session: Session, search: RecallSearch) -> None:
+    """Search to the end.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
     try:
-        while (page := await session.commit.run(search.step)) is None:
+        while not await session.commit.run(search.step):
             await asyncio.to_thread(search.match)
     finally:
         search.cancel()
-    return page
-
-
-def find_live(log: Log, reference: str) -> int:
-    """Find the position of a message in the live history by its id.
-
-    Raises:
-        RecallError: it is not there.
-    """
-    index = log.index
-    ordinal = index.find_live(reference, index.live)
-    if ordinal is not None and index.is_live(ordinal):
-        (message,) = log.read([ordinal])
-        if is_kept_from_models(message):
-            raise RecallError(f"reference: {reference} is kept for readers of the history and is not shown to a model")
-        if metadata_of(message).get("message_id") == reference:
-            return len(index.live) - 1 - index.live[::-1].index(ordinal)
-    if index.find_all([reference]):
-        raise RecallError(f"reference: {reference} is not part of this session any more: its history was replaced")
-    raise RecallError(
-        f"reference: no message of this session has the id {reference!r:.80}; take one from a view, or search"
-    )
 
 
 _FOREIGN = DAMAGED | UNCHAINED  # lines that we may not have written: their JSON may write a text in many ways

@@ -28,9 +28,10 @@ _RECALL_DESCRIPTION = """\
 Read back what compaction shortened or left out of this conversation: nothing is lost, all is in the session's log. Use
 it when a text says "recall ID", or when something that was said, read or run earlier is not shown any more and you need
 its exact words. It is cheaper than running a tool again, but a file may have changed since. Either by `reference`: the
-text of one message, from character `offset` on, and its images. Or by `query`: messages that hold a text or match a
-regular expression, newest first, each with its id, the place of the match and an excerpt. An answer has at most 4,000
-tokens and says how to get the next page; ask with `offset` and `limit` for no more than you need."""
+text of one message, from character `offset` on, and its images. Or by `query`: ask in words, as you would ask a
+colleague ("why did the index break last week"), or give an exact name or text. Messages that hold the text as it is
+come first, then those that answer best, each with its id, the place and an excerpt. An answer has at most 4,000 tokens
+and says how to get the next page; ask with `offset` and `limit` for no more than you need."""
 
 _RECALL_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -38,8 +39,8 @@ _RECALL_SCHEMA: dict[str, Any] = {
         "reference": {"type": "string", "description": "The id of one message, as an elision or a hit names it."},
         "query": {
             "type": "string",
-            "description": "What to search for instead. Case matters only if there is a capital letter in it and "
-            "something is found just so.",
+            "description": "A question in words (other forms of them count, and who spoke and when, if it says so), or "
+            "a text; its case matters only if it has a capital letter and is found just so.",
         },
         "regex": {
             "type": "boolean",

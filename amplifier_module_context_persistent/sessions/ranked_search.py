@@ -18,7 +18,7 @@ from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of
 from ..catalogue.covered import Stamp, name_of
 from ..catalogue.index_snapshots import CatalogueSnapshots
 from ..catalogue.ranked_fill import FillTarget, RankedFill, lacking, still_known
-from ..catalogue.ranked_words import KnownWords, RankedWords, StoredSegments, known_words
+from ..catalogue.ranked_words import KnownWords, RankedWords, StoredSegments, check_unchanged, known_words
 from ..errors import LogError
 from ..log.reader import LogReader
 from ..search.question import Question
@@ -208,20 +208,21 @@ class _ManyLogs:
         self.places = list[int]()
         self.counts = list[int]()
         self._made: list[tuple[int, Segment]] = []
-        by_catalogue: dict[Path, list[tuple[RankedWords, int]]] = {}
+        by_catalogue: dict[Path, dict[str, tuple[RankedWords, int]]] = {}
         place = 0
         for log in logs:
             self._first.append(len(self.places))
             if log.stored is not None:
-                stored = by_catalogue.setdefault(catalogue_of(log.path), [])
-                stored.append((log.stored, len(self.places)))
+                stored = by_catalogue.setdefault(catalogue_of(log.path), {})
+                stored[name_of(log.path)] = (log.stored, len(self.places))
                 place = self._add((note.messages for note in log.stored.segments), place)
             self._made += enumerate(log.made, len(self.places))
             place = self._add((segment.messages for segment in log.made), place) + GAP
-        self._stored = [
-            StoredSegments(open_ones.enter_context(Catalogue(path).reading()), words)
-            for path, words in by_catalogue.items()
-        ]
+        self._stored = []
+        for path, words in by_catalogue.items():
+            connection = open_ones.enter_context(Catalogue(path).reading())
+            check_unchanged(connection, {name: stored for name, (stored, _) in words.items()})
+            self._stored.append(StoredSegments(connection, list(words.values())))
 
     def _add(self, counts: Iterable[int], place: int) -> int:
         for count in counts:

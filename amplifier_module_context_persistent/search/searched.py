@@ -1,0 +1,33 @@
+"""Which messages a search of `recall` is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..messages.message import Message, result_id_of
+from ..messages.metadata import RECALL_TOOL, is_ephemeral, is_kept_from_models
+from .recall_page import RecallQuery
+from .tool_names import Records, tools_of
+
+
+def searched_tool(
+    records: Records, live: Sequence[int], position: int, message: Message, wanted: RecallQuery
+) -> str | None:
+    """The tool whose result a message is, or an empty text; None if the search is not about the message.
+
+    What `recall` gave is never searched.
+
+    Args:
+        records: reads the log.
+        live: the live history's ordinals.
+        position: where the message is in it.
+        message: the message.
+        wanted: the search.
+    """
+    if is_ephemeral(message) or is_kept_from_models(message) or not wanted.matches_time(message):
+        return None
+    tools = tools_of(records, live, position, message)
+    tool = tools[0] if tools and result_id_of(message) is not None else ""
+    if tool == RECALL_TOOL or (wanted.tool and wanted.tool not in tools):
+        return None
+    return tool

@@ -1,0 +1,57 @@
+"""Where in a text the words of a question are, and which part of it to show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .index_terms import placed_terms
+
+MOST_CHARS = 1 << 20
+"""So much of a text is looked at."""
+WINDOW_CHARS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A word of the question in a text: where it is, and the terms that it has of the question."""
+
+    start: int
+    end: int
+    terms: tuple[str, ...]
+
+
+def marks_of(text: str, worth: Mapping[str, float]) -> list[Mark]:
+    """Find the words of a text that have terms of a question, in their order.
+
+    Args:
+        text: what is shown of a message.
+        worth: the question's terms, each with what it is worth.
+    """
+    marks = []
+    for start, end, terms in placed_terms(text[:MOST_CHARS]):
+        found = tuple(term for term in terms if term in worth)
+        if found:
+            marks.append(Mark(start, end, found))
+    return marks
+
+
+def best_window(marks: Sequence[Mark], worth: Mapping[str, float], *, chars: int = WINDOW_CHARS) -> range:
+    """Choose the neighbouring marks that tell most of a question within so many characters: their numbers.
+
+    Each term counts once, and of equal windows the first one is chosen.
+    """
+    best, best_worth = range(min(1, len(marks))), 0.0
+    end = 0
+    for first, mark in enumerate(marks):
+        end = max(end, first + 1)
+        while end < len(marks) and marks[end].end - mark.start <= chars:
+            end += 1
+        told = sum(worth[term] for term in _terms(marks[first:end]))
+        if told > best_worth:
+            best, best_worth = range(first, end), told
+    return best
+
+
+def _terms(marks: Sequence[Mark]) -> Iterator[str]:
+    return iter({term for mark in marks for term in mark.terms})

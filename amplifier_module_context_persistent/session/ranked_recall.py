@@ -1,0 +1,318 @@
+"""The best answers to a question in a session's own log.
+
+`SessionIndex` is the ranked index of the log, kept up between recalls. The log's thread reads what is lacking, a few
+milliseconds at a time; another thread takes it, writes it to the catalogue and ranks. So appends and views come in
+between. An append never touches the index. After `FILL_S` an answer is given from what is indexed by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from itertools import accumulate
+
+from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of
+from ..catalogue.covered import Stamp, name_of
+from ..catalogue.index_snapshots import LEAST_LOG_BYTES
+from ..catalogue.ranked_fill import Batch, FillTarget, RankedFill, batches, read_batch, still_known
+from ..catalogue.ranked_words import StoredSegments, check_unchanged, known_words
+from ..log.base import Log
+from ..log.index import ROLE_CODES, Index
+from ..log.open_log import file_reader
+from ..log.reader import LogReader
+from ..messages.message import Message
+from ..messages.metadata import metadata_of
+from ..messages.text import full_text
+from ..search.index_terms import asked_words
+from ..search.question import Question, read_question
+from ..search.ranking import Ranked, rank
+from ..search.recall_page import LEAST_WORDS, MOST_PLACES, Hit, RecallQuery, make_hit
+from ..search.searched import searched_tool
+from ..search.segment import MessageColumns, Postings, key_of
+from ..search.snippet import best_window, marks_of
+from .store import Session
+
+FILL_S = 1.5
+STEP_S = 0.03
+_PLAIN_WORDS = re.compile(r"[\w\s,.;:?!'\u2019-]+")
+_SPARE, _NARROWED = 30, 1_000
+"""So many more messages are ranked than asked for; and at least so many if a search is narrowed to a role or a time."""
+_READ_TOGETHER = 16
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The messages that answer a question best.
+
+    Attributes:
+        found: their offsets, best first, each with its ranking.
+        may_match: the offsets of messages that may hold the question's text as it is; None if that is not known.
+        indexed, messages: how many messages of how many are indexed.
+    """
+
+    found: Sequence[tuple[int, Ranked]]
+    may_match: frozenset[int] | None
+    indexed: int
+    messages: int
+
+    @property
+    def what_is_lacking(self) -> str:
+        """How much is not ranked yet, for people and models to read; empty if all is."""
+        if self.indexed >= self.messages:
+            return ""
+        return f"{self.indexed:,} of {self.messages:,} messages are ranked so far; ask again for the rest"
+
+
+class SessionIndex:
+    """The ranked index of one session's log."""
+
+    def __init__(self) -> None:
+        self._index: Index | None = None
+        self._fill = RankedFill(None, None, None)
+        self._path = ""
+        self._next = 0
+        """The ordinal of the first message that is not indexed."""
+        self._messages = 0
+        self._is_small = True
+        """Whether the log is too small for the catalogue."""
+        self.is_busy = False
+
+    def read(self, log: Log) -> list[Batch]:
+        """Read what is lacking, on the log's thread, for a few milliseconds; empty if nothing is.
+
+        Raises:
+            LogUnreadableError: the log cannot be read.
+        """
+        log.follow()
+        reader = file_reader(log)
+        has_grown = self._is_small and reader is not None and reader.size >= LEAST_LOG_BYTES
+        if log.index is not self._index or has_grown:
+            self._begin(log, reader)
+        self._messages = len(log.index)
+        end, found = time.monotonic() + STEP_S, list[Batch]()
+        for ordinals in batches(log, self._next):
+            if reader is not None:
+                found.append(read_batch(reader, ordinals, Stamp.of(reader.file.status())))
+            else:
+                messages = zip(log.index.offsets[ordinals.start : ordinals.stop], log.read(ordinals), strict=True)
+                found.append(Batch(list(messages), None))
+            self._next = ordinals.stop
+            if time.monotonic() > end:
+                break
+        return found
+
+    def _begin(self, log: Log, reader: LogReader | None) -> None:
+        """Begin with what the catalogue has of the log."""
+        self._index, target, noted, known = log.index, None, None, None
+        self._is_small = reader is None or reader.size < LEAST_LOG_BYTES
+        if reader is not None and not self._is_small:
+            self._path = reader.path
+            target = FillTarget(Catalogue(catalogue_of(reader.path), 0), name_of(reader.path), reader.path)
+            try:
+                with target.catalogue.reading() as connection:
+                    noted = known_words(connection, target.name).get(target.name)
+            except CatalogueError:
+                noted = None
+            known = still_known(reader, noted)
+            target = None if log.index.damage else target
+        self._fill = RankedFill(target, noted, known)
+        self._next = bisect_left(log.index.offsets, self._fill.end_offset) if known is not None else 0
+
+    def forget(self) -> None:
+        """Begin anew at the next reading."""
+        self._index = None
+
+    def take(self, found: Sequence[Batch]) -> None:
+        """Index what was read; on any thread."""
+        for batch in found:
+            self._fill.take(batch)
+
+    def answer(self, question: Question, *, most: int) -> Answer:
+        """Rank what is indexed; on any thread.
+
+        Raises:
+            CatalogueError: the catalogue was changed or damaged; begin anew.
+        """
+        self._fill.finish()
+        with ExitStack() as open_ones:
+            index = _OneLog(self._fill, self._path, open_ones)
+            ranking = rank(question, index, most=most)
+            offsets = [(index.columns(one.segment).offsets[one.number], one) for one in ranking.found]
+            may_match = _may_match(question.text, index)
+        self._next -= self._fill.drop_small()
+        return Answer(offsets, may_match, sum(index.counts), self._messages)
+
+
+class _OneLog:
+    """The segments of one log as an index; the place of a message is its ordinal."""
+
+    def __init__(self, fill: RankedFill, path: str, open_ones: ExitStack) -> None:
+        self._made, self._stored = fill.made, None
+        self.counts = [segment.messages for segment in fill.made]
+        self._first_made = 0
+        if fill.stored is not None:
+            connection = open_ones.enter_context(Catalogue(catalogue_of(path), 0).reading())
+            check_unchanged(connection, {name_of(path): fill.stored})
+            self._stored = StoredSegments(connection, [(fill.stored, 0)])
+            self.counts = [note.messages for note in fill.stored.segments] + self.counts
+            self._first_made = len(fill.stored.segments)
+        self.places = list(accumulate(self.counts, initial=0))[:-1]
+        self._known: dict[int, list[tuple[int, Postings]]] = {}
+        self._columns: dict[int, MessageColumns] = {}
+
+    def postings(self, key: int) -> list[tuple[int, Postings]]:
+        """The postings of a term, each with the number of its segment."""
+        if key not in self._known:
+            self._known[key] = list(self._postings(key))
+        return self._known[key]
+
+    def _postings(self, key: int) -> Iterator[tuple[int, Postings]]:
+        if self._stored is not None:
+            yield from self._stored.postings(key)
+        for number, segment in enumerate(self._made, self._first_made):
+            found = segment.postings(key)
+            if found.weights:
+                yield number, found
+
+    def columns(self, segment: int) -> MessageColumns:
+        """Where and when the messages of a segment were written."""
+        if segment not in self._columns:
+            if self._stored is not None and segment < self._first_made:
+                self._columns[segment] = self._stored.columns(segment)
+            else:
+                self._columns[segment] = MessageColumns.unpacked(self._made[segment - self._first_made].columns)
+        return self._columns[segment]
+
+
+def _may_match(text: str, index: _OneLog) -> frozenset[int] | None:
+    """The offsets of messages that may hold a text as it is; None if the index does not know.
+
+    The words between the first and the last one are whole words of a message that holds the text, so it has their
+    terms.
+    """
+    between = " ".join(text.split()[1:-1])
+    if len(text.split()) < LEAST_WORDS or _PLAIN_WORDS.fullmatch(text) is None:
+        return None
+    keys = {key_of(term) for _, terms in asked_words(between) for term in terms}
+    if not keys:
+        return None
+    places: set[int] | None = None
+    for key in sorted(keys, key=lambda key: sum(len(found.weights) for _, found in index.postings(key))):
+        having = {index.places[segment] + number for segment, found in index.postings(key) for number in found.messages}
+        places = having if places is None else places & having
+        if not places:
+            return frozenset()
+    return frozenset(_offset_of(place, index) for place in places or ())
+
+
+def _offset_of(place: int, index: _OneLog) -> int:
+    segment = bisect_left(index.places, place + 1) - 1
+    return index.columns(segment).offsets[place - index.places[segment]]
+
+
+async def best_answers(
+    session: Session, kept: SessionIndex, wanted: RecallQuery, *, most: int, clock: Callable[[], float]
+) -> Answer:
+    """Rank the messages of a session by a question.
+
+    Args:
+        session: the session.
+        kept: its index; if another recall has it in hand, one is made for this recall alone.
+        wanted: the question.
+        most: how many answers are needed; more are found, since some may not be live, or not what is asked for.
+        clock: seconds that pass.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    question = read_question(wanted.query, now=datetime.now(UTC))
+    narrows = bool(wanted.role or wanted.tool or wanted.since or wanted.until)
+    most = max(most + _SPARE, _NARROWED if narrows else 0)
+    index = SessionIndex() if kept.is_busy else kept
+    index.is_busy = True
+    deadline = clock() + FILL_S
+    try:
+        for _ in range(_TRIES):
+            while found := await session.commit.run(index.read):
+                await asyncio.to_thread(index.take, found)
+                if clock() > deadline:
+                    break
+            try:
+                return await asyncio.to_thread(index.answer, question, most=most)
+            except CatalogueError:
+                index.forget()
+        return Answer((), None, 0, len(session.log.index))
+    finally:
+        index.is_busy = False
+
+
+async def hits_of(
+    session: Session, answer: Answer, wanted: RecallQuery, known: Collection[str], *, most: int
+) -> list[Hit]:
+    """Read the best answers, as far as they are live and what is asked for, and make hits of them.
+
+    Args:
+        session: the session.
+        answer: the ranking.
+        wanted: the question, and what it is narrowed to.
+        known: ids of messages that are hits already.
+        most: how many hits are made.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    hits: list[Hit] = []
+    left = list(answer.found)
+    while left and len(hits) < most:
+        batch, left = left[:_READ_TOGETHER], left[_READ_TOGETHER:]
+        read = await session.commit.run(partial(_read_answers, found=batch, wanted=wanted))
+        hits += await asyncio.to_thread(_make_hits, read)
+        hits = [hit for hit in hits if hit.reference not in known]
+    return hits[:most]
+
+
+def _read_answers(
+    log: Log, found: Sequence[tuple[int, Ranked]], wanted: RecallQuery
+) -> list[tuple[Message, str, Ranked]]:
+    """Read messages, each with the tool whose result it is; without those that the search is not about."""
+    index, known, read = log.index, log.index.offsets, []
+    for offset, ranked in found:
+        ordinal = bisect_left(known, offset)
+        if ordinal == len(known) or known[ordinal] != offset or not index.is_live(ordinal):
+            continue
+        if wanted.role and index.roles[ordinal] != ROLE_CODES[wanted.role]:
+            continue
+        (message,) = log.read([ordinal])
+        tool = searched_tool(log, index.live, _position_of(index, ordinal), message, wanted)
+        if tool is not None:
+            read.append((message, tool, ranked))
+    return read
+
+
+def _position_of(index: Index, ordinal: int) -> int:
+    """Where a live message is in the live history, whose ordinals are in order but for what a host put in between."""
+    at = bisect_left(index.live, ordinal)
+    return at if at < len(index.live) and index.live[at] == ordinal else index.live.index(ordinal)
+
+
+def _make_hits(read: Sequence[tuple[Message, str, Ranked]]) -> list[Hit]:
+    return [_hit(message, tool, ranked) for message, tool, ranked in read]
+
+
+def _hit(message: Message, tool: str, ranked: Ranked) -> Hit:
+    text, searched = full_text(message)
+    worth = {reason.term: reason.points for reason in ranked.reasons}
+    marks = marks_of(text[:searched], worth)
+    window = best_window(marks, worth)
+    shown = (marks[window.start].start, marks[window.stop - 1].end) if window else (0, 0)
+    others = [(mark.start, mark.end) for at, mark in enumerate(marks) if at not in window]
+    reference = str(metadata_of(message).get("message_id", ""))
+    return make_hit(message, reference, tool, text, [shown, *others][:MOST_PLACES])

@@ -1,0 +1,64 @@
+"""One message of a session's history, read back by its id, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..errors import RecallError
+from ..log.base import Log
+from ..messages.message import Message
+from ..messages.metadata import is_kept_from_models, metadata_of
+from ..search.recall_media import with_media
+from ..search.recall_page import CHARS_PER_TOKEN, RecallPage, RecallQuery, cut_page, page_tokens, recall_output
+
+
+def recall_message(log: Log, wanted: RecallQuery, *, count: Callable[[Message], int], budget_tokens: int) -> RecallPage:
+    """Read a page of one message.
+
+    Args:
+        log: the session's log.
+        wanted: which part of which message.
+        count: counts the tokens of a message.
+        budget_tokens: the session's budget; a page is a tenth of it.
+
+    Raises:
+        RecallError: there is no such message, or no such page.
+        LogUnreadableError: the log cannot be read.
+    """
+    log.follow()
+    position = find_live(log, wanted.reference)
+    live = log.index.live
+    before, after = live[position - 1 : position] if position else (), live[position + 1 : position + 2]
+    found = list(log.read([*before, live[position], *after]))
+    ids = [str(metadata_of(message).get("message_id", "")) for message in found]
+    at, most_tokens = len(before), page_tokens(budget_tokens)
+    page = cut_page(
+        found[at],
+        wanted,
+        before=ids[0] if at else "",
+        after=ids[-1] if len(after) else "",
+        most_chars=CHARS_PER_TOKEN * most_tokens,
+        fits=lambda output: count(recall_output(output)) <= most_tokens,
+    )
+    return with_media(page, found[at], wanted)
+
+
+def find_live(log: Log, reference: str) -> int:
+    """Find the position of a message in the live history by its id.
+
+    Raises:
+        RecallError: it is not there.
+    """
+    index = log.index
+    ordinal = index.find_live(reference, index.live)
+    if ordinal is not None and index.is_live(ordinal):
+        (message,) = log.read([ordinal])
+        if is_kept_from_models(message):
+            raise RecallError(f"reference: {reference} is kept for readers of the history and is not shown to a model")
+        if metadata_of(message).get("message_id") == reference:
+            return len(index.live) - 1 - index.live[::-1].index(ordinal)
+    if index.find_all([reference]):
+        raise RecallError(f"reference: {reference} is not part of this session any more: its history was replaced")
+    raise RecallError(
+        f"reference: no message of this session has the id {reference!r:.80}; take one from a view, or search"
+    )
