@@ -1,9 +1,9 @@
 """A file that appears whole or not at all: a new session's log, an export.
 
 It is written without a name if the system can do that (Linux), so it is gone if its writer is killed. Else it is
-written beside its place, under a name that ends in `.part`, and is locked meanwhile: one that nobody has locked was
-left by a killed writer. Its mode is 0600. It is synced, and only then given its name. A file that is there already
-stays, unless it is to be replaced.
+written beside its place, under a name that has our mark and ends in `.part`, and is locked meanwhile: one that nobody
+has locked was left by a killed writer. Its mode is 0600. It is synced, and only then given its name. A file that is
+there already stays, unless it is to be replaced.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from .filesystem import WINDOWS, FileSystem, directories_above, make_directories
 from .whole_file_lock import try_lock
 
 _BLOCK_BYTES = 1 << 20
+PART_MARK = "context-persistent-"
+"""In the names of files that have not got their own name yet: programs that download files name theirs alike."""
 
 
 class NewFile:
@@ -46,7 +48,7 @@ class NewFile:
         files: FileSystem | None = None,
     ) -> None:
         self.path = os.path.abspath(os.path.expanduser(path))
-        self._aside = f"{self.path}.{token_hex(4)}.part"
+        self._aside = f"{self.path}.{PART_MARK}{token_hex(4)}.part"
         self._replace, self._with_directories, self._files = replace, with_directories, files or FileSystem()
         self._may_be_unnamed = files is None
         self._is_unnamed = False
@@ -208,7 +210,7 @@ def remove_other_name(path: str, files: FileSystem) -> None:
         OSError: the system refuses.
     """
     directory, name = os.path.split(path)
-    aside = re.compile(re.escape(name) + r"\.[0-9a-f]{8}\.part")
+    aside = re.compile(rf"{re.escape(name)}\.(?:{PART_MARK})?[0-9a-f]{{8}}\.part")
     status = files.stat(path)
     for other in filter(aside.fullmatch, os.listdir(directory)):
         beside = os.path.join(directory, other)

@@ -234,6 +234,7 @@ def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: 
         _show_files("deleted", [*deletion.files, *(deletion.host_files if host_files else [])])
         if not host_files:
             _show_files("stays, the host's", deletion.host_files)
+        _show_files("stays, perhaps left by a killed writer", deletion.doubtful)
         _show_files("stays, shared by hosts, with all messages", deletion.shared)
         if deletion.finishes:
             say("  an earlier deletion was interrupted; this one finishes it")

@@ -28,7 +28,7 @@ from ...sessions.find_session import (
 )
 from ...sessions.session_name import key_of, name_of
 from ...sessions.transcript import Transcript
-from .terminal import UnusableError, one_line, reason, say, unusable
+from .terminal import UnusableError, one_line, reason, say, tell_parts_left, unusable
 
 R = TypeVar("R")
 
@@ -173,6 +173,8 @@ def say_how_to_go_on(path: str) -> None:
     session_id = session_id_of(path)
     if stored_name(path) is not None or session_id is None or Path(path).parents[1].name != "sessions":
         say("Go on with it: name it in the configuration of a session (`transcript_path`, `storage`).")
+        if stored_name(path) is None:
+            tell_parts_left(path)
         return
     project = Path(path).parents[2].name
     where = "" if project == project_slug(".") else f", in the directory of the project {project}"

@@ -184,6 +184,16 @@ def making(path: str, *, force: bool) -> Iterator[None]:
         except FileExistsError as error:
             hint = "" if force else "; --force replaces a file"
             raise UnusableError(f"{one_line(path)}: {reason(error)}{hint}") from error
+    tell_parts_left(path)
+
+
+def tell_parts_left(path: str) -> None:
+    """Name what killed calls left beside a file that was made: nothing but a person removes it there."""
+    from ..maintenance.leftovers import parts_of  # most commands make no file
+
+    for part in parts_of(path):
+        told = f"an earlier call was killed and left {part}; remove it if you do not need it"
+        click.echo(escaped(one_line(told)), err=True)
 
 
 def _unusable(error: Exception, name: str) -> UnusableError:

@@ -3,6 +3,9 @@
 They are the files that end in `.part` (written beside their place, and never given their name) and those of purges
 that did not end. Whoever writes one has it locked, so one that nobody has locked was left. A log may be missing beside
 them: then the making of a session was interrupted before its log got a name.
+
+Other programs name files alike: a browser that downloads a log writes `LOG.XXXXXXXX.part`. So a `.part` is ours only if
+its name has our mark and, of a log, if it begins with a header whose checksum verifies. All others are named, and stay.
 """
 
 from __future__ import annotations
@@ -10,15 +13,20 @@ from __future__ import annotations
 import os
 import re
 
+from ...log.atomic_file import PART_MARK
 from ...log.filesystem import WINDOWS
 from ...log.open_mark import OPEN_SUFFIX, is_marked
+from ...log.record_line import CONTROL_HEAD, CRC_TAIL_BYTES, has_crc, seal
 from ...log.torn_tail import saved_tails
 from ...log.whole_file_lock import try_lock
 from .purge_file import unfinished_purges
 from .written_files import NOTE_SUFFIX
 
 _FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-_PART = r"\.[0-9a-f]{8}\.part"
+_PART = rf"\.{PART_MARK}[0-9a-f]{{8}}\.part"
+_PERHAPS = rf"\.(?:{PART_MARK})?[0-9a-f]{{8}}\.part"
+_BACKUP = r"(?:\.bak-context-persistent-\d+)?"
+_MOST_HEADER_BYTES = 8 << 20
 
 
 def files_left(log: str, others: tuple[str, ...] = ()) -> list[str]:
@@ -32,11 +40,52 @@ def files_left(log: str, others: tuple[str, ...] = ()) -> list[str]:
         OSError: the directory cannot be read.
     """
     log = os.path.abspath(log)
+    ours = [path for path in _parts(log, others, _PART) if not _is_of(path, log) or _begins_with_header(path)]
+    return [path for path in (*ours, *unfinished_purges(log)) if _is_left(path)]
+
+
+def doubtful_parts(log: str, others: tuple[str, ...] = ()) -> list[str]:
+    """The files beside a log that a killed operation may have left, and that may be another program's: they stay.
+
+    Raises:
+        OSError: the directory cannot be read.
+    """
+    log = os.path.abspath(log)
+    ours = {*files_left(log, others)}
+    return [path for path in _parts(log, others, _PERHAPS) if path not in ours and _is_left(path)]
+
+
+def parts_of(path: str) -> list[str]:
+    """The `.part` files with our mark that killed operations left beside a file anywhere; nothing removes them."""
+    path = os.path.abspath(path)
+    try:
+        return [part for part in _parts(path, (), _PART) if _is_left(part)]
+    except OSError:
+        return []
+
+
+def _parts(log: str, others: tuple[str, ...], ending: str) -> list[str]:
     directory, name = os.path.split(log)
     bases = "|".join(map(re.escape, (name, name + NOTE_SUFFIX, *others)))
-    part = re.compile(rf"(?:{bases})(?:\.bak-context-persistent-\d+)?{_PART}")
-    parts = sorted(os.path.join(directory, one) for one in os.listdir(directory) if part.fullmatch(one))
-    return [path for path in (*parts, *unfinished_purges(log)) if _is_left(path)]
+    part = re.compile(rf"(?:{bases}){_BACKUP}{ending}")
+    return sorted(os.path.join(directory, one) for one in os.listdir(directory) if part.fullmatch(one))
+
+
+def _is_of(path: str, log: str) -> bool:
+    """Whether a `.part` file was to become a log."""
+    return re.fullmatch(re.escape(log) + _PART, path) is not None
+
+
+def _begins_with_header(path: str) -> bool:
+    """Whether a file begins with the header of a log, and its checksum verifies."""
+    try:
+        with open(path, "rb", opener=lambda name, _: os.open(name, (_FLAGS & ~os.O_RDWR) | os.O_RDONLY)) as file:
+            line = file.readline(_MOST_HEADER_BYTES)
+    except OSError:
+        return False
+    if not line.startswith(CONTROL_HEAD + b':"header"') or not has_crc(line.removesuffix(b"\n")):
+        return False
+    return seal(line.removesuffix(b"\n")[:-CRC_TAIL_BYTES], 0)[0] == line
 
 
 def place_left(log: str, others: tuple[str, ...] = (), *, tails: bool = True) -> list[str]:

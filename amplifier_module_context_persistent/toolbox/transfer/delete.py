@@ -25,7 +25,7 @@ from ...sessions.overview import Overview
 from ...sessions.shared_checkpoint import shared_checkpoints
 from ...sessions.transcript import Transcript
 from ..maintenance.delete import delete_log, files_of
-from ..maintenance.leftovers import files_left
+from ..maintenance.leftovers import doubtful_parts, files_left
 from ..maintenance.written_files import DELETING, WrittenFiles
 from .host_files import HOSTS_NAMES, backups, hosts_files, is_hosts_log, own_files
 
@@ -51,6 +51,8 @@ class Deletion:
     """The checkpoints with all messages that several hosts share; they stay."""
     linked: list[str] = field(default_factory=list)
     """The files with other names (hard links), under which their content stays."""
+    doubtful: list[str] = field(default_factory=list)
+    """Files beside the log that a killed writer may have left, or another program; they stay."""
     not_noted: str = ""
     """Why the deletion could not be noted, so that an import may bring the session back; empty if it was."""
 
@@ -67,6 +69,7 @@ class Deletion:
             **({"finishes": True} if self.finishes else {}),
             **({"shared_checkpoints": self.shared} if self.shared else {}),
             **({"linked": self.linked} if self.linked else {}),
+            **({"doubtful": self.doubtful} if self.doubtful else {}),
             **({"not_noted": self.not_noted} if self.not_noted else {}),
             **({"refused": self.refused} if self.refused else {}),
         }
@@ -127,6 +130,7 @@ def _find_files(deletion: Deletion, path: str) -> None:
     ours = dict.fromkeys([*files_of(path), *files_left(path, HOSTS_NAMES), *map(str, own)])
     deletion.files = list(ours)
     deletion.host_files = [str(file) for file in hosts_files(path) if str(file) not in ours]
+    deletion.doubtful = doubtful_parts(path, HOSTS_NAMES)
     deletion.finishes = WrittenFiles.beside(path).begun == DELETING
     deletion.linked = [name for name in deletion.files if _has_other_names(name, deletion.files)]
 

@@ -51,6 +51,8 @@ class EarlierImport:
     """Whether the source is an older copy of what was imported: it says nothing new, and takes nothing back."""
     title: str = ""
     """The title that the source had then."""
+    is_cut: bool = False
+    """Whether the import was killed before it had written all that its header says."""
 
 
 @dataclass(slots=True)

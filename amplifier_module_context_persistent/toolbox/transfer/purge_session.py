@@ -25,7 +25,7 @@ from ...log.database_location import stored_name
 from ...paths import LOG_NAME
 from ...sessions.find_session import projects_dirs
 from ..maintenance.known_scan import KnownScan
-from ..maintenance.leftovers import files_left, place_left
+from ..maintenance.leftovers import doubtful_parts, files_left, place_left
 from ..maintenance.purge import plan_purge, purge_log
 from ..maintenance.purge_kept import ordinals_gone
 from ..maintenance.purge_options import Purge, PurgeCounts
@@ -93,6 +93,7 @@ def plan_session_purge(path: str, what: Purge) -> SessionPurge:
             planned.own = own[0]
     going = {*planned.removed, *map(os.fspath, own)}
     copies = [copy for copy in host_copies(path, log.session_id) if copy not in going]
+    copies += doubtful_parts(path, HOSTS_NAMES) if stored_name(path) is None else []
     if what.redact is not None:
         names = [name for name in named_in(path) if name not in going]
         told = ((file, told_matches(file, what.redact)) for file in (*copies, *names))

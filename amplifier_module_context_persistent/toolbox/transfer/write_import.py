@@ -256,7 +256,9 @@ class SessionWriter:
                         being_made.enter_context(making_session(draft.path))
                         write_new_log(draft.path, (self._header(draft), *draft.bodies))
                         made.append(draft)
-                    elif not earlier.is_older and (earlier.common < draft.messages or earlier.kept < earlier.live):
+                    elif not earlier.is_older and (
+                        earlier.common < draft.messages or earlier.kept < earlier.live or earlier.is_cut
+                    ):
                         self._add(draft, earlier)
             except BaseException:
                 for draft in made:
@@ -271,7 +273,13 @@ class SessionWriter:
             for draft in self.sessions:
                 _rename(draft)
 
-    def _header(self, draft: SessionDraft) -> bytes:
+    def _header(self, draft: SessionDraft, records_in_log: int = 0) -> bytes:
+        """The header of a session.
+
+        Args:
+            draft: the session.
+            records_in_log: how many records its log has when an addition is complete; 0 for a new log.
+        """
         start, is_main = draft.start, draft.start.kind == "session" or draft is self.sessions[0]
         others = [other for other in self.sessions if other.family == draft.family and other is not draft]
         links = {
@@ -291,6 +299,7 @@ class SessionWriter:
             "lines": self.account.lines_by_file[draft.file],
             "messages": draft.messages,
             "records": len(draft.bodies),
+            **({"records_in_log": records_in_log} if records_in_log else {}),
             **({"clears": len(draft.clears)} if draft.clears else {}),
         }
         parents = {"parent_id": draft.parent_id, "forked_from": start.forked_from or None}
@@ -334,8 +343,9 @@ class SessionWriter:
         pairs = zip((draft.bodies[at] for at in draft.at[begin:end]), reader.lines(reader.index.live), strict=False)
         kept = sum(1 for _ in takewhile(lambda pair: pair[1][1][:-CRC_TAIL_BYTES] == pair[0], pairs))
         live = len(reader.index.live)
-        found = EarlierImport(begin + kept, kept, live, records)
         is_untouched = messages - begin == live
+        is_cut = _records_in(reader.index) < (total(source.get("records_in_log")) or 0)
+        found = EarlierImport(begin + kept, kept, live, 0 if is_cut else records, is_cut=is_cut)
         if self.account.lines_by_file[draft.file] < lines or clears > len(draft.clears):
             return EarlierImport(draft.messages, live, live, records, is_older=True)
         if found.common == draft.messages and not is_untouched:  # it went on here only
@@ -371,7 +381,6 @@ class SessionWriter:
 
     def _add(self, draft: SessionDraft, earlier: EarlierImport) -> None:
         """Append what is new; what changed in the source since is hidden first, as a rewind does."""
-        header = self._header(draft)
         start = draft.record_after(earlier.common)
         log = open_log(draft.path)
 
@@ -380,10 +389,11 @@ class SessionWriter:
             if len(live) != earlier.live:
                 raise ImportConflictError("the session was changed meanwhile; import again")
             if earlier.kept == earlier.live:
-                return [header]
+                return [self._header(draft, _records_in(index) + 1 + len(new))]
             kept, time = live[: earlier.kept], self.now()
             reset = reset_bodies(live, kept, ids_in(log.read), reset_id=self.new_id(), reason="rewind", time=time)
-            return [header, *reset, *_plan_before(draft, start)]
+            before = [*reset, *_plan_before(draft, start)]
+            return [self._header(draft, _records_in(index) + 1 + len(before) + len(new)), *before]
 
         new = draft.bodies[start:]
         if earlier.kept == earlier.live:  # what followed the last message then is there already
@@ -396,6 +406,11 @@ class SessionWriter:
         with rewinding(draft.path, time):
             append_all(log, begin, new)
         update_host_files(draft.path, time=time)
+
+
+def _records_in(index: Index) -> int:
+    """How many records a log has, messages and others."""
+    return len(index) + sum(index.control_counts.values())
 
 
 def _plan_before(draft: SessionDraft, record: int) -> list[bytes]:

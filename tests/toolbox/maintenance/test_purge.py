@@ -138,7 +138,7 @@ def test_a_log_with_several_names_is_refused(path: str) -> None:
 def test_the_other_name_of_a_killed_fork_does_not_hinder(path: str) -> None:
     """It is the name under which the log was written; it would keep what is purged."""
     append(FileLog(path), 0, 1)
-    os.link(path, f"{path}.0a1b2c3d.part")
+    os.link(path, f"{path}.context-persistent-0a1b2c3d.part")
     purged(path, before(1))
     assert stored_numbers(path) == [1]
     assert os.listdir(os.path.dirname(path)) == [os.path.basename(path)]

@@ -7,9 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.log.whole_file_lock import try_lock
-from amplifier_module_context_persistent.toolbox.maintenance.leftovers import files_left, place_left
+from amplifier_module_context_persistent.toolbox.maintenance.leftovers import (
+    doubtful_parts,
+    files_left,
+    parts_of,
+    place_left,
+)
 from amplifier_module_context_persistent.toolbox.maintenance.written_files import PURGING, WrittenFiles, content_of
+from tests.support.logs import sealed
+
+SOUND = b"".join(sealed([encode_control("header", version=1, log_id="x"), encode_control("usage", actual_tokens=1)]))
 
 
 @pytest.fixture
@@ -81,16 +90,48 @@ def test_a_fifo_in_the_place_of_a_note_is_not_waited_for(log: Path) -> None:
 
 def test_what_is_being_written_was_not_left(log: Path) -> None:
     """Only what nobody has locked counts, and only names that we give."""
-    for name in (f"{log.name}.0123abcd.part", "transcript.jsonl.0123abcd.part", f"{log.name}.purging-0123abcd"):
-        log.with_name(name).write_bytes(b"x")
-    log.with_name("notes.0123abcd.part").write_bytes(b"somebody's")
+    part = "context-persistent-0123abcd.part"
+    for name in (f"{log.name}.{part}", f"transcript.jsonl.{part}", f"{log.name}.purging-0123abcd"):
+        log.with_name(name).write_bytes(SOUND)
+    log.with_name(f"notes.{part}").write_bytes(b"somebody's")
     others = ("transcript.jsonl",)
     assert len(files_left(str(log), others)) == 3
     assert len(files_left(str(log))) == 2
-    fd = os.open(log.with_name(f"{log.name}.0123abcd.part"), os.O_RDWR)
+    fd = os.open(log.with_name(f"{log.name}.{part}"), os.O_RDWR)
     assert try_lock(fd, exclusive=True)
     assert len(files_left(str(log), others)) == 2
     os.close(fd)
     assert place_left(str(log), others) == []
     log.unlink()
     assert len(place_left(str(log), others)) == 3
+
+
+@pytest.mark.parametrize("damage", ["no mark", "another header", "cut", "no header", "a link"])
+def test_what_may_be_another_programs_stays_and_is_named(log: Path, damage: str) -> None:
+    """A browser that downloads a log names its file alike, and what it has of it begins with a sound header."""
+    mark = "" if damage == "no mark" else "context-persistent-"
+    part = log.with_name(f"{log.name}.{mark}0123abcd.part")
+    content = SOUND
+    head = content.splitlines(keepends=True)[0]
+    contents = {
+        "another header": content.replace(b'"_crc":"', b'"_crc":"0', 1),
+        "cut": head[:40],
+        "no header": content.removeprefix(head),
+    }
+    if damage == "a link":
+        part.symlink_to(log)
+    else:
+        part.write_bytes(contents.get(damage, content))
+    assert files_left(str(log)) == []
+    assert doubtful_parts(str(log)) == ([] if damage == "a link" else [str(part)])
+    log.with_name("metadata.json.89abcdef.part").write_bytes(b"{}")
+    assert len(doubtful_parts(str(log), ("metadata.json",))) == 1 + (damage != "a link")
+    part.unlink()
+
+
+def test_what_was_left_elsewhere_is_named(tmp_path: Path) -> None:
+    """An export of a person's: nothing removes it."""
+    for name in ("s.md.context-persistent-0123abcd.part", "s.md.0123abcd.part"):
+        (tmp_path / name).write_bytes(b"half")
+    assert parts_of(str(tmp_path / "s.md")) == [str(tmp_path / "s.md.context-persistent-0123abcd.part")]
+    assert parts_of(str(tmp_path / "no" / "s.md")) == []

@@ -11,6 +11,7 @@ import pytest
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.paths import LOG_NAME, log_path
 from amplifier_module_context_persistent.sessions.find_session import SessionNameError, find_session, session_files
+from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.transfer.fork import fork_session
 from amplifier_module_context_persistent.toolbox.transfer.import_ import ImportRefusedError, import_session
 from tests.support.imports import write_jsonl
@@ -92,3 +93,21 @@ def test_two_sessions_of_one_id_are_told_by_their_paths(home: Path) -> None:
         assert all(str(session.path) in str(refused.value) for session in session_files())
         assert "name one by its path" in str(refused.value)
     assert Path(find_session(str(session_files()[0].path))).name == LOG_NAME
+
+
+def test_a_killed_addition_is_finished(home: Path) -> None:
+    """Its header says what it meant to write; what it did not write comes with the next import, plans too."""
+    report = import_session(talk(home / "s1.jsonl", 1))
+    kept = Path(report.path).read_bytes()
+    note = {"type": "system", "uuid": "c1", "parentUuid": "u2", "sessionId": "s1", "subtype": "compact_boundary"}
+    summary = entry("s1", 3, parentUuid="c1", isCompactSummary=True)
+    lines = [entry("s1", 1), entry("s1", 2), note, summary, entry("s1", 4)]
+    import_session(write_jsonl(home / "s1.jsonl", lines))
+    whole = Path(report.path).read_bytes()
+    added = whole.removeprefix(kept).splitlines(keepends=True)
+    for count in range(1, len(added)):
+        Path(report.path).write_bytes(kept + b"".join(added[:count]))
+        import_session(home / "s1.jsonl")
+        with Transcript(report.path) as transcript:
+            assert [one["content"] for one in transcript.messages()] == ["text 1", "text 2", "text 4"], count
+        assert Path(report.path).read_bytes().count(b'{"_record":"plan"') >= 1, count
