@@ -17,7 +17,7 @@ from amplifier_core.llm_errors import ContextLengthError
 from amplifier_core.models import HookResult
 
 from ..compaction.provider_limits import ModelLimits, read_told, read_window
-from ..tokens.prices import list_price
+from ..tokens.tariff_steps import tariff_step
 from ..view.recipients import NOBODY, Recipient
 
 logger = logging.getLogger(__name__)
@@ -177,8 +177,7 @@ class ProviderFacts:
     @property
     def step_tokens(self) -> float:
         """Above so many tokens the model's requests have higher prices; infinite where none are known."""
-        price = list_price(self.model) if self.model else None
-        return price.above if price is not None and price.above_input > 1 else math.inf
+        return tariff_step(self.model) if self.model else math.inf
 
 
 def error_text(event: Mapping[str, Any]) -> str:

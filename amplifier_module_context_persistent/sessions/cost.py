@@ -16,8 +16,8 @@ from ..catalogue.fill import RecordPass
 from ..log.base import ReadableLog
 from ..log.record_line import Message
 from ..messages.metadata import given_id
-from ..tokens.prices import PriceList
 from ..tokens.usage import ReportedUsage, usage_of_message
+from .prices import PriceList
 
 TOKENS = ("uncached_tokens", "cached_tokens", "written_tokens", "written_1h_tokens", "output_tokens")
 """The columns of a request that have prices."""

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import ContextPersistentError
-from ..tokens.prices import PriceList
+from .prices import PriceList
 from .totals import GatheredFigures
 
 try:

@@ -11,11 +11,11 @@ import pytest
 from amplifier_module_context_persistent.catalogue.figures import figures_of
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.sessions.cost import Bills, cost_of
+from amplifier_module_context_persistent.sessions.prices import PriceList
 from amplifier_module_context_persistent.sessions.query import add_views, ask
 from amplifier_module_context_persistent.sessions.totals import gathered, total_of, totals
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from amplifier_module_context_persistent.tokens.prices import PriceList
 from amplifier_module_context_persistent.toolbox.transfer.fork import fork_session
 from amplifier_module_context_persistent.toolbox.transfer.import_ import import_session
 from tests.support.busy_homes import sessions_of_home

@@ -12,14 +12,14 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.figures import figures_of
 from amplifier_module_context_persistent.catalogue.fill import RecordPass
 from amplifier_module_context_persistent.sessions.cost import Bills, Cost, cost_of, costs_by_turn
-from amplifier_module_context_persistent.sessions.transcript import Transcript
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from amplifier_module_context_persistent.tokens.prices import (
+from amplifier_module_context_persistent.sessions.prices import (
     DEFAULT_PRICES,
     Price,
     PriceList,
     PricesError,
 )
+from amplifier_module_context_persistent.sessions.transcript import Transcript
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.toolbox.transfer.fork import fork_session
 
 MODEL = "claude-sonnet-4-5-20250929"
@@ -159,7 +159,7 @@ def test_requests_above_a_step_of_the_tariff_cost_more(tmp_path: Path) -> None:
         ("claude-opus-4-6[1m]", "claude-opus-4-6"),
         ("gpt-4o-2024-08-06", "gpt-4o"),
         ("openai/gpt-5-mini", "gpt-5-mini"),
-        ("gpt-5-pro", None),
+        ("gpt-5-another", None),
         ("claude-sonnet-4-9", None),
         ("my-gpt-4o", None),
         ("gpt-4o-mini-audio", None),

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from ...log.atomic_file import NewFile, check_free
 from ...log.not_a_log import check_replaceable
-from ...tokens.prices import PriceList
+from ...sessions.prices import PriceList
 from ..replay import compare as play_all
 from ..replay.api import Comparison, Measures
 from ..replay.measures import Prices

@@ -189,9 +189,9 @@ class _MessageFilter:
 
 def _totals(sessions: Sequence[SessionFile]) -> Mapping[str, Total]:
     """What each session comes to, by its path."""
+    from ...sessions.prices import PriceList
     from ...sessions.totals import totals
     from ...tokens.on_demand import named_counter  # most lists do not say it
-    from ...tokens.prices import PriceList
     from .many_sessions import gathering
 
     try:

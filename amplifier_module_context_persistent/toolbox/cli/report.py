@@ -15,8 +15,8 @@ import click
 
 from ...errors import ContextPersistentError
 from ...messages.secrets.own_forms import OwnForms
+from ...sessions.prices import PriceList
 from ...sessions.transcript import Transcript, session_id_in
-from ...tokens.prices import PriceList
 from .exit_codes import DONE, FINDINGS
 from .parameters import Span, SpanType, chosen_turns, not_empty, own_forms_options
 from .progress import progress, stages

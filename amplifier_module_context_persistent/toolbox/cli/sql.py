@@ -17,9 +17,9 @@ from typing import Any
 
 import click
 
+from ...sessions.prices import PriceList
 from ...sessions.query import Answer, add_views, ask
 from ...tokens.on_demand import named_counter
-from ...tokens.prices import PriceList
 from .exit_codes import UNUSABLE
 from .many_sessions import gathering, source_line, source_of
 from .session_argument import all_sessions, no_catalogue_option, storage_option

@@ -19,6 +19,7 @@ from ...catalogue.figures import Figures, figures_of
 from ...log.base import ReadableLog
 from ...sessions.cost import Cost, cost_of, costs_by_turn
 from ...sessions.find_session import SessionFile
+from ...sessions.prices import PriceList
 from ...sessions.stats import (
     SessionCourse,
     Statistics,
@@ -34,7 +35,6 @@ from ...sessions.stats import (
 from ...sessions.totals import BY, SlowCallRow, Total, slowest_calls, total_of, totals
 from ...tokens.counter import TokenCounter
 from ...tokens.on_demand import named_counter
-from ...tokens.prices import PRICES_AS_OF, PriceList
 from .list_ import scaled
 from .many_sessions import gathering, source_line, source_of
 from .parameters import TimeType
@@ -108,8 +108,7 @@ def stats(
                 lines = read_lines(transcript, figures, costs) if as_json else []
     if as_json:
         by_turn = [{**line.to_json(), "tokens": share.tokens} for line, share in zip(lines, found.turns, strict=True)]
-        prices_as_of = None if prices.has_own else PRICES_AS_OF
-        told = {**found.to_json(), "cost": {**cost.to_json(), "prices_as_of": prices_as_of}, "by_turn": by_turn}
+        told = {**found.to_json(), "cost": {**cost.to_json(), "prices": prices.origins()}, "by_turn": by_turn}
         click.echo(json.dumps(told))
         return
     hidden = cost.total.cost - sum(costs.values())
@@ -291,7 +290,7 @@ def show_many(
             "total": total.to_json(),
             **{f"by_{name}": _plain(name, rows) for name, rows in parts.items()},
             "slowest": [asdict(call) for call in slowest],
-            "prices_as_of": None if prices.has_own else PRICES_AS_OF,
+            "prices": prices.origins(),
         }
         click.echo(json.dumps(told))
         return

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...sessions.cost import Bill, Cost
-from ...tokens.prices import PRICES_AS_OF, PriceList
+from ...sessions.prices import PriceList
 from .terminal import counted, escaped, one_line
 
 TEXTS = frozenset(
@@ -83,7 +83,7 @@ def show_cost(output: Console, cost: Cost, notes: list[str]) -> None:
 
 def cost_notes(cost: Cost, prices: PriceList, hidden: float = 0.0) -> list[str]:
     """What is to be said of a cost; `hidden` is what went to answers that are no longer live."""
-    notes = ["prices as given" if prices.has_own else f"list prices in US dollars as of {PRICES_AS_OF}; see --prices"]
+    notes = [f"{prices.described()}; see --prices"]
     if cost.total.unpriced_requests:
         notes.append(f"no price for {counted(cost.total.unpriced_requests, 'request')}")
     if cost.total.unreported_requests:

@@ -18,11 +18,11 @@ from ...messages.normalize import tokens_of
 from ...messages.outcome import FAILED, REJECTED
 from ...messages.secrets.own_forms import OwnForms
 from ...sessions.cost import Bills
+from ...sessions.prices import PriceList
 from ...sessions.session_name import SessionName, name_of
 from ...sessions.source import relatives_of, source_compactions
 from ...sessions.transcript import Progress, Transcript, Turn
 from ...tokens.counter import EstimateCounter, TokenCounter
-from ...tokens.prices import PRICES_AS_OF, PriceList
 from ...view.plan import IMPORTED
 from .body import Bodies
 from .history import UNANSWERED, BodyBlocks, History, encode_block, read_history
@@ -97,7 +97,8 @@ def report(
     with NewFile(path, replace=force) as file:
         blocks, bodies = BodyBlocks(), Bodies(redact=redact, own=own)
         counter = counter or EstimateCounter()
-        bills = Bills(transcript.reader, prices or PriceList(), partial(tokens_of, counter=counter))
+        prices = prices or PriceList()
+        bills = Bills(transcript.reader, prices, partial(tokens_of, counter=counter))
         history = read_history(transcript, shown, bodies, blocks, counter, bills, progress)
         start, stop = (shown[0].start, shown[-1].stop) if shown else (0, 0)
         if transcript.has_requests() and transcript.requests():
@@ -108,7 +109,7 @@ def report(
             requests = supposed_requests(history)
         add_source_compactions(requests, transcript, start, stop, bodies)
         session = _session(transcript, history, requests, bodies, shown)
-        session["own_prices"] = prices is not None and prices.has_own
+        session["prices"] = prices.described()
         head = _head(session, blocks, history, requests, bodies)
         size, encoded = 0, encode_block(head)
         for piece in chain([shell(**_fields(session))], data_blocks(encoded, blocks.blocks)):
@@ -181,7 +182,6 @@ def _session(
         "cached": sum(max(0, row["cached"]) for row in rows),
         "output": sum(max(0, row["output"]) for row in rows),
         "cost": round(sum(max(0.0, row["cost"]) for row in rows), 4),
-        "prices_as_of": PRICES_AS_OF,
         "redacts": bodies.redact,
         "redacted": sum(bodies.redacted.values()),
         "redacted_messages": len(bodies.redacted),

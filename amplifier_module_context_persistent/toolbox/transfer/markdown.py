@@ -33,10 +33,10 @@ from ...messages.outcome import ANSWERED
 from ...messages.text import TextPart, full_text, parts_of
 from ...sessions.calls import CallLookup, CallOutcome, duration_s, instant_of_message, subject_of
 from ...sessions.cost import Bills, RequestBill
+from ...sessions.prices import PriceList
 from ...sessions.session_name import name_of
 from ...sessions.transcript import Transcript, session_id_in
 from ...tokens.counter import EstimateCounter
-from ...tokens.prices import PRICES_AS_OF, PriceList
 
 _COMMANDS = ("command", "cmd", "script")
 _TITLES = {"system": "System", "developer": "Developer", "user": "User", "assistant": "Assistant"}
@@ -235,7 +235,8 @@ class SessionMarkdown:
     def __init__(self, transcript: Transcript, redacted: Callable[[Any], Any]) -> None:
         self._transcript, self._redacted = transcript, redacted
         counter = EstimateCounter()
-        self._bills = Bills(transcript.reader, PriceList(), lambda message: tokens_of(message, counter))
+        self._prices = PriceList()
+        self._bills = Bills(transcript.reader, self._prices, lambda message: tokens_of(message, counter))
         self._calls = CallLookup(transcript.reader)
 
     def pieces(self, messages: Iterable[tuple[int, Message]]) -> Iterator[str]:
@@ -257,7 +258,7 @@ class SessionMarkdown:
             yield _turn_end(number, of_turn)
             yield f"---\n\n{all_of_it.line()}\n\n"
             if all_of_it.cost:
-                yield f"Costs are list prices in US dollars, as of {PRICES_AS_OF}.\n\n"
+                yield f"Costs are by these prices: {self._prices.described()}.\n\n"
 
     def _message(self, position: int, message: Message, sums: tuple[_Sums, ...]) -> str:
         billed = self._bills.of(message)

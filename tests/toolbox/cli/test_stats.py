@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
+from amplifier_module_context_persistent.sessions.prices import PRICES_AS_OF
 from amplifier_module_context_persistent.tokens import vocabularies
 from amplifier_module_context_persistent.tokens.on_demand import named_counter
-from amplifier_module_context_persistent.tokens.prices import PRICES_AS_OF
 from tests.support.commands import run, shows, without_colours
 from tests.support.counted_sessions import collected, counted_session
 from tests.support.logs import sealed
@@ -98,7 +98,7 @@ def test_cost_time_and_errors(billed: Path) -> None:
     )  # calls, results, failed
     told = json.loads(run("stats", str(billed), "--json").output)
     assert told["cost"]["cost"] == pytest.approx(4.65)
-    assert told["cost"]["prices_as_of"] == PRICES_AS_OF
+    assert told["cost"]["prices"] == {MODEL: {"table": "list prices in US dollars", "day": PRICES_AS_OF}}
     assert [turn["duration_s"] for turn in told["by_turn"]] == [5.0, 30.0]
     assert [turn["cost"] for turn in told["by_turn"]] == [pytest.approx(4.65), 0.0]
 

@@ -92,6 +92,6 @@ function showFigures() {
   });
   parts.push(tableOfRows("The largest turns", ["turn", "time", "tokens", "tokens read", "cached", "cost"], turns));
   const why = "Tokens of messages are counted by the package; tokens read, cached and written are what providers reported.";
-  const asOf = models.some(([, sums]) => sums[4] > 0) ? ` Costs are list prices in US dollars${notes.own_prices ? ", by the table that was given" : `, as of ${notes.prices_as_of}`}.` : "";
+  const asOf = models.some(([, sums]) => sums[4] > 0) ? ` Costs are by these prices: ${notes.prices}.` : "";
   showDialog("Figures", ...parts, make("p", "", why + asOf));
 }

@@ -1,26 +1,30 @@
-"""The prices of models, in one table; a table of one's own takes its place, model by model.
+"""The prices of models: our own dated rows, then those of the package `genai-prices`, which knows many more models.
 
 They are list prices in US dollars, for the usual service: without discounts, batch prices, faster tiers or surcharges
-for regions. They go out of date: `PRICES_AS_OF` says when they were looked up.
+for regions. They go out of date, so each has an origin: the table it stands in, and the day on which it was looked up.
+A person's own table takes the place of both, model by model. Nothing here asks the network.
 """
 
 from __future__ import annotations
 
-import functools
 import json
-import re
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from ..errors import ContextPersistentError
+from ..tokens.tariff_steps import TARIFF_STEPS, is_name_of, plain_model_name, undated_name
 
-PRICES_AS_OF = "2026-11"
+PRICES_AS_OF = "2026-11-23"
+"""The day on which the rows below were looked up."""
+
 _MILLION = 1_000_000
 _KEYS = ("input", "output", "cached", "write", "write_1h", "above", "above_input", "above_output")
-_SUFFIX = r"(?:[-@](?:latest|\d{4}-?\d{2}-?\d{2}|\d{3}))?(?:-v\d+)?(?::\w+)?(?:\[1m\])?"
-"""What may follow a model's name: a date or a build, a version of a host's, a router's or agent's variant."""
 
 
 class PricesError(ContextPersistentError, ValueError):
@@ -55,7 +59,23 @@ class Price:
         return (put_in * times_input + output * self.output * times_output) / _MILLION
 
 
-_OPENAI_LONG, _GOOGLE_LONG = (272_000, 2.0, 1.5), (200_000, 2.0, 1.5)
+@dataclass(frozen=True, slots=True)
+class PriceOrigin:
+    """Where a price is from."""
+
+    table: str
+    """The table's name, with its version if it is a package's."""
+    day: str
+    """The day for which it holds or on which it was looked up, as `2026-11-23`; empty for a person's own table."""
+
+    def __str__(self) -> str:
+        return f"{self.table} as of {self.day}" if self.day else self.table
+
+
+_LIST = PriceOrigin("list prices in US dollars", PRICES_AS_OF)
+_OWN = PriceOrigin("prices as given", "")
+_LONG = (2.0, 1.5)
+"""By how much input and output cost more above a step, at OpenAI and Google alike."""
 
 
 def _anthropic(base: float, output: float, read: float = 0.1) -> Price:
@@ -63,13 +83,17 @@ def _anthropic(base: float, output: float, read: float = 0.1) -> Price:
 
 
 def _openai(base: float, output: float, read: float = 0.1) -> Price:
-    return Price(base, output, base * read, base * 1.25, base * 2, *_OPENAI_LONG)
+    return Price(base, output, base * read, base * 1.25, base * 2, _OPENAI_TOKENS, *_LONG)
 
 
-def _writes_free(base: float, output: float, read: float = 0.1, long: tuple[float, ...] = ()) -> Price:
+def _writes_free(base: float, output: float, read: float = 0.1, above: int | None = None) -> Price:
     """Of models whose cache is written for the price of input: OpenAI's before GPT-5.6, and Gemini."""
-    return Price(base, output, base * read, base, base, *long)
+    if above is None:
+        return Price(base, output, base * read, base, base)
+    return Price(base, output, base * read, base, base, above, *_LONG)
 
+
+_OPENAI_TOKENS, _GOOGLE_TOKENS = TARIFF_STEPS["gpt-5.5"], TARIFF_STEPS["gemini-2.5-pro"]
 
 DEFAULT_PRICES: Mapping[str, Price] = {
     # Claude docs, "Pricing" and "Models overview"; a relay's page of 2026-11-10 for Fable 5.2. Looked up 2026-11-23.
@@ -93,7 +117,7 @@ DEFAULT_PRICES: Mapping[str, Price] = {
     "claude-sonnet-4": _anthropic(3, 15),
     "claude-3-7-sonnet": _anthropic(3, 15),
     "claude-3-5-sonnet": _anthropic(3, 15),
-    "claude-haiku-5-5": Price(0.1, 0.5, 0.01, 0.125, 0.2, 100_000, 5, 5),
+    "claude-haiku-5-5": Price(0.1, 0.5, 0.01, 0.125, 0.2, TARIFF_STEPS["claude-haiku-5-5"], 5, 5),
     "claude-haiku-4-5": _anthropic(1, 5),
     "claude-3-5-haiku": _anthropic(0.8, 4),
     # OpenAI docs, "Pricing" and the models' pages; writing costs from GPT-5.6 on. Looked up 2026-11-23.
@@ -107,8 +131,8 @@ DEFAULT_PRICES: Mapping[str, Price] = {
     "gpt-5.6-sol": _openai(4, 20),
     "gpt-5.6-terra": _openai(2, 12),
     "gpt-5.6-luna": _openai(0.2, 1.2),
-    "gpt-5.5": _writes_free(5, 30, long=_OPENAI_LONG),
-    "gpt-5.4": _writes_free(2.5, 15, long=_OPENAI_LONG),
+    "gpt-5.5": _writes_free(5, 30, above=_OPENAI_TOKENS),
+    "gpt-5.4": _writes_free(2.5, 15, above=_OPENAI_TOKENS),
     "gpt-5.4-mini": _writes_free(0.75, 4.5),
     "gpt-5.4-nano": _writes_free(0.2, 1.25),
     "gpt-5.3-codex": _writes_free(1.75, 14),
@@ -127,13 +151,17 @@ DEFAULT_PRICES: Mapping[str, Price] = {
     "gemini-4-argon": _writes_free(2, 10, 0.05),
     "gemini-3.8-flash": _writes_free(0.75, 3.75),
     "gemini-3.5-flash": _writes_free(1.5, 9),
-    "gemini-3.1-pro": _writes_free(2, 12, long=_GOOGLE_LONG),
-    "gemini-3.1-pro-preview": _writes_free(2, 12, long=_GOOGLE_LONG),
-    "gemini-3-pro-preview": _writes_free(2, 12, long=_GOOGLE_LONG),
-    "gemini-2.5-pro": _writes_free(1.25, 10, long=_GOOGLE_LONG),
+    "gemini-3.1-pro": _writes_free(2, 12, above=_GOOGLE_TOKENS),
+    "gemini-3.1-pro-preview": _writes_free(2, 12, above=_GOOGLE_TOKENS),
+    "gemini-3-pro-preview": _writes_free(2, 12, above=_GOOGLE_TOKENS),
+    "gemini-2.5-pro": _writes_free(1.25, 10, above=_GOOGLE_TOKENS),
     "gemini-2.5-flash": _writes_free(0.3, 2.5),
     "gemini-2.5-flash-lite": _writes_free(0.1, 0.4),
 }
+
+
+_PACKAGE_STEPS = {32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288}
+"""The steps of `genai-prices` 0.2.3: requests are added up between steps before their models are looked up."""
 
 
 class PriceList:
@@ -143,14 +171,17 @@ class PriceList:
     without a date after it. A name that only begins like a known one has no price: it may be another model.
 
     Args:
-        own: prices that take the place of the defaults, model by model.
+        own: prices that take the place of the others, model by model.
     """
 
     def __init__(self, own: Mapping[str, Price] | None = None) -> None:
-        self._prices = {_name(model): price for model, price in {**DEFAULT_PRICES, **(own or {})}.items()}
-        self._names = sorted(self._prices, key=len, reverse=True)
-        self._found: dict[str, Price | None] = {}
-        self.steps = sorted({int(price.above) for price in self._prices.values() if price.above < float("inf")})
+        given = {plain_model_name(model) for model in own or {}}
+        prices = {plain_model_name(model): price for model, price in {**DEFAULT_PRICES, **(own or {})}.items()}
+        self._rows = {name: (price, _OWN if name in given else _LIST) for name, price in prices.items()}
+        self._names = sorted(self._rows, key=len, reverse=True)
+        self._found: dict[str, tuple[Price, PriceOrigin] | None] = {}
+        steps = {int(price.above) for price in prices.values() if price.above < float("inf")}
+        self.steps = sorted(steps | _PACKAGE_STEPS)
         """The numbers of tokens above which requests have other prices."""
         self.has_own = bool(own)
 
@@ -173,26 +204,81 @@ class PriceList:
 
     def of(self, model: str) -> Price | None:
         """The price of a model; None if it is not known."""
+        found = self._look_up(model)
+        return found[0] if found else None
+
+    def origin_of(self, model: str) -> PriceOrigin | None:
+        """Where the price of a model is from; None if it is not known."""
+        found = self._look_up(model)
+        return found[1] if found else None
+
+    def described(self) -> str:
+        """Where the prices are from that were asked for so far, and of which day."""
+        used = dict.fromkeys(str(found[1]) for found in self._found.values() if found)
+        return "; ".join(used) or str(_OWN if self.has_own else _LIST)
+
+    def origins(self) -> dict[str, dict[str, str]]:
+        """By model that was asked for and has a price: its `table`, and the `day` (empty for a person's own)."""
+        return {model: asdict(found[1]) for model, found in sorted(self._found.items()) if found}
+
+    def _look_up(self, model: str) -> tuple[Price, PriceOrigin] | None:
         if model not in self._found:
-            self._found[model] = self._find(_name(model))
+            wanted = plain_model_name(model)
+            known = next((name for name in self._names if is_name_of(wanted, name)), None)
+            self._found[model] = self._rows[known] if known is not None else _price_in_package(model)
         return self._found[model]
 
-    def _find(self, wanted: str) -> Price | None:
-        for name in self._names:
-            if re.fullmatch(rf"(?:.*[/.])?{re.escape(name)}{_SUFFIX}", wanted):
-                return self._prices[name]
+
+def _price_in_package(model: str) -> tuple[Price, PriceOrigin] | None:
+    """Today's price of a model in `genai-prices`; None if it is not known there, or the package is not installed."""
+    if not model:
         return None
+    try:  # the extra `cli` brings it; it is slow to import, and needed for models that our own rows lack
+        import genai_prices
+    except ImportError:
+        return None
+    noon = datetime.now(UTC).replace(hour=12)  # some models cost half at night: bills do not depend on when one looks
+    for name in dict.fromkeys((model, model.rpartition("/")[2])):
+        try:
+            usage = genai_prices.Usage(input_tokens=1)
+            found = genai_prices.calc_price(usage, name, genai_request_timestamp=noon)
+        except LookupError:
+            continue
+        if undated_name(name) != undated_name(found.model.id):  # the package goes by how names begin
+            continue
+        price = _price_of_package(found.model_price)
+        origin = PriceOrigin(f"genai-prices {version('genai-prices')}", f"{noon:%Y-%m-%d}")
+        return (price, origin) if price is not None else None
+    return None
 
 
-@functools.cache
-def list_price(model: str) -> Price | None:
-    """The list price of a model; None if it is not known."""
-    return PriceList().of(model)
+def _price_of_package(found: Any) -> Price | None:
+    """A price of the package as ours; None if it has several steps, or no price of input or output tokens."""
+    put_in, output = found.input_mtok, found.output_mtok
+    if put_in is None or output is None:
+        return None
+    cached = put_in if found.cache_read_mtok is None else found.cache_read_mtok
+    write = put_in if found.cache_write_mtok is None else found.cache_write_mtok
+    write_1h = getattr(found, "cache_write_1h_mtok", None)
+    tiers = {tuple(tier.start for tier in one.tiers) for one in (put_in, output) if not isinstance(one, Decimal)}
+    if len(tiers) > 1 or any(len(starts) != 1 for starts in tiers):
+        return None
+    write_1h = write if write_1h is None else write_1h
+    step = next((starts[0] for starts in tiers), math.inf)
+    given = {"input": put_in, "output": output, "cached": cached, "write": write, "write_1h": write_1h}
+    usual = {name: _usual(price) for name, price in given.items()}
+    return Price(**usual, above=step, above_input=_times(put_in), above_output=_times(output))
 
 
-def _name(model: str) -> str:
-    """A model's name for comparison: routers write the dots of versions as hyphens, or the other way round."""
-    return re.sub(r"(?<=\d)\.(?=\d)", "-", model.lower())
+def _usual(price: Any) -> float:
+    return float(price if isinstance(price, Decimal) else price.base)
+
+
+def _times(price: Any) -> float:
+    """By how much a price is higher above its only step."""
+    if isinstance(price, Decimal) or not price.base:
+        return 1.0
+    return float(price.tiers[0].price / price.base)
 
 
 def _price(model: str, given: Any) -> Price:
