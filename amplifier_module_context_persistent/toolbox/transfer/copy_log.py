@@ -6,9 +6,10 @@ A message keeps its content, its timestamp and its id, given or derived. Only wh
 does it get a new one. Nothing else is added: a message without a timestamp stays without. What cannot be copied is
 reported with the reason.
 
-`copy_log` takes over everything: control records, hidden messages, damaged lines, a last line without LF. So the copy
-has the same views and receipts, and a session goes on there. It is read back before it gets its name, and appears
-whole or not at all; the original is only read, and stays.
+`copy_log` takes over everything: control records, hidden messages, damaged lines, a last line without LF. It leaves an
+append of several messages that a crash interrupted: nobody was told that they were stored, and a database would show
+some of them. So the copy has the same views and receipts, and a session goes on there. It is read back before it gets
+its name, and appears whole or not at all; the original is only read, and stays.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 from ...errors import LogUnreadableError, RecordError
 from ...log.base import Log, ReadableLog
 from ...log.batch import SEAL_BYTES
+from ...log.bundle import HEAD as BUNDLE_HEAD
 from ...log.database_location import location_of, split_location, stored_name
 from ...log.filesystem import FileSystem
 from ...log.index import Index
@@ -234,8 +236,11 @@ def copy_log(source: str, target: str, *, files: FileSystem | None = None) -> Lo
             raise not_there(described.location)
         check_is_log(reader)
         size, digest = 0, hashlib.sha256()
+        end = described.size_bytes - described.torn_bytes
         with new_log(target, reads_back=True) as new:
             for line in reader.stored_bytes():
+                if size == end and line.startswith(BUNDLE_HEAD):
+                    break
                 size += len(line)
                 digest.update(line)
                 new.write(line)
