@@ -19,7 +19,7 @@ from ...log.open_mark import OPEN_SUFFIX, is_marked
 from ...log.record_line import CONTROL_HEAD, CRC_TAIL_BYTES, has_crc, seal
 from ...log.torn_tail import saved_tails
 from ...log.whole_file_lock import try_lock
-from .purge_file import unfinished_purges
+from ...sessions.delete_log import unfinished_purges
 from .written_files import NOTE_SUFFIX
 
 _FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 from collections.abc import Iterator
 from secrets import token_hex
 
@@ -20,19 +19,12 @@ from ...log.index import Index
 from ...log.lock import LogLock
 from ...log.reader import LogReader
 from ...log.torn_tail import save_torn_tail, saved_tails
+from ...sessions.delete_log import PURGING_SUFFIX, unfinished_purges
 from .purge_options import Purge
 
-PURGING_SUFFIX = ".purging"
 """What a purge writes before it takes the log's place has the log's name, this, and a number of its own."""
 
 _BLOCK_BYTES = 1 << 20
-
-
-def unfinished_purges(path: str) -> list[str]:
-    """The files beside a log that purges of this user left, or are writing."""
-    directory, name = os.path.split(path)
-    pattern = re.compile(re.escape(name + PURGING_SUFFIX) + r"(-[0-9a-f]{8})?")
-    return sorted(os.path.join(directory, other) for other in os.listdir(directory) if pattern.fullmatch(other))
 
 
 class PurgeFile:

@@ -24,8 +24,8 @@ from ...log.reader import LogReader
 from ...log.record_line import ROLES
 from ...log.torn_tail import saved_tails
 from ...messages.message import calls_of, result_id_of
+from ...sessions.delete_log import unfinished_purges
 from ...sessions.raw_records import follow_log
-from .purge_file import unfinished_purges
 
 _CHAIN_KINDS = frozenset({"checksum", "unchained"})
 _KIND_NAME = re.compile(r"[a-z][a-z_]{0,31}")

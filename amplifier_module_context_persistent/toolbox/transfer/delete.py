@@ -19,12 +19,12 @@ from typing import Any
 from ...errors import DeleteError, LogError
 from ...log.database_location import stored_name
 from ...log.open_mark import keep_closed
+from ...sessions.delete_log import delete_log, files_of
 from ...sessions.find_session import root_of
 from ...sessions.open_files import is_held
 from ...sessions.overview import Overview
 from ...sessions.shared_checkpoint import shared_checkpoints
 from ...sessions.transcript import Transcript
-from ..maintenance.delete import delete_log, files_of
 from ..maintenance.leftovers import doubtful_parts, files_left
 from ..maintenance.written_files import DELETING, WrittenFiles
 from .host_files import HOSTS_NAMES, backups, hosts_files, is_hosts_log, own_files

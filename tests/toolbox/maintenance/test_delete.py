@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.lock import LogLock
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.toolbox.maintenance.delete import delete_log, files_of
+from amplifier_module_context_persistent.sessions.delete_log import delete_log, files_of
 from tests.support.logs import append_bodies, body
 
 

@@ -10,19 +10,28 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Callable, Sequence
 
-from ...catalogue.catalogue_file import CatalogueError, remove_catalogue
-from ...errors import DeleteError, LogFailedError
-from ...log.database_location import stored_name
-from ...log.filesystem import FileSystem
-from ...log.lock import LogLock
-from ...log.reader import LogReader
-from ...log.torn_tail import saved_tails
-from ...sessions.raw_records import follow_log
-from .purge_file import unfinished_purges
+from ..catalogue.catalogue_file import CatalogueError, remove_catalogue
+from ..errors import DeleteError, LogFailedError
+from ..log.database_location import stored_name
+from ..log.filesystem import FileSystem
+from ..log.lock import LogLock
+from ..log.reader import LogReader
+from ..log.torn_tail import saved_tails
+from .raw_records import follow_log
 
+PURGING_SUFFIX = ".purging"
+"""What a purge adds to the name of a log, for the file that it writes."""
 _CHANGED = "the log was written to, purged or replaced since it was looked at; nothing was deleted; look again"
+
+
+def unfinished_purges(path: str) -> list[str]:
+    """The files beside a log that purges of this user left, or are writing."""
+    directory, name = os.path.split(path)
+    pattern = re.compile(re.escape(name + PURGING_SUFFIX) + r"(-[0-9a-f]{8})?")
+    return sorted(os.path.join(directory, other) for other in os.listdir(directory) if pattern.fullmatch(other))
 
 
 def files_of(path: str) -> list[str]:
@@ -65,7 +74,7 @@ def delete_log(
         LogFailedError: the system refused; what is left can be deleted again.
     """
     if stored_name(path) is not None:
-        from ...log.postgres.names import delete_stored_log  # its driver is an extra
+        from ..log.postgres.names import delete_stored_log  # its driver is an extra
 
         delete_stored_log(path, size_bytes, begin=begin, timeout_s=lock_timeout_s)
         return [path]
