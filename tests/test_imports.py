@@ -29,6 +29,7 @@ EVENT_LOOP = {
     "session",
     "toolbox.demo",
     "__init__",
+    "adapters.sessions_by_key",
     "log.group_commit",
     "toolbox.replay.api",
     "toolbox.replay.policies",
@@ -153,6 +154,17 @@ def test_nothing_outside_of_the_toolbox_imports_it(modules: dict[str, Module]) -
             assert not [own for own in module.own if own.partition(".")[0] == "toolbox"], name
             assert not module.others & PERSONS_LIBRARIES, name
             assert name == "sessions.prices" or "genai_prices" not in module.others, name
+
+
+KITS = {"agent_framework", "agents", "claude_agent_sdk", "pydantic_ai"}
+
+
+def test_a_kit_is_imported_by_its_adapter_alone(modules: dict[str, Module]) -> None:
+    """And the adapters by nobody: a mounted session loads neither."""
+    adapters = {"agents": "adapters.openai_agents"} | {kit: f"adapters.{kit}" for kit in KITS - {"agents"}}
+    for name, module in modules.items():
+        assert {adapters[kit] for kit in module.others & KITS} <= {name}, name
+        assert module.room == "adapters" or not [own for own in module.own if own.startswith("adapters")], name
 
 
 def test_no_imports_go_round(modules: dict[str, Module]) -> None:

@@ -252,11 +252,13 @@ class RecordBuilder:
         reset_id, own_ids = self._new_id(), defaultdict[int, str](self._new_id)
 
         def prepare(index: Index) -> list[bytes]:
-            change = decide(self._log)
-            new = [
-                _member(message, given_id(message) or own_ids[number], timestamp)
-                for number, message in enumerate(change.added)
-            ]
+            change, taken, new = decide(self._log), set[str](), list[Callable[[Member | None], bytes]]()
+            for number, message in enumerate(change.added):
+                brought = given_id(message)
+                is_free = brought is not None and brought not in taken and stored_under(self._log, brought) is None
+                message_id = brought if brought is not None and is_free else own_ids[number]
+                taken.add(message_id)
+                new.append(_member(message, message_id, timestamp))
             if change.kept is None or list(change.kept) == list(index.live):
                 encoded = [encode(None) for encode in new]
                 return [*self._preamble(index), *encoded] if encoded else []

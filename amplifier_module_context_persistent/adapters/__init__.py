@@ -1,0 +1,16 @@
+"""One memory for other kits: each module gives one kit the sessions of this package, in the shape that the kit wants.
+
+| module | kit |
+| --- | --- |
+| `claude_agent_sdk` | Claude Agent SDK: `PersistentSessionStore` |
+| `openai_agents` | OpenAI Agents SDK: `PersistentSession` |
+| `pydantic_ai` | Pydantic AI: `PersistentConversationStore`, `ViewOfHistory` |
+| `agent_framework` | Microsoft Agent Framework: `PersistentHistory` |
+| `sessions_by_key` | sessions by the keys of a kit: opened once, listed, deleted |
+| `working_view` | views of a history that a kit keeps by itself |
+
+Rules of this room:
+- A kit is imported in its own module and nowhere else; no other room imports this one.
+- Thin: what is stored, and how, is decided in the rooms below; the shapes of messages are known in `forms/`.
+- Ids come from strangers. They become names by `session_ids`, and are never part of a path otherwise.
+"""

@@ -1,0 +1,178 @@
+"""A session store for the Claude Agent SDK: its transcripts in the logs of this package.
+
+    from amplifier_module_context_persistent.adapters.claude_agent_sdk import PersistentSessionStore
+
+    store = PersistentSessionStore("~/.amplifier/projects")
+    options = ClaudeAgentOptions(session_store=store, resume=session_id)
+
+The SDK keeps files of its own and builds the requests; the store gets a copy of each entry. What it promises: an entry
+is stored as `durability` says when `append` returns; a batch is there as a whole or not at all; an entry whose `uuid`
+the session has is not stored again, whichever process adds it. Entries come back deep-equal, and the sessions are read
+by `show`, `search`, `report` and `stats` like any other.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from claude_agent_sdk import fold_session_summary
+from claude_agent_sdk.types import (
+    SessionKey as SdkKey,
+)
+from claude_agent_sdk.types import (
+    SessionListSubkeysKey,
+    SessionStore,
+    SessionStoreEntry,
+    SessionStoreListEntry,
+    SessionSummaryEntry,
+)
+
+from ..errors import LogUnreadableError
+from ..forms.canonical import mark_of, marked
+from ..forms.claude_code import NAME, entries_in, read_entry
+from ..log.base import Log, ReadableLog
+from ..messages.message import Message
+from ..messages.metadata import given_id
+from ..session.change_history import HistoryChange
+from ..session_ids import directory_name, id_of
+from .sessions_by_key import SessionKey, SessionsByKey
+
+_SUMMARY = "summary"
+_KEY = "key"
+
+
+class PersistentSessionStore(SessionStore):
+    """The `SessionStore` of the Claude Agent SDK, with all of its optional methods.
+
+    Args:
+        where: a directory, which has a directory for each project; or the URL of a PostgreSQL database.
+        options: of each session (`durability`, `lock_timeout_s`, …); `docs/configuration.md` lists them.
+    """
+
+    def __init__(self, where: str | os.PathLike[str], **options: Any) -> None:
+        self._sessions = SessionsByKey(where, **options)
+
+    async def append(self, key: SdkKey, entries: list[SessionStoreEntry]) -> None:
+        """Store entries in order, together or not at all; those whose `uuid` the session has are left out."""
+        if not entries:
+            return
+        own = _key(key)
+        facts = {_KEY: own.subpath or own.session_id} if _is_cut(own) else {}
+        groups = _read(entries, facts)
+        messages = [part for group in groups for part in group]
+
+        def decide(log: Log, ready: Sequence[Message]) -> HistoryChange:
+            new: list[int] = []
+            taken: set[str] = set()
+            added: list[Message] = []
+            at = 0
+            for number, group in enumerate(groups):
+                parts, at = ready[at : at + len(group)], at + len(group)
+                entry_id = given_id(parts[0])
+                if entry_id is not None and (entry_id in taken or _holds(log, entry_id)):
+                    continue
+                taken.add(entry_id or "")
+                new.append(number)
+                added += parts
+            if added and not own.subpath:
+                summary = _fold(_last_summary(log, key), key, [entries[number] for number in new])
+                added[-1] = marked(added[-1], NAME, **{_SUMMARY: summary})
+            return HistoryChange(added=added)
+
+        try:
+            await (await self._sessions.open(own)).change_history(decide, messages)
+        except LogUnreadableError:  # deleted by another process since it was opened: then it begins anew
+            await self._sessions.let_go(own)
+            await (await self._sessions.open(own)).change_history(decide, messages)
+
+    async def load(self, key: SdkKey) -> list[SessionStoreEntry] | None:
+        """Give all entries of a session, as they were appended; None if there are none."""
+        manager = await self._sessions.open(_key(key))
+        entries: Any = list(entries_in(await manager.get_messages()))
+        return entries or None
+
+    async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
+        """List the sessions of a project, and when each was written last; sub-agents are left out."""
+        found = await self._sessions.main(project_key, _stored_key)
+        return [{"session_id": session_id, "mtime": _milliseconds(one.modified_s)} for session_id, one in found]
+
+    async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
+        """Give the SDK's summary of each session of a project."""
+        summaries: list[SessionSummaryEntry] = []
+        for session_id, one in await self._sessions.main(project_key, _stored_key):
+            key: SdkKey = {"project_key": project_key, "session_id": session_id}
+            data = await self._sessions.read(one, partial(_last_summary, key=key))
+            if data is not None:
+                mtime = _milliseconds(one.modified_s)
+                summaries.append({"session_id": session_id, "mtime": mtime, "data": data})
+        return summaries
+
+    async def delete(self, key: SdkKey) -> None:
+        """Delete a session for good, with the transcripts of its sub-agents; with a `subpath`, only that one."""
+        await self._sessions.delete(_key(key))
+
+    async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
+        """List the subpaths of a session: the transcripts of its sub-agents."""
+        return await self._sessions.subpaths(SessionKey(key["project_key"], key["session_id"]), _stored_key)
+
+    async def close(self) -> None:
+        """Close the sessions that are open; a later call opens them again."""
+        await self._sessions.close()
+
+
+def _key(key: SdkKey) -> SessionKey:
+    return SessionKey(key["project_key"], key["session_id"], key.get("subpath") or "")
+
+
+def _is_cut(key: SessionKey) -> bool:
+    return id_of(directory_name(key.subpath or key.session_id)) is None
+
+
+def _read(entries: Iterable[Any], facts: dict[str, str]) -> list[list[Message]]:
+    """Read entries. Of an answer that came in several ones the first has the usage: it was billed once."""
+    billed, groups = "", list[list[Message]]()
+    for entry in entries:
+        group = read_entry(entry, **facts)
+        message = entry.get("message")
+        answer_id = message.get("id") if isinstance(message, dict) and entry.get("type") == "assistant" else None
+        if answer_id and answer_id == billed:
+            for part in group:
+                part["metadata"].pop("usage", None)
+        billed = answer_id or billed
+        groups.append(group)
+    return groups
+
+
+def _holds(log: ReadableLog, entry_id: str) -> bool:
+    ordinal = log.index.find(entry_id)
+    return ordinal is not None and any(given_id(message) == entry_id for message in log.read([ordinal]))
+
+
+def _last_summary(log: ReadableLog, key: SdkKey) -> dict[str, Any] | None:
+    """The summary as the last message says it; of a log whose last message says none, made anew."""
+    live = log.index.live
+    if not live:
+        return None
+    (last,) = log.read([live[-1]])
+    data = mark_of(last).get(_SUMMARY)
+    return data if isinstance(data, dict) else _fold(None, key, list(entries_in(log.read(live))))
+
+
+def _fold(data: dict[str, Any] | None, key: SdkKey, entries: list[Any]) -> dict[str, Any]:
+    before: SessionSummaryEntry | None = None
+    if data is not None:
+        before = {"session_id": key["session_id"], "mtime": 0, "data": data}
+    return dict(fold_session_summary(before, key, entries)["data"])
+
+
+def _stored_key(log: ReadableLog) -> str:
+    """The id that the first message of a log names, since the log's name is cut."""
+    first = next(iter(log.read(log.index.live[:1])), {})
+    return str(mark_of(first).get(_KEY, ""))
+
+
+def _milliseconds(seconds: float) -> int:
+    return int(seconds * 1000)

@@ -1,0 +1,168 @@
+"""Sessions by the keys of a kit: opened at the first use and kept open, listed, deleted.
+
+A key is a project and an id, both texts of strangers; a sub-agent's key has a subpath too. In a directory a session is
+`PROJECT/sessions/ID/context-messages.jsonl`, as Amplifier keeps its own, in a database the log `PROJECT/ID`. So the
+directory may be `~/.amplifier/projects`, and `context-persistent` finds the sessions of all kits there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..catalogue.index_snapshots import CatalogueSnapshots
+from ..config import Config
+from ..errors import DeleteError, LogUnreadableError
+from ..log.base import ReadableLog
+from ..log.database_location import location_of, stored_name
+from ..log.open_log import open_log, open_reader
+from ..paths import LOG_NAME
+from ..session.manager import PersistentContextManager
+from ..session_ids import directory_name, id_of
+from ..sessions.delete_log import delete_log
+from ..sessions.find_session import SessionFile, files_in, session_files
+
+logger = logging.getLogger(__name__)
+
+_MOST_OPEN = 32
+_TRIES = 5
+_BELOW = "_+"
+"""Between the names of a session and of its sub-agent: `+` is in no name that `directory_name` makes, and the `_` makes
+it a sub-session for the commands."""
+
+
+class SessionKey(NamedTuple):
+    """What a kit calls a session."""
+
+    project: str
+    session_id: str
+    subpath: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its name among the sessions of its project."""
+        name = directory_name(self.session_id)
+        return f"{name}{_BELOW}{directory_name(self.subpath)}" if self.subpath else name
+
+
+class SessionsByKey:
+    """Sessions in a directory or a database.
+
+    Args:
+        where: the directory that has a directory for each project, or the URL of a PostgreSQL database.
+        options: of each session's manager; `docs/configuration.md` lists them.
+    """
+
+    def __init__(self, where: str | os.PathLike[str], **options: Any) -> None:
+        place = os.fspath(where)
+        self._is_stored = stored_name(place) is not None
+        self.where = place if self._is_stored else os.path.abspath(os.path.expanduser(place))
+        self._options, self._config = options, Config.load(options, warn=logger.warning)
+        self._open: dict[SessionKey, PersistentContextManager] = {}
+
+    async def open(self, key: SessionKey) -> PersistentContextManager:
+        """Give the manager of a session, new or not; nothing is created before something is added to it."""
+        manager = self._open.pop(key, None) or self._manager(key)
+        self._open[key] = manager  # the last one was used last
+        while len(self._open) > _MOST_OPEN:
+            await self.let_go(next(iter(self._open)))
+        return manager
+
+    async def let_go(self, key: SessionKey) -> None:
+        """Close a session if it is open."""
+        if (manager := self._open.pop(key, None)) is not None:
+            await manager.close()
+
+    async def close(self) -> None:
+        """Close all sessions; a later call opens them again."""
+        for key in list(self._open):
+            await self.let_go(key)
+
+    async def listed(self, project: str) -> list[SessionFile]:
+        """List the sessions of a project, sub-agents' too; `SessionFile.id` is `SessionKey.name`."""
+        return await asyncio.to_thread(self._listed, project)
+
+    async def subpaths(self, key: SessionKey, read_key: Callable[[ReadableLog], str]) -> list[str]:
+        """List the subpaths of a session; `read_key` reads one from its log if its name does not hold all of it."""
+        beginning = f"{key.name}{_BELOW}"
+        below = [one for one in await self.listed(key.project) if one.id.startswith(beginning)]
+        return [await self._id_of(one, one.id.removeprefix(beginning), read_key) for one in below]
+
+    async def main(self, project: str, read_key: Callable[[ReadableLog], str]) -> list[tuple[str, SessionFile]]:
+        """List the sessions of a project that are no sub-agents', with their ids; `read_key` as in `subpaths`."""
+        found = [one for one in await self.listed(project) if _BELOW not in one.id]
+        return [(await self._id_of(one, one.id, read_key), one) for one in found]
+
+    async def delete(self, key: SessionKey) -> None:
+        """Delete a session for good, with its sub-agents' sessions; nothing if there is none."""
+        names = {key.name}
+        if not key.subpath:
+            names |= {one.id for one in await self.listed(key.project) if one.id.startswith(f"{key.name}{_BELOW}")}
+        for known in [known for known in self._open if known.project == key.project and known.name in names]:
+            await self.let_go(known)
+        for name in sorted(names, reverse=True):  # the session itself is the last one to go
+            await asyncio.to_thread(_delete, self._location(key.project, name))
+
+    async def read(self, session: SessionFile, function: Callable[[ReadableLog], Any]) -> Any:
+        """Call a function with a session's log, opened to be read."""
+        return await asyncio.to_thread(_read, os.fspath(session.path), function)
+
+    def _manager(self, key: SessionKey) -> PersistentContextManager:
+        log = open_log(
+            self._location(key.project, key.name),
+            durability=self._config.durability,
+            lock_timeout_s=self._config.lock_timeout_s,
+            max_record_bytes=self._config.max_record_bytes,
+            snapshots=CatalogueSnapshots(wait_s=0),
+            marks_open=False,  # a kit deletes sessions that others of its processes have looked at
+        )
+        return PersistentContextManager(log=log, session_id=key.name, **self._options)
+
+    def _location(self, project: str, name: str) -> str:
+        if self._is_stored:
+            return location_of(self.where, f"{directory_name(project)}/{name}")
+        return os.path.join(self.where, directory_name(project), "sessions", name, LOG_NAME)
+
+    def _listed(self, project: str) -> list[SessionFile]:
+        if self._is_stored:
+            return session_files(directory_name(project), storage=self.where)
+        with contextlib.suppress(FileNotFoundError):
+            return files_in(os.path.join(self.where, directory_name(project), "sessions"))
+        return []
+
+    async def _id_of(self, session: SessionFile, name: str, read_key: Callable[[ReadableLog], str]) -> str:
+        known = id_of(name)
+        return known if known is not None else str(await self.read(session, read_key))
+
+
+def _read(location: str, function: Callable[[ReadableLog], Any]) -> Any:
+    log = open_reader(location, snapshots=CatalogueSnapshots())
+    try:
+        log.follow()
+        return function(log)
+    finally:
+        log.close()
+
+
+def _delete(location: str) -> None:
+    for attempt in range(_TRIES):
+        size = _read(location, lambda log: log.describe().size_bytes if log.describe().exists else None)
+        if size is None:
+            return
+        try:
+            delete_log(location, size)
+        except DeleteError:  # somebody added to it since
+            if attempt + 1 == _TRIES:
+                raise
+        except LogUnreadableError:  # somebody else deleted it
+            if _read(location, lambda log: log.describe().exists):
+                raise
+        else:
+            break
+    if stored_name(location) is None:
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.dirname(location))

@@ -1,0 +1,61 @@
+"""Entries of Claude Code's session files, as the Claude Agent SDK hands them to a store.
+
+| an entry | canonical messages |
+| --- | --- |
+| `user`, `assistant` with a `message` | what its `message` (Anthropic Messages) says |
+| any other one (titles, modes, summaries, progress) | one line of the role `system` that no model is sent |
+
+Each entry comes back as it was (`whole_body`). Its `uuid` is the id of its first message.
+
+Sources: `SessionStoreEntry` in the SDK's `types.py` (0.2), and files of Claude Code 2.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ..errors import RecordError
+from ..messages.message import Message
+from ..messages.metadata import metadata_of
+from . import anthropic
+from .canonical import mapping, text, unmarked
+from .whole_body import bodies_in, can_be_stored, for_people, with_body
+
+NAME = "claude_code"
+_SAYS = ("customTitle", "aiTitle", "summary", "content", "lastPrompt", "tag", "mode")
+"""Where an entry without a message has its text."""
+_OF_ANTHROPIC = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage"})
+"""Keys of a message that are read; others are in the body alone."""
+
+
+def read_entry(entry: Mapping[str, Any], **facts: Any) -> list[Message]:
+    """Read an entry (plain JSON); `facts` are kept in the mark of its first message."""
+    metadata = {
+        **({"source": NAME} if entry.get("isMeta") is True or entry.get("isCompactSummary") is True else {}),
+        **({"timestamp": said_at} if (said_at := text(entry.get("timestamp"))) else {}),
+    }
+    parts = [{**part, "metadata": {**metadata_of(part), **metadata}} for part in _parts_of(entry)]
+    if entry_id := text(entry.get("uuid")):
+        for number, part in enumerate(parts):
+            part["metadata"]["message_id"] = f"{entry_id}#{number}" if number else entry_id
+    return with_body(parts, dict(entry), NAME, **facts)
+
+
+def entries_in(messages: Iterable[Message]) -> Iterator[dict[str, Any]]:
+    """Give the entries of a history, as they were; those of which a purge left only a part are left out."""
+    return (body for _, body in bodies_in(messages, NAME) if isinstance(body, dict))
+
+
+def _parts_of(entry: Mapping[str, Any]) -> list[Message]:
+    message = mapping(entry.get("message"))
+    if entry.get("type") in ("user", "assistant") and message.get("role") in ("user", "assistant"):
+        try:
+            given = {key: value for key, value in message.items() if key in _OF_ANTHROPIC}
+            parts = [unmarked(part) for part in anthropic.read([given])]
+        except RecordError:  # malformed: it is kept as an entry, and no model is sent it
+            parts = []
+        if can_be_stored(parts):
+            return parts
+    said = next(filter(None, (text(entry.get(key)) for key in _SAYS)), "")
+    return [for_people(said or f"[{text(entry.get('type')) or 'entry'}]")]

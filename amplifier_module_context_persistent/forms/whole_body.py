@@ -1,0 +1,175 @@
+"""The whole body of a foreign message, kept once: its canonical messages, and beside them what they do not say.
+
+Some kits want back exactly what they stored, with keys that no form knows. Their messages are read into canonical ones,
+which views, search and reports take; the first of these carries in its mark (`metadata.form`) the `body` with
+references in place of every longer text and value that stands in a canonical message anyway. So a body comes back equal
+whatever was read of it, and nothing long is stored twice.
+
+| key of the mark | value |
+| --- | --- |
+| `name` | whose body it is: `claude_code`, `openai_agents`, `pydantic_ai`, `agent_framework` |
+| `part` | `[number, count]`, if the body became several messages |
+| `body` | of the first one: the body; `{"$": [PART, KEY, …]}` is the value at that place in the part with that number, with `"json"` as its JSON text (`compact` or `spaced`); `{"$": {"is": OBJECT}}` is an object of the body's own that has the key `$` |
+"""  # noqa: E501 - a row of a table
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from ..errors import RecordError
+from ..messages.incoming import check_message, why_refused
+from ..messages.message import Message
+from .canonical import mark_of, marked, part_number
+
+_REFERENCE = "$"
+_LEAST_BYTES = 32
+"""A shorter value costs no more than a reference to it."""
+_SPACING: dict[str, tuple[str, str]] = {"compact": (",", ":"), "spaced": (", ", ": ")}
+
+
+def with_body(parts: Sequence[Message], body: Mapping[str, Any] | list[Any], name: str, **facts: Any) -> list[Message]:
+    """Mark the canonical messages of a foreign one, so that `bodies_in` gives its body back.
+
+    Args:
+        parts: the messages, at least one; they are not altered.
+        body: the foreign message, as plain JSON.
+        name: whose body it is.
+        facts: what else the first mark says.
+    """
+    first = marked(parts[0], name, **facts)
+    first["metadata"]["form"] = {**first["metadata"]["form"], "body": _Places(parts).refer(body)}
+    if len(parts) == 1:
+        return [first]
+    return [marked(part, name, part=[at, len(parts)]) for at, part in enumerate((first, *parts[1:]))]
+
+
+def bodies_in(messages: Iterable[Message], name: str) -> Iterator[tuple[list[Message], Any]]:
+    """Give the bodies of a history in their order, each with its messages; other messages have the body None.
+
+    A body of which messages are missing, as after a purge, is given as None with those that are left.
+    """
+    for group in _groups(messages, name):
+        try:
+            yield group, _resolved(mark_of(group[0])["body"], group)
+        except (KeyError, IndexError, TypeError):
+            yield group, None
+
+
+def can_be_stored(messages: Sequence[Message]) -> bool:
+    """Whether there are messages, and a log takes each."""
+    try:
+        for message in messages:
+            check_message(message)
+    except RecordError:
+        return False
+    return bool(messages) and not any(map(why_refused, messages))
+
+
+def for_people(said: str) -> Message:
+    """A line that people read and no model is sent, in the place of what is no message."""
+    return {"role": "system", "content": said, "metadata": {"amplifier_public_reference_only": True}}
+
+
+def _groups(messages: Iterable[Message], name: str) -> Iterator[list[Message]]:
+    group: list[Message] = []
+    for message in messages:
+        goes_on = bool(group) and part_number(message) == len(group) and mark_of(message).get("name") == name
+        if group and not goes_on:
+            yield group
+            group = []
+        group.append(message)
+    if group:
+        yield group
+
+
+class _Places:
+    """Where the longer values of messages are."""
+
+    def __init__(self, parts: Sequence[Message]) -> None:
+        self._by_text: dict[str, list[str | int]] = {}
+        self._by_size: dict[tuple[type, int], list[tuple[Any, list[str | int]]]] = {}
+        for number, part in enumerate(parts):
+            for key, value in part.items():
+                if key != "metadata":
+                    self._note(value, [number, key])
+
+    def _note(self, value: Any, path: list[str | int]) -> None:
+        if isinstance(value, str):
+            if len(value) >= _LEAST_BYTES:
+                self._by_text.setdefault(value, path)
+            return
+        if not isinstance(value, dict | list) or not value:
+            return
+        self._by_size.setdefault((type(value), len(value)), []).append((value, path))
+        inner = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in inner:
+            self._note(item, [*path, key])
+
+    def refer(self, value: Any) -> Any:
+        """Put references into a value."""
+        if isinstance(value, str):
+            return self._refer_to_text(value)
+        if not isinstance(value, dict | list):
+            return value
+        if (path := self._find(value)) is not None:
+            return {_REFERENCE: path}
+        if isinstance(value, list):
+            return [self.refer(item) for item in value]
+        inner = {key: self.refer(item) for key, item in value.items()}
+        return {_REFERENCE: {"is": inner}} if _REFERENCE in value else inner
+
+    def _refer_to_text(self, text: str) -> Any:
+        if len(text) < _LEAST_BYTES:
+            return text
+        if (path := self._by_text.get(text)) is not None:
+            return {_REFERENCE: path}
+        if text[0] not in "{[":
+            return text
+        try:
+            value = json.loads(text)
+        except ValueError:
+            return text
+        path = self._find(value)
+        styles = (style for style in _SPACING if path and _as_text(value, style) == text)
+        style = next(styles, None)
+        return text if style is None else {_REFERENCE: path, "json": style}
+
+    def _find(self, value: Any) -> list[str | int] | None:
+        known = self._by_size.get((type(value), len(value))) if isinstance(value, dict | list) else None
+        for other, path in known or ():
+            if other == value and _is_same(other, value):
+                return path
+        return None
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two equal values are the same JSON, numbers and order of keys included; False for what is short."""
+    try:
+        written = orjson.dumps(one)
+        return len(written) >= _LEAST_BYTES and written == orjson.dumps(other)
+    except TypeError:  # beyond 64 bits, or a lone surrogate
+        return False
+
+
+def _as_text(value: Any, style: str) -> str:
+    return json.dumps(value, separators=_SPACING[style], ensure_ascii=style == "spaced")
+
+
+def _resolved(value: Any, parts: Sequence[Message]) -> Any:
+    if isinstance(value, list):
+        return [_resolved(item, parts) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if _REFERENCE not in value:
+        return {key: _resolved(item, parts) for key, item in value.items()}
+    path = value[_REFERENCE]
+    if isinstance(path, dict):
+        return {key: _resolved(item, parts) for key, item in path["is"].items()}
+    found: Any = parts
+    for step in path:
+        found = found[step]
+    return _as_text(found, value["json"]) if "json" in value else found
