@@ -280,6 +280,16 @@ class PersistentContextManager:
 
         return await session.read(read)
 
+    async def last_messages(self, count: int) -> list[Message]:
+        """Return the last messages of the live history, parsed afresh, at a cost that does not depend on its length."""
+        session = await self._store.open()
+
+        def read(log: Log) -> list[Message]:
+            log.follow()
+            return list(log.read(log.index.live[max(0, len(log.index.live) - count) :]))
+
+        return await session.read(read)
+
     async def messages_as(self, form: str) -> list[Message]:
         """Return the whole live history in a form: what came in it as it was added, the rest as the form has it.
 

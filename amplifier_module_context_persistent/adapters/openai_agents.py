@@ -1,0 +1,151 @@
+"""A session for the OpenAI Agents SDK, and views of it for every model call: compaction for a kit that has none.
+
+    from amplifier_module_context_persistent.adapters.openai_agents import PersistentSession
+
+    session = PersistentSession("user-17", "sessions", max_tokens=100_000)
+    await Runner.run(agent, "Hello", session=session, run_config=session.run_config())
+
+The SDK saves the items of each turn before it asks the model again, so a run that is killed goes on from its last turn.
+Without `run_config` the SDK sends the whole history, as with any other session.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from agents import RunConfig, TResponseInputItem
+from agents.memory.session import SessionABC
+from agents.memory.session_settings import SessionSettings, coerce_session_settings, resolve_session_limit
+from agents.run_config import CallModelData, ModelInputData
+
+from ..forms.openai_agents import Item, items_in, key_of, read_items
+from ..forms.requests import to_openai_responses
+from ..log.base import Log
+from ..messages.incoming import json_copy
+from ..messages.message import Message
+from ..session.change_history import HistoryChange, last_given
+from ..session.open_session import open_session
+
+_LOOKED_AT = (8, 256)
+"""So many of the last messages are compared with what the SDK is about to send; more if none of the first is found."""
+
+
+class PersistentSession(SessionABC):
+    """The SDK's `Session`, in a log of this package.
+
+    Args:
+        session_id: any text (`session_ids`).
+        where: a directory, which has a directory for each session; or the URL of a PostgreSQL database; else the place
+            of Amplifier's sessions of this project.
+        session_settings: the SDK's; `limit` is the most items that `get_items` gives.
+        options: of the session: `max_tokens` of views without tools, `durability`, …; `docs/configuration.md` lists
+            them.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        where: str | os.PathLike[str] | None = None,
+        *,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        self.session_id = session_id
+        self.session_settings = coerce_session_settings(session_settings or {})
+        options.setdefault("recipient", "openai")
+        self.manager = open_session(session_id, where, **options)
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """Give the history, or the last `limit` items of it, in order, as they were added."""
+        most = resolve_session_limit(limit, self.session_settings)
+        if most is not None and most <= 0:
+            return []
+        items: Any = items_in(await self.manager.last_messages(most)) if most is not None else []
+        if most is None or len(items) < most:  # or there are no more
+            items = items_in(await self.manager.get_messages())
+        return list(items[-most:] if most is not None else items)
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Store items in order, together or not at all."""
+        messages = read_items([json_copy(item) for item in items])
+        if messages:
+            await self.manager.change_history(lambda _, ready: HistoryChange(added=ready), messages)
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Take back the last item; it stays in the log, hidden."""
+        popped: Any = None
+
+        def decide(log: Log, _: Sequence[Message]) -> HistoryChange:
+            nonlocal popped
+            last = last_given(log)
+            if not last:
+                popped = None
+                return HistoryChange()
+            *rest, popped = items_in([message for _, message in last])
+            return HistoryChange(log.index.live[: -len(last)], read_items(rest))
+
+        await self.manager.change_history(decide)
+        return popped  # type: ignore[no-any-return]  # the SDK may be absent
+
+    async def clear_session(self) -> None:
+        """Empty the history; what it held stays in the log until it is purged."""
+        await self.manager.clear()
+
+    def run_config(self, **given: Any) -> RunConfig:
+        """Make the configuration of a run in which every model call gets a view of this session."""
+        own = {"call_model_input_filter": self.filter_model_input, "session_input_callback": self.combine_input}
+        return RunConfig(**{**own, **given})
+
+    async def filter_model_input(self, data: CallModelData[Any]) -> ModelInputData:
+        """Replace what a model call is about to send by a view, with what the session does not hold yet behind it.
+
+        The instructions count as part of the view; definitions of tools do not.
+        """
+        instructions = data.model_data.instructions
+
+        async def head() -> str:
+            return instructions or ""
+
+        await self.manager.set_system_prompt_factory(head)
+        view = await self.manager.get_messages_for_request()
+        sent: list[Any] = to_openai_responses(view)["input"] if any(map(_is_talk, view)) else []
+        unsaved = await self._unsaved(list(map(_plain, data.model_data.input)))
+        return ModelInputData(input=[*sent, *unsaved], instructions=instructions)
+
+    async def combine_input(
+        self, history: list[TResponseInputItem], new_input: list[TResponseInputItem]
+    ) -> list[TResponseInputItem]:
+        """Begin a run with those items of the history that a view shows, and the new ones."""
+        view = await self.manager.get_messages_for_request()
+        shown = Counter(map(key_of, items_in(view)))
+        kept: list[TResponseInputItem] = []
+        for item in reversed(history):
+            key = key_of(_plain(item))
+            if shown[key]:
+                shown[key] -= 1
+                kept.append(item)
+        return [*reversed(kept), *new_input]
+
+    async def _unsaved(self, given: list[Item]) -> list[Any]:
+        """Of what the SDK is about to send, the items behind the last one that the session holds."""
+        for count in _LOOKED_AT:
+            saved = {key_of(item) for item in items_in(await self.manager.last_messages(count))}
+            last = next((at for at in reversed(range(len(given))) if key_of(given[at]) in saved), None)
+            if last is not None:
+                return given[last + 1 :]
+        return given
+
+    async def close(self) -> None:
+        """Close the log; a later call opens it again."""
+        await self.manager.close()
+
+
+def _is_talk(message: Message) -> bool:
+    return message["role"] not in ("system", "developer")
+
+
+def _plain(item: Any) -> Item:
+    return dict(item)

@@ -1,0 +1,66 @@
+"""Items of the OpenAI Agents SDK's sessions: those of OpenAI's Responses, each of which comes back as it was.
+
+Items of an answer that follow each other in one batch become one message, as `openai_responses` reads them. What that
+form would write otherwise than it came is kept with its whole body (`whole_body`); what it refuses is kept for people
+alone, and given back.
+
+Source: `TResponseInputItem` in the SDK's `items.py` (0.24).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from ..errors import RecordError
+from ..messages.message import Message
+from . import openai_responses
+from .canonical import mapping
+from .openai_responses import kind_of
+from .whole_body import bodies_in, can_be_stored, for_people, with_body
+
+NAME = openai_responses.NAME
+Item = dict[str, Any]
+
+
+def read_items(items: Sequence[Item]) -> list[Message]:
+    """Read a batch of items, as plain JSON."""
+    messages: list[Message] = []
+    for of_answer, found in groupby(items, openai_responses.is_of_answer):
+        run = list(found)
+        for group in [run] if of_answer else [[item] for item in run]:
+            messages += _read(group)
+    return messages
+
+
+def items_in(messages: Iterable[Message]) -> list[Item]:
+    """Give the items of a history, as they were added."""
+    items: list[Item] = []
+    for group, body in bodies_in(messages, NAME):
+        items += body if isinstance(body, list) else _written(group)
+    return items
+
+
+def key_of(item: Mapping[str, Any]) -> str:
+    """What tells an item from others: the call that it makes or answers, its id, else what it says."""
+    kind, call_id = kind_of(item), item.get("call_id")
+    if isinstance(call_id, str):
+        return f"{kind} {call_id}"
+    said = item.get("id") or json.dumps([item.get("role"), item.get("content")], sort_keys=True, default=str)
+    return f"{kind} {said}"
+
+
+def _read(group: list[Item]) -> list[Message]:
+    try:
+        messages = openai_responses.read([{key: item[key] for key in item if key != "metadata"} for item in group])
+    except (RecordError, AttributeError, TypeError, ValueError):
+        messages = []
+    if not can_be_stored(messages):
+        return with_body([for_people(f"[{kind_of(group[0]) or 'item'}]")], group, NAME)
+    return messages if _written(messages) == group else with_body(messages, group, NAME)
+
+
+def _written(messages: Sequence[Message]) -> list[Item]:
+    return [dict(mapping(item)) for item in openai_responses.write(messages, exact=True)]
