@@ -302,7 +302,7 @@ def _model(log: ReadableLog) -> str:
             said = metadata_of(message).get("model") or message.get("model")
             if isinstance(said, str) and said:
                 return said
-    return next((model for _, model in reversed(index.usage) if model), "")
+    return next((model for _, model in reversed(index.session.usage) if model), "")
 
 
 def _first_line(log: ReadableLog) -> tuple[str, int]:

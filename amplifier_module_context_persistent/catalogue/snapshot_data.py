@@ -17,8 +17,9 @@ from dataclasses import astuple, dataclass
 from typing import Any
 from zlib import crc32
 
+from ..log.control_place import HeldControls, Place
 from ..log.index import Index, ordinals_of, spans_of
-from ..log.index_builder import HeldControls, IndexBuilder, Place
+from ..log.index_builder import IndexBuilder
 from ..log.record_line import CRC_TAIL_BYTES, ROLES, Message, decode, name_of
 from ..log.scanner import Scanner
 
@@ -55,9 +56,9 @@ class Snapshot:
             return None
         controls = {
             "headers": list(map(astuple, places.headers)),
-            "usage": [astuple(places.usage[name]) for name in index.usage],
-            "plan": [astuple(places.plan)] if index.plan and places.plan else [],
-            "side_plan": [astuple(places.side_plan)] if index.side_plan and places.side_plan else [],
+            "usage": [astuple(places.usage[name]) for name in index.session.usage],
+            "plan": [astuple(places.plan)] if index.session.plan and places.plan else [],
+            "side_plan": [astuple(places.side_plan)] if index.session.side_plan and places.side_plan else [],
         }
         state = {
             "version": VERSION,
@@ -66,10 +67,10 @@ class Snapshot:
             "records": len(index),
             "scan": scan,
             "controls": controls,
-            "pins": sorted(index.pins),
-            "hidden": sorted(index.hidden),
-            "heads": sorted(index.heads),
-            "learned": sorted(index.learned),
+            "pins": sorted(index.session.pins),
+            "hidden": sorted(index.session.hidden),
+            "heads": sorted(index.session.heads),
+            "learned": sorted(index.session.learned),
             "models": list(index.models),
             "control_counts": dict(index.control_counts),
             "generation": index.generation,
@@ -110,11 +111,12 @@ def restore(given: dict[str, Any], chunks: Iterable[bytes], end: int, max_record
         _check_columns(index, end, max_record_bytes)
         count = len(index)
         index.live = ordinals_of(given["live"], count)
-        index.pins, index.hidden = ({int(ordinal) for ordinal in given[name]} for name in ("pins", "hidden"))
-        if not all(0 <= ordinal < count for ordinal in index.pins | index.hidden):
+        session = index.session
+        session.pins, session.hidden = ({int(ordinal) for ordinal in given[name]} for name in ("pins", "hidden"))
+        if not all(0 <= ordinal < count for ordinal in session.pins | session.hidden):
             raise ValueError("a pin or a hidden message beyond the end")
-        index.heads = set(map(str, given["heads"]))
-        index.learned = {(str(what), str(provider), str(model)) for what, provider, model in given["learned"]}
+        session.heads = set(map(str, given["heads"]))
+        session.learned = {(str(what), str(provider), str(model)) for what, provider, model in given["learned"]}
         index.control_counts.update({str(kind): int(number) for kind, number in given["control_counts"].items()})
         index.generation = int(given["generation"])
         scanner = Scanner(max_record_bytes, IndexBuilder(index, _controls(given["controls"], index, end, read)))
@@ -169,10 +171,10 @@ def _controls(given: dict[str, Any], index: Index, end: int, read: Read) -> Held
                 index.headers.append(value)
             elif kind == "usage":
                 name = name_of(value.get("provider")), name_of(value.get("model"))
-                places.usage[name], index.usage[name] = place, value
+                places.usage[name], index.session.usage[name] = place, value
             else:
                 setattr(places, kind, place)
-                setattr(index, kind, value)
+                setattr(index.session, kind, value)
     return places
 
 

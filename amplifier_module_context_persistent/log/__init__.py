@@ -12,6 +12,7 @@ Where things are done:
 - a torn tail is saved and cut: `torn_tail`;
 - bytes become an index: `reader` reads the file, `scanner` takes its lines, `chain` says which of them verify,
   `index_builder` what each record does, `index` holds it;
+- control records say something to a session: `session_reader`, which fills the index's `session_records`;
 - a reset takes effect: `reset_effects`; how one is written: `reset_record`;
 - damage is reported: `IndexBuilder.report`, as the `Damage` of an index; whole records in a bad line: `salvage`;
 - a later version is refused: `format_version`, and to append to it: `batch`; a file that is no log: `not_a_log`;

@@ -10,12 +10,13 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 from .id_table import IdTable
 from .record_line import REMOVALS, ROLES
+from .session_records import SessionRecords
 
 ROLE_CODES = {role: code for code, role in enumerate(ROLES)}
 USER, ASSISTANT, TOOL = ROLE_CODES["user"], ROLE_CODES["assistant"], ROLE_CODES["tool"]
@@ -61,7 +62,7 @@ class TornTail:
 
 @dataclass(slots=True)
 class Index:
-    """Columns over the message records, control records of interest, and the live history."""
+    """What a log is: columns over its message records, the live history, its headers and its damage."""
 
     offsets: array[int] = field(default_factory=lambda: array("Q"))
     lengths: array[int] = field(default_factory=lambda: array("I"))
@@ -79,30 +80,15 @@ class Index:
     plain_users: bytearray = field(default_factory=bytearray)
     """1 for a user's message whose line names no source, nothing ephemeral and no reminder; of a 0 nothing is known."""
     live: array[int] = field(default_factory=lambda: array("I"))
-    line_shown: tuple[int, str] = (0, "")
-    """The line that the last view ended with, as its receipt says, or "", and how many messages there were then."""
-    viewed_at: str = ""
-    """When the last view was handed out, as its receipt says."""
     headers: list[dict[str, Any]] = field(default_factory=list)
-    plan: dict[str, Any] | None = None
-    side_plan: dict[str, Any] | None = None
-    """The last plan for a budget below the session's own."""
-    pins: set[int] = field(default_factory=set)
-    """The ordinals of live messages that `pin` records hold; those pinned by their metadata are flagged `PINNED`."""
-    hidden: set[int] = field(default_factory=set)
-    """The ordinals of live messages whose turns `hide` records keep out of views."""
-    usage: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-    """By provider and model, the last record of what a view came to."""
-    learned: set[tuple[str, str, str]] = field(default_factory=set)
-    """What refusals taught (`session/learned.py`): what, and the provider and the model that it is about."""
-    heads: set[str] = field(default_factory=set)
-    """The hashes of the head texts that the log keeps for its receipts."""
     control_counts: Counter[str] = field(default_factory=Counter)
     damage: list[Damage] = field(default_factory=list)
     generation: int = 0
     """Grows whenever `live` changes otherwise than by appending."""
     unknown_version: str = ""
     """The format version, as text, of a header that this package does not know: such a log is only read."""
+    session: SessionRecords = field(default_factory=SessionRecords)
+    """What its control records say to a session."""
     id_table: IdTable = field(default_factory=IdTable, compare=False, repr=False)
     """Finds hashes in `id_hashes`; made as ids are looked up."""
 
@@ -130,6 +116,10 @@ class Index:
         self.plain_users.append(is_plain_user)
         return ordinal
 
+    def under_plan(self, plan: dict[str, Any] | None) -> Index:
+        """The same log as if another plan were in force; it shares everything else."""
+        return replace(self, session=replace(self.session, plan=plan))
+
     def model_of(self, ordinal: int) -> tuple[str, str]:
         """The provider and the model that gave an answer; empty texts where nobody knows."""
         return self.models[self.answered_by[ordinal]]
@@ -147,8 +137,7 @@ class Index:
         """Take a damaged copy out of the live history; nothing finds it by its id any more."""
         if self.is_live(ordinal):
             self.live = array("I", (one for one in self.live if one != ordinal))
-            self.pins.discard(ordinal)
-            self.hidden.discard(ordinal)
+            self.session.forget(ordinal)
         self.generation += 1
         self.flags[ordinal] = self.flags[ordinal] & ~LIVE | UNHELD
 
@@ -159,27 +148,8 @@ class Index:
         self.live = array("I", ordinals)
         for ordinal in self.live:
             self.flags[ordinal] = self.flags[ordinal] & ~UNHELD | LIVE
-        self.plan = self.side_plan = None
-        self.pins.intersection_update(self.live)
-        self.hidden.intersection_update(self.live)
+        self.session.take_reset(self.live)
         self.generation += 1
-
-    def pin(self, message_id: str, *, pinned: bool) -> None:
-        """Let a pin hold a message or let go of it; one that is not live is held by none."""
-        ordinal = self.find_all([message_id]).get(message_id)
-        if ordinal is not None and pinned and self.is_live(ordinal):
-            self.pins.add(ordinal)
-        elif ordinal is not None:
-            self.pins.discard(ordinal)
-
-    def hide(self, first_id: str, last_id: str, *, hidden: bool) -> None:
-        """Hide the live messages from one to another, or show them; both ends have to be live."""
-        found = self.find_all([first_id, last_id])
-        ends = [found.get(first_id), found.get(last_id)]
-        if all(ordinal is not None and self.is_live(ordinal) for ordinal in ends):
-            first, last = (self.live.index(ordinal) for ordinal in ends if ordinal is not None)
-            change = self.hidden.update if hidden else self.hidden.difference_update
-            change(self.live[first : last + 1])
 
     def find(self, message_id: str) -> int | None:
         """Find the last record with a message id, by the id's hash.

@@ -6,65 +6,24 @@ without making lines. `record_kinds` says what each kind of control record is to
 What does not continue the checksum chain was altered, was moved, or follows a line that is lost. Rules for it:
 - A message is read and marked. Of two with one id, the one that continues the chain is live, wherever it stands.
 - A begin and a commit of a reset have checksums of their own, which decide; each counts once.
-- Any other control record takes no effect, unless the line before it is plainly lost and it is the only one of its id.
-  A header takes effect if it is the first.
+- A header takes effect if it is the first. Of the others `session_reader` says what they do.
 """
 
 from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from operator import attrgetter
 from typing import Any, ClassVar
 
+from .control_place import ControlStatus, HeldControls, Place
 from .format_version import unknown_version
 from .index import ASSISTANT, LIVE, PINNED, ROLE_CODES, UNHELD, Damage, Index, id_hash_of
 from .record_line import Member, Message, name_of
 from .reset_effects import Resets
 from .reset_record import parse
-
-Control = dict[str, Any]
-
-_MOST_MODELS = 255
-_PROVIDER, _MODEL = b',"provider":"', b'","model":"'
-_TIME, _LINE = b',"time":"', b'"line":'
-
-
-@dataclass(slots=True)
-class Place:
-    """Where a record lies: its line's number, its offset (or its row's number), and its length."""
-
-    line: int = 0
-    offset: int = 0
-    length: int = 0
-    seed: int = 0
-    check: int = 0
-    """With `seed` what a later reading is checked against; see `Index`."""
-
-
-@dataclass(slots=True)
-class HeldControls:
-    """Where the control records lie whose content the index holds."""
-
-    headers: list[Place] = field(default_factory=list)
-    plan: Place | None = None
-    side_plan: Place | None = None
-    usage: dict[tuple[str, str], Place] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ControlStatus:
-    """What is known of a control record besides its content."""
-
-    intact: bool
-    """Its own checksum holds, if it is a begin or a commit of a reset."""
-    chained: bool = True
-    """It continues the checksum chain."""
-    after_loss: bool = False
-    """The line before it cannot be read, so nobody can say whether it continues the chain."""
-    counts_as_header: bool = True
-    """It stands where a header tells the version of the log."""
+from .session_reader import Control, SessionReader
 
 
 class IndexBuilder:
@@ -80,8 +39,6 @@ class IndexBuilder:
         self.places = places if places is not None else HeldControls()
         self.place = Place()
         """Where the record at hand lies."""
-        self.pending_model = 0
-        """Who was asked by the last request that no answer followed yet: a position in `Index.models`."""
         self.doubtful: dict[int, tuple[int, Place]] = {}
         """By the hash of its id, each message that was taken although it does not continue the chain."""
         self.copying = False
@@ -92,11 +49,10 @@ class IndexBuilder:
         """Whether a control record that does not continue the chain stands before them, and no message yet."""
         self._standing: ControlStatus
         """What is known of the control record at hand, once there is one."""
-        self._named: set[tuple[str, str]] = set()
-        """The kind and the id of each plan and pin."""
-        self._names, self._names_code = b"", 0
         self.bundle_end = 0
         """Where the last bundle that was scanned ends."""
+        self.session = SessionReader(self.index, self.places)
+        """Takes the control records that say something to a session."""
         self._resets = Resets(self.index, lambda detail: self.report("reset", detail))
 
     @property
@@ -108,20 +64,13 @@ class IndexBuilder:
         """What is known besides the index, in plain JSON types; for `restore`."""
         return {
             "resets": self._resets.snapshot(),
-            "pending_model": self.pending_model,
-            "named": sorted(self._named),
-            "shown": [*self.index.line_shown, self.index.viewed_at],
+            **self.session.snapshot(),
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go on from a snapshot; errors as `Resets.restore`."""
+        """Go on from a snapshot; errors as `SessionReader.restore`."""
         self._resets.restore(snapshot["resets"])
-        self.pending_model = int(snapshot["pending_model"])
-        self._named = {(str(kind), str(name)) for kind, name in snapshot["named"]}
-        count, line, viewed_at = snapshot["shown"]
-        self.index.line_shown, self.index.viewed_at = (int(count), str(line)), str(viewed_at)
-        if not 0 <= self.pending_model < len(self.index.models):
-            raise ValueError("a request to a model that is not known")
+        self.session.restore(snapshot)
 
     def adopt(self, index: Index) -> bool:
         """Fill an index that callers hold in the place of the own one; False, and nothing done, if it has others."""
@@ -130,7 +79,7 @@ class IndexBuilder:
             return False
         for column in fields(Index):
             setattr(index, column.name, getattr(own, column.name))
-        self.index = self._resets.index = index
+        self.index = self._resets.index = self.session.index = index
         return True
 
     def report(self, kind: str, detail: str, place: Place | None = None) -> None:
@@ -173,7 +122,7 @@ class IndexBuilder:
         else:
             flags |= LIVE
         role, place = ROLE_CODES[message["role"]], self.place
-        model = self.pop_pending_model() if role == ASSISTANT and member is None else 0
+        model = self.session.pop_pending_model() if role == ASSISTANT and member is None else 0
         row = place.offset, place.length, role, flags, hashed, place.seed, place.check, model, 0
         ordinal = self.index.add(row)
         if repeats:
@@ -204,47 +153,13 @@ class IndexBuilder:
         self._behind_strange_control = self._behind_strange_control or not standing.chained
         if (take := self._TAKE.get(kind)) is not None:
             take(self, value)
-
-    def receipt(self, line: bytes) -> bool:
-        """Take a sound receipt without parsing it, as there is one a request; False where it has to be parsed."""
-        names = b""
-        if (start := line.find(_PROVIDER)) != -1:
-            start += len(_PROVIDER)
-            end = line.find(b'"', start)
-            if line.startswith(_MODEL, end):
-                end = line.find(b'"', end + len(_MODEL))
-            names = line[start:end]
-        if b"\\" in names or _LINE in line:
-            return False
-        if names != self._names:
-            provider, _, model = names.partition(_MODEL)
-            self._names, self._names_code = names, self._code_of(_text(provider), _text(model))
-        self.index.control_counts["view"] += 1
-        self.index.line_shown = (0, "")
-        if (begin := line.find(_TIME)) != -1:
-            begin += len(_TIME)
-            self.index.viewed_at = _text(line[begin : line.find(b'"', begin)])
-        self.pending_model = self._names_code
-        return True
-
-    def pop_pending_model(self) -> int:
-        """Who gives the answer that comes now, by `Index.models`; the next one has its own request."""
-        model, self.pending_model = self.pending_model, 0
-        return model
+        else:
+            self.session.take(kind, value, standing, self.place, may_be_copy=self.copying)
 
     def _is_known(self, hashed: int) -> bool:
         table, hashes = self.index.id_table, self.index.id_hashes
         table.catch_up(hashes)
         return next(table.positions(hashed, hashes), None) is not None
-
-    def _is_first(self, value: Control) -> bool:
-        """Whether a plan or a pin takes effect as far as the chain is concerned."""
-        own = name_of(value.get("_record")), name_of(value.get("id"))
-        repeats = own in self._named
-        self._named.add(own)
-        if self._standing.chained:
-            return not (repeats and self.copying)
-        return self._standing.after_loss and not repeats
 
     # -- what each kind does -----------------------------------------------------------------------------------------
 
@@ -255,51 +170,6 @@ class IndexBuilder:
         if self._standing.chained or not index.headers:
             index.headers.append(value)
             self.places.headers.append(self.place)
-
-    def _plan(self, value: Control) -> None:
-        if self._is_first(value):
-            self.index.plan, self.places.plan = value, self.place
-
-    def _side_plan(self, value: Control) -> None:
-        if self._standing.chained:
-            self.index.side_plan, self.places.side_plan = value, self.place
-
-    def _pin(self, value: Control) -> None:
-        if self._is_first(value):
-            self.index.pin(name_of(value.get("message_id")), pinned=value.get("pinned") is True)
-
-    def _hide(self, value: Control) -> None:
-        turn = value.get("turn")
-        if self._is_first(value) and isinstance(turn, list) and len(turn) == 2:
-            self.index.hide(name_of(turn[0]), name_of(turn[1]), hidden=value.get("hidden") is True)
-
-    def _usage(self, value: Control) -> None:
-        name = name_of(value.get("provider")), name_of(value.get("model"))
-        if self._standing.chained:
-            self.index.usage[name], self.places.usage[name] = value, self.place
-
-    def _learned(self, value: Control) -> None:
-        if self._standing.chained and (what := name_of(value.get("what"))):
-            self.index.learned.add((what, name_of(value.get("provider", "")), name_of(value.get("model", ""))))
-
-    def _system(self, value: Control) -> None:
-        if self._standing.chained:
-            self.index.heads.add(name_of(value.get("hash")))
-
-    def _code_of(self, provider: str, model: str) -> int:
-        """The code of a provider and a model in `Index.models`; 0 for nobody, and where there is no code left."""
-        models = self.index.models
-        if (provider, model) not in models and len(models) <= _MOST_MODELS:
-            models.append((provider, model))
-        return models.index((provider, model)) if (provider, model) in models else 0
-
-    def _view(self, value: Control) -> None:
-        rendered = value.get("render")
-        line = rendered.get("line") if isinstance(rendered, dict) else None
-        self.index.line_shown = (len(self.index), line) if isinstance(line, str) else (0, "")
-        if self._standing.chained:
-            self.index.viewed_at = name_of(value.get("time", "")) or self.index.viewed_at
-            self.pending_model = self._code_of(name_of(value.get("provider", "")), name_of(value.get("model", "")))
 
     def _begin(self, value: Control) -> None:
         reset = parse(value)
@@ -322,20 +192,7 @@ class IndexBuilder:
 
     _TAKE: ClassVar[dict[str, Callable[[IndexBuilder, Control], None]]] = {
         "header": _header,
-        "plan": _plan,
-        "side_plan": _side_plan,
-        "pin": _pin,
-        "hide": _hide,
-        "usage": _usage,
-        "learned": _learned,
-        "system": _system,
-        "view": _view,
-        "asked": _view,
         "bundle": _bundle,
         "reset_begin": _begin,
         "reset_commit": _commit,
     }
-
-
-def _text(name: bytes) -> str:
-    return name.decode("utf-8", "replace")

@@ -17,9 +17,10 @@ from typing import Any
 from zlib import crc32
 
 from .chain import Chain
+from .control_place import ControlStatus, Place
 from .format_version import is_own_header
 from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, USER, Index
-from .index_builder import ControlStatus, IndexBuilder, Place
+from .index_builder import IndexBuilder
 from .record_line import (
     CONTROL_HEAD,
     CRC_TAIL_BYTES,
@@ -76,7 +77,7 @@ class Scanner:
         Sound messages and receipts, which is nearly every line, are taken without being parsed.
         """
         builder, limit, roles, crc = self.builder, self.max_record_bytes, _ROLE_BY_HEAD, crc32
-        add, doubtful = builder.index.add, builder.doubtful
+        add, doubtful, session = builder.index.add, builder.doubtful, builder.session
         seed, offset, sound = self._chain.stored, self.offset, 0
         for line in lines:
             length = len(line) + 1
@@ -89,12 +90,12 @@ class Scanner:
                     hashed = int.from_bytes(own_id, "little") % ID_MODULUS
                     pinned = line[start - 5 : start] == TRUE_BEFORE_ID
                     if start != -1 and not (pinned or b"\\" in own_id or hashed in doubtful or builder.copying):
-                        model = builder.pop_pending_model() if role == ASSISTANT else 0
+                        model = session.pop_pending_model() if role == ASSISTANT else 0
                         plain = role == USER and is_plain_user(line)
                         add((offset, length, role, LIVE, hashed, seed, computed, model, plain))
                         seed, offset, sound = computed, offset + length, sound + 1
                         continue
-                elif line[:18] == _RECEIPT_HEAD and builder.receipt(line):
+                elif line[:18] == _RECEIPT_HEAD and session.receipt(line):
                     seed, offset, sound = computed, offset + length, sound + 1
                     continue
             self.skip_indexed(sound, offset, seed)

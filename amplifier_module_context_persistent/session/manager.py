@@ -558,7 +558,7 @@ def _check_room(log: Log, session: Session, message_id: str, share: float) -> No
     log.follow()
     index = log.index
     most = int(share * session.config.target_usage * session.requests.last_budget_tokens)
-    held = sorted({*index.pins, *index.find_all([message_id]).values()})
+    held = sorted({*index.session.pins, *index.find_all([message_id]).values()})
     tokens = sum(map(session.count, log.read([ordinal for ordinal in held if index.is_live(ordinal)])))
     if tokens > most:
         raise PinError(

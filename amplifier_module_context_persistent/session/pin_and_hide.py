@@ -27,7 +27,7 @@ def pin_record(
     ordinal = index.find_all([message_id]).get(message_id)
     if ordinal is None or not index.is_live(ordinal):
         raise PinError(f"no message of this session has the id {message_id!r:.80}; take one from a view")
-    if (ordinal in index.pins) == pinned:
+    if (ordinal in index.session.pins) == pinned:
         return None
     return _record("pin", id=record_id, message_id=message_id, pinned=pinned, reason=reason, time=time)
 
@@ -55,7 +55,7 @@ def hide_record(
         raise PinError(f"turn {number:,} is the one in progress: it can be hidden once the next one has begun")
     stop = starts[number] if number < len(starts) else len(index.live)
     members = index.live[starts[number - 1] : stop]
-    if all((ordinal in index.hidden) == hidden for ordinal in members):
+    if all((ordinal in index.session.hidden) == hidden for ordinal in members):
         return None
     first, last = (given_id(message) or "" for message in read([members[0], members[-1]]))
     return _record("hide", id=record_id, turn=[first, last], hidden=hidden, reason=reason, time=time)

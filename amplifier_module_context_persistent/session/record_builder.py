@@ -186,7 +186,7 @@ class RecordBuilder:
         The answer is what shows that a provider saw the line. A person's message, or an answer after something else
         was added, gets none: nobody answered the view with the line, or nobody knows.
         """
-        count, noted = index.line_shown
+        count, noted = index.session.line_shown
         ordinal, line = self.shown_line or (count - 1, noted if count == len(index) else "")
         if not line or not index.live or index.live[-1] != ordinal or not is_answer(message):
             return message
@@ -334,13 +334,13 @@ def _member(message: Message, message_id: str, timestamp: str) -> Callable[[Memb
 def _plan_within(index: Index, kept: Sequence[int]) -> list[bytes]:
     """The record of the plan in force, if it covers nothing but the beginning of a history that stays."""
     stays = array("I", kept)
-    if index.plan is None or stays != index.live[: len(stays)]:
+    if index.session.plan is None or stays != index.live[: len(stays)]:
         return []
     try:
-        kept_ordinals(replace(index, live=stays), index.plan)
+        kept_ordinals(replace(index, live=stays), index.session.plan)
     except ValueError:  # it names what goes
         return []
-    return [encode_object(index.plan)]
+    return [encode_object(index.session.plan)]
 
 
 def overlap(first: Sequence[str], last: Sequence[str]) -> int:

@@ -176,7 +176,7 @@ class RequestFlow:
         if fact is None:
             return
         session = await self._store.open()
-        if fact in session.log.index.learned:
+        if fact in session.log.index.session.learned:
             return
         logger.warning(fact.sentence)
         record = fact.encode(session.history.now())

@@ -226,7 +226,7 @@ class Store:
         name = self._config.tokenizer
         with WAITING:  # it may wait for a download
             counter = open_counter(name, allow_network=name not in ("auto", "estimate"))
-        self._meter.load(log.index.usage)
+        self._meter.load(log.index.session.usage)
         index = log.index
         is_new = not index.headers and len(index) == 0
         late_system = late_system_of(self._config.late_system, index.headers, is_new=is_new)

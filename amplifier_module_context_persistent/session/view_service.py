@@ -109,7 +109,7 @@ class ViewService:
         if request.aside:
             window = self._side_window(log, request, frozenset(), window)
         else:
-            asked = {"now": self._history.now(), "viewed_at": log.index.viewed_at}
+            asked = {"now": self._history.now(), "viewed_at": log.index.session.viewed_at}
             request = replace(request, is_cold=self._cache.note_request(ask.facts.name, ask.facts.model, **asked))
         built = self._build(log, window, request)
         if built.view is not None and not window.shows_whole(request.retained):
@@ -147,7 +147,7 @@ class ViewService:
         try:
             return window.build(log, request)
         except FloorError:  # a plan that left out images may be followed all the same
-            plan, stored = window.plan, log.index.plan or {}
+            plan, stored = window.plan, log.index.session.plan or {}
             if plan is not None and plan is not followed and stored.get("id") != plan.id:
                 self._store_plan(log, window)
             raise
@@ -187,7 +187,7 @@ class ViewService:
             if ask.provider is None and self._own_budget is not None:
                 own = self._own_budget
         bodies = [body for body in ask.retain if not shows_all(head, [body])]
-        reader, facts_known = Recipient.of(facts.name, facts.model), {*ask.learned, *log.index.learned}
+        reader, facts_known = Recipient.of(facts.name, facts.model), {*ask.learned, *log.index.session.learned}
         reader_name = facts.name, facts.model
         refused = any(knows(facts_known, what, *reader_name) for what in (REASONING, OTHERS))
         return ViewRequest(
@@ -212,10 +212,10 @@ class ViewService:
 
     def _planned_budget(self, log: Log, provider: str, own: int) -> int:
         """The least budget that an earlier process must have had, by its plans: what one made aside stays aside."""
-        index = log.index
-        if index.plan is None and is_plan_for(index, index.side_plan, self._meter.counted_budget(provider, own)):
+        index, records = log.index, log.index.session
+        if records.plan is None and is_plan_for(index, records.side_plan, self._meter.counted_budget(provider, own)):
             return int((own + 1) / SIDE_SHARE)
-        return budget_in_use(index, index.plan)
+        return budget_in_use(index, records.plan)
 
     def _side_window(self, log: Log, request: ViewRequest, whole: frozenset[int], base: Window) -> Window:
         """The window for an explicit budget, or for messages that must be whole; it starts as a copy of another one."""
@@ -236,7 +236,7 @@ class ViewService:
             head = text_hash(request.head_text)
             if self._heads_of is not log.index:
                 self._heads, self._heads_of = set(), log.index
-            if head in log.index.heads:
+            if head in log.index.session.heads:
                 self._heads.discard(head)
             elif head not in self._heads:
                 self._history.defer(encode_head(request.head_text))

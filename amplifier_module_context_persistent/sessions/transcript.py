@@ -199,7 +199,7 @@ class Transcript:
 
     def is_hidden(self, position: int) -> bool:
         """Whether the turn of a message, named by its position in the live history, is hidden from views."""
-        return self.reader.index.live[position] in self.reader.index.hidden
+        return self.reader.index.live[position] in self.reader.index.session.hidden
 
     @cached_property
     def book(self) -> ReceiptLog:

@@ -224,7 +224,7 @@ def _index_of(index: Index, records: int) -> Index:
 
 def _as_of(known: Index, live: array[int], upto: str, record: Message | None) -> Index | None:
     """The index with a live history up to one message, under a plan; None where it does not hold what they name."""
-    index = replace(known, live=live, plan=record)
+    index = replace(known.under_plan(record), live=live)
     try:
         positions = live_positions(live, [index.find_all([upto])[upto]]) if upto else [-1]
         index.live = live[: positions[0] + 1]

@@ -32,10 +32,10 @@ def refused_item(request: ViewRequest, plan: Plan | None) -> str:
 def hides_in_item(log: Log, state: PlanState) -> bool:
     """Whether a turn was hidden that the item in force stands for."""
     index, plan = log.index, state.plan
-    if not index.hidden or plan is None or plan.native is None:
+    if not index.session.hidden or plan is None or plan.native is None:
         return False
     known = {entry.ordinal for entry in state.entries} | {*index.find_all(plan.hidden).values()}
-    return any(index.roles[ordinal] == USER for ordinal in index.hidden - known)
+    return any(index.roles[ordinal] == USER for ordinal in index.session.hidden - known)
 
 
 def cut_now(config: Config, request: ViewRequest, arrangement: Arrangement, tokens: int, basis: Hashable) -> int | None:
@@ -99,7 +99,8 @@ def item_plan(
     if ready.basis != entries.basis:
         return "the history or its plan changed before the item arrived"
     state = entries.state
-    shown = mark(entries.entries(log, has_factory=request.has_factory), pins=log.index.pins, retained=frozenset())
+    known = entries.entries(log, has_factory=request.has_factory)
+    shown = mark(known, pins=log.index.session.pins, retained=frozenset())
     kept = kept_after(shown, ready.first_kept)
     ordinals = frozenset(entry.ordinal for entry in kept)
     sizes = (state.cut_tokens.get(entry.id, entry.tokens) for entry in kept)

@@ -217,15 +217,15 @@ class KeptEntries:
 
     def take_in(self, log: Log, budget_tokens: int) -> bool:
         """Take in what is new in the log; whether it was taken up anew, with another plan or none."""
-        index = log.index
+        index, stored = log.index, log.index.session.plan
         anew = index is not self._index or index.generation != self._generation
-        if not anew and self._follows_log and index.plan is not None and index.plan.get("id") != self._logged:
-            if self.plan is not None and index.plan.get("id") == self.plan.id:
+        if not anew and self._follows_log and stored is not None and stored.get("id") != self._logged:
+            if self.plan is not None and stored.get("id") == self.plan.id:
                 self._logged = self.plan.id
             else:
                 anew = True  # another process compacted this session
         if anew:
-            self._take_up(log, index.plan)
+            self._take_up(log, stored)
         if 0 < self._far_budget < budget_tokens:
             self.state, self._taken = replace(self.state, entries=[], left_out=0), 0
         new = index.live[self._taken :]
@@ -265,7 +265,7 @@ class KeptEntries:
 
     def begin_with(self, log: Log, other: KeptEntries, budget_tokens: int) -> None:
         """Begin with the log's plan for about this budget below the session's; else with another window's."""
-        record = log.index.side_plan
+        record = log.index.session.side_plan
         if is_plan_for(log.index, record, budget_tokens):
             self._take_up(log, record)
             if self.plan is not None:

@@ -119,7 +119,7 @@ class Window:
         fallback, swapped = self._begin(log, request, compacts=compacts)
         arrangement, made = self._within_media_limits(log, request, self._arrange(log, request))
         made = made or swapped
-        self._throttle.set_constraints(request.retained, log.index.pins | log.index.hidden)
+        self._throttle.set_constraints(request.retained, log.index.session.pins | log.index.session.hidden)
         # a pause brings no first plan forward, nor one that costs reasoning or a summary
         may_be_early = self.plan is not None and not request.sums_up and not self._bound.shows_running
         request = replace(request, is_cold=request.is_cold and may_be_early)
@@ -199,7 +199,7 @@ class Window:
     def _whole_log(self, log: Log, request: ViewRequest, known: Plan | None = None) -> PlanState:
         """The state as if there were no plan, or one that leaves out nothing and knows what the one in force does."""
         state = state_without_plan(log, self._source, request.budget_tokens, self._config)
-        return replace(state, plan=known).with_whole(request.retained | log.index.pins, log, self._source)
+        return replace(state, plan=known).with_whole(request.retained | log.index.session.pins, log, self._source)
 
     def _plan_within_bytes(
         self, log: Log, request: ViewRequest, tokens: int, messages: int
@@ -267,7 +267,7 @@ class Window:
         """What a summary in the next plan would replace, and the request for it; or why there can be none."""
         if not self._stores:
             return SummaryError("the request has a view of its own")
-        entries, _ = without_hidden(self._kept.entries(log, has_factory=request.has_factory), log.index.hidden)
+        entries, _ = without_hidden(self._kept.entries(log, has_factory=request.has_factory), log.index.session.hidden)
         planned = self._plan_request(log, request, self._kept.state, entries)
         return span_of(planned, arrangement, request, self._kept.basis)
 
@@ -307,7 +307,7 @@ class Window:
         self, log: Log, request: ViewRequest, tokens: int, messages: int
     ) -> tuple[Compaction | None, dict[str, int] | None]:
         """Make a plan and follow it; or what it cannot compact, where it would free too little."""
-        whole = request.retained | log.index.pins | set(self._hidden_before(log, hidden=False).values())
+        whole = request.retained | log.index.session.pins | set(self._hidden_before(log, hidden=False).values())
         budget, state = request.budget_tokens, self._kept.state.with_whole(whole, log, self._source)
         if self._shows_item:  # its item says nothing to our own engine
             state = self._whole_log(log, request)
@@ -424,8 +424,8 @@ class Window:
             It, and the entries that it is made of.
         """
         entries = self._kept.entries(log, has_factory=request.has_factory, state=state, wanted=request.retained)
-        entries = mark(end_chains(entries), pins=log.index.pins, retained=request.retained)
-        entries, gone = without_hidden(entries, log.index.hidden)
+        entries = mark(end_chains(entries), pins=log.index.session.pins, retained=request.retained)
+        entries, gone = without_hidden(entries, log.index.session.hidden)
         state = replace(state, left_out=state.left_out + sum(len(group.entries()) for group in gone))
         protected = protect(
             entries,
@@ -448,13 +448,15 @@ class Window:
     def _hides_otherwise(self, log: Log, request: ViewRequest) -> bool:
         """Whether turns were hidden, or shown again, since the plan in force."""
         entries = self._kept.entries(log, has_factory=request.has_factory)
-        _, gone = without_hidden(mark(entries, pins=log.index.pins, retained=request.retained), log.index.hidden)
+        records = log.index.session
+        _, gone = without_hidden(mark(entries, pins=records.pins, retained=request.retained), records.hidden)
         return bool(gone or self._hidden_before(log, hidden=False) or hides_in_item(log, self._kept.state))
 
     def _hidden_before(self, log: Log, *, hidden: bool) -> dict[str, int]:
         """What the plan in force left out as hidden, that is hidden still, or is not any more: ordinals by id."""
         found = log.index.find_all(self.plan.hidden) if self.plan is not None and self.plan.hidden else {}
-        return {name: at for name, at in found.items() if log.index.is_live(at) and (at in log.index.hidden) == hidden}
+        now = log.index.session.hidden
+        return {name: at for name, at in found.items() if log.index.is_live(at) and (at in now) == hidden}
 
     def _plan_request(
         self, log: Log, request: ViewRequest, state: PlanState, entries: Sequence[Entry], plan_id: str = ""

@@ -276,7 +276,7 @@ def look(path: str) -> tuple[State, list[Damage]]:
     """What a new process reads, and what it finds damaged."""
     with contextlib.closing(FileLog(path)) as log:
         live = numbers(log)
-        return (live, log.index.plan and log.index.plan["id"]), list(log.index.damage)
+        return (live, log.index.session.plan and log.index.session.plan["id"]), list(log.index.damage)
 
 
 def check_goes_on(path: str, expected: list[State], number: int = 90) -> State:

@@ -110,10 +110,10 @@ def test_no_flipped_bit_changes_more_than_its_own_message(name: str) -> None:
             count += 1
             if at_newline:
                 continue  # both records in the line are sound
-            if lines[at].startswith(b'{"_record":"plan"') and sound.plan and b'"id":"q"' in lines[at]:
-                assert scanner.index.plan is None
+            if lines[at].startswith(b'{"_record":"plan"') and sound.session.plan and b'"id":"q"' in lines[at]:
+                assert scanner.index.session.plan is None
             if lines[at].startswith(b'{"_record":"pin"') and b'"id":"y"' in lines[at]:
-                assert scanner.index.pins == sound.pins - {sound.live[1]}
+                assert scanner.index.session.pins == sound.session.pins - {sound.live[1]}
     print(f"bits flipped in logs with resets: {count}")
     assert sum(bool(flag & UNCHAINED) for flag in sound.flags) == 0
 

@@ -40,13 +40,13 @@ def test_records_are_named_in_their_order() -> None:
 def test_replacing_the_live_history_moves_the_marks_and_voids_the_plan() -> None:
     """A reset changes what is live, its marks and the generation, and a plan before it is gone."""
     index = filled(4)
-    index.plan = {"any": 1}
+    index.session.plan = {"any": 1}
     index.flags[3] |= PINNED
     index.replace_live([3, 1])
     assert list(index.live) == [3, 1]
     assert [index.is_live(ordinal) for ordinal in range(4)] == [False, True, False, True]
     assert index.flags[3] == PINNED | LIVE
-    assert index.plan is None
+    assert index.session.plan is None
     assert index.generation == 1
 
 
@@ -80,9 +80,9 @@ def test_ids_with_lone_surrogates_can_be_found() -> None:
 def test_a_message_that_is_withdrawn_is_live_and_found_no_more() -> None:
     """A pin lets go of it; the plan stays, as the rest of the history does."""
     index = filled(4)
-    index.plan, index.pins = {"any": 1}, {1, 2}
+    index.session.plan, index.session.pins = {"any": 1}, {1, 2}
     index.withdraw(2)
-    assert (list(index.live), index.pins, index.plan) == ([0, 1, 3], {1}, {"any": 1})
+    assert (list(index.live), index.session.pins, index.session.plan) == ([0, 1, 3], {1}, {"any": 1})
     assert (index.find("id-2"), index.is_held(2), index.is_live(2), index.generation) == (None, False, False, 1)
 
 
@@ -147,10 +147,10 @@ def test_every_kind_of_control_record_is_known_and_counted() -> None:
     index = scan([*lines, copied]).index  # what does not continue the chain takes no effect
     assert index.unknown_version == ""
     assert [value["log_id"] for value in index.headers] == ["l"]
-    assert (index.plan["id"], index.side_plan["id"]) == ("p", "beside")
-    assert index.usage["p", "m"]["actual_tokens"] == 5
-    assert set(index.usage) == {("p", "m"), ("p", "other")}
-    assert (index.heads, index.pins) == ({"h"}, {2})
+    assert (index.session.plan["id"], index.session.side_plan["id"]) == ("p", "beside")
+    assert index.session.usage["p", "m"]["actual_tokens"] == 5
+    assert set(index.session.usage) == {("p", "m"), ("p", "other")}
+    assert (index.session.heads, index.session.pins) == ({"h"}, {2})
     assert index.control_counts == {
         "header": 1, "plan": 2, "side_plan": 2, "usage": 3, "system": 1, "pin": 3, "of a later version": 1,
     }  # fmt: skip
@@ -161,8 +161,8 @@ def test_a_reset_voids_the_plan_and_the_pins_of_what_it_hides() -> None:
     pins = [encode_control("pin", message_id=f"id-{number}", pinned=True) for number in (0, 2)]
     before = [*map(body, range(4)), encode_control("plan", id="p"), *pins]
     index = scan(sealed([*before, *reset_bodies("r", encode_control("keep", numbers=[0, 1]), upto="id-3")])).index
-    assert index.plan is None
-    assert index.pins == {0}
+    assert index.session.plan is None
+    assert index.session.pins == {0}
 
 
 def test_a_damaged_line_with_the_id_of_any_message_before_it_is_not_live() -> None:
@@ -200,13 +200,13 @@ def test_an_index_of_another_history_is_not_filled() -> None:
     """One whose messages stand elsewhere, or are live in another number, is left as it is."""
     builder = scan(sealed([body(0), body(1)])).builder
     same, own = scan(sealed([body(0), body(1)])).index, builder.index
-    own.viewed_at = "2026-01-02"
+    own.session.viewed_at = "2026-01-02"
     for other in (scan(sealed([body(0)])).index, scan(sealed([body(1, text="longer"), body(0)])).index):
         assert not builder.adopt(other)
         assert builder.index is own
     assert builder.adopt(same)
     assert builder.index is same
-    assert same.viewed_at == "2026-01-02"
+    assert same.session.viewed_at == "2026-01-02"
 
 
 def test_without_a_place_a_record_is_at_0() -> None:
@@ -242,13 +242,13 @@ def test_who_was_asked_is_known_until_an_answer_comes() -> None:
     answer = {"role": "assistant", "content": "Yes.", "metadata": {"pinned": True}}
     pinned = encode_message(answer, message_id="id-2", timestamp=STAMP)
     scanner = scan(sealed([body(0), receipt]))
-    assert scanner.index.models[scanner.builder.pending_model] == ("p", "m")
+    assert scanner.index.models[scanner.builder.session.pending_model] == ("p", "m")
     scanner.feed(b"".join(sealed([pinned, pinned], scanner.seed)))
     assert [scanner.index.model_of(ordinal) for ordinal in range(3)] == [("", ""), ("p", "m"), ("", "")]
-    assert scanner.builder.pending_model == 0
+    assert scanner.builder.session.pending_model == 0
     inside = scan(sealed([body(0), receipt, *reset_bodies("r", pinned, upto="id-0")]))
     assert inside.index.model_of(1) == ("", "")
-    assert inside.index.models[inside.builder.pending_model] == ("p", "m")
+    assert inside.index.models[inside.builder.session.pending_model] == ("p", "m")
 
 
 @pytest.mark.parametrize("asked", [-1, 2])
@@ -257,6 +257,6 @@ def test_a_snapshot_with_a_model_that_is_not_known_is_refused(asked: int) -> Non
     scanner = scan(sealed([encode_control("view", provider="p", model="m")]))
     builder, snapshot = IndexBuilder(scanner.index), scanner.builder.snapshot()
     builder.restore(snapshot)
-    assert builder.pending_model == 1
+    assert builder.session.pending_model == 1
     with pytest.raises(ValueError, match="not known"):
         builder.restore({**snapshot, "pending_model": asked})

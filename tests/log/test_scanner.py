@@ -105,7 +105,7 @@ def test_control_records_are_counted_and_headers_and_the_last_plan_kept() -> Non
     scanner = scan(sealed([encode_control(kind, **fields) for kind, fields in kinds] + [body(1)]))
     assert scanner.index.control_counts == {"header": 1, "plan": 2, "strange": 1, "view": 1}
     assert scanner.index.headers == [{"_record": "header", "session_id": "s"}]
-    assert scanner.index.plan == {"_record": "plan", "n": 2}
+    assert scanner.index.session.plan == {"_record": "plan", "n": 2}
     assert (ids(scanner), found(scanner)) == ([1], [])
 
 
@@ -145,7 +145,7 @@ def test_when_the_last_request_was_made_is_known(more: dict[str, Any]) -> None:
     first, last = (encode_control("view", id=name, **more, time=f"2026-{name}") for name in ("01", "02"))
     silent = encode_control("view", id="03", **more)
     for piece in (1, 100):
-        assert scan(sealed([first, body(0), last, silent]), piece=piece).index.viewed_at == "2026-02"
+        assert scan(sealed([first, body(0), last, silent]), piece=piece).index.session.viewed_at == "2026-02"
 
 
 def test_there_are_codes_for_so_many_names_and_none_for_more() -> None:
@@ -320,7 +320,7 @@ def test_a_control_record_behind_nul_bytes_takes_effect() -> None:
     """It continues the chain, as one in a line of its own does."""
     lines = sealed([body(0), encode_control("usage", provider="p", model="m", factor=2), body(1)])
     scanner = scan([lines[0], bytes(100) + lines[1], lines[2]])
-    assert scanner.index.usage["p", "m"]["factor"] == 2
+    assert scanner.index.session.usage["p", "m"]["factor"] == 2
     assert list(scanner.index.flags) == list(scan(lines).index.flags)
 
 
@@ -331,8 +331,8 @@ def test_a_control_record_behind_a_lost_line_takes_effect_once(lost: bytes) -> N
     lines = sealed([body(0), old, body(1), new, body(2), body(3)])
     for again in ([], [lost, lines[1]]):
         scanner = scan(b"".join([*lines[:2], lost, *lines[3:5], *again, lines[5]]).splitlines(keepends=True))
-        assert scanner.index.plan is not None
-        assert scanner.index.plan["id"] == "new"
+        assert scanner.index.session.plan is not None
+        assert scanner.index.session.plan["id"] == "new"
         assert ids(scanner) == [0, 2, 3]
 
 
@@ -340,8 +340,8 @@ def test_a_control_record_without_a_checksum_takes_no_effect() -> None:
     """Nobody knows where it comes from; it is reported."""
     lines = sealed([body(0), encode_control("plan", id="chained")])
     scanner = scan([*lines, encode_control("plan", id="bare") + b"}\n"])
-    assert scanner.index.plan is not None
-    assert scanner.index.plan["id"] == "chained"
+    assert scanner.index.session.plan is not None
+    assert scanner.index.session.plan["id"] == "chained"
     assert [kind for kind, *_ in found(scanner)] == ["unchained"]
 
 

@@ -11,6 +11,7 @@ from amplifier_module_context_persistent.log.index import DAMAGED
 from amplifier_module_context_persistent.log.index_builder import IndexBuilder
 from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.log.scanner import Scanner
+from amplifier_module_context_persistent.log.session_records import SessionRecords
 from tests.support.logs import body, sealed
 from tests.support.scans import found, ids, scan
 
@@ -75,10 +76,10 @@ def test_a_snapshot_says_what_views_showed_last() -> None:
     """The line of facts, how many messages stood before it, and when the last view was made."""
     view = encode_control("view", id="v", render={"line": "facts"}, time="2026-01-02")
     scanner = scan(sealed([body(0), view, body(1)]))
-    assert (scanner.index.line_shown, scanner.index.viewed_at) == ((1, "facts"), "2026-01-02")
-    bare_index = replace(scanner.index, line_shown=(0, ""), viewed_at="")
+    assert (scanner.index.session.line_shown, scanner.index.session.viewed_at) == ((1, "facts"), "2026-01-02")
+    bare_index = replace(scanner.index, session=SessionRecords())
     Scanner(builder=IndexBuilder(bare_index)).restore(json.loads(json.dumps(scanner.snapshot())))
-    assert (bare_index.line_shown, bare_index.viewed_at) == ((1, "facts"), "2026-01-02")
+    assert (bare_index.session.line_shown, bare_index.session.viewed_at) == ((1, "facts"), "2026-01-02")
 
 
 def test_behind_a_snapshot_a_line_continues_the_last_one() -> None:

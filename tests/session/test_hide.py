@@ -217,4 +217,4 @@ def hide(first: int, last: int, *, hidden: bool = True, name: str = "h") -> byte
 )
 def test_which_messages_are_hidden(bodies: list[bytes], hidden: set[int]) -> None:
     """Those from one end to the other, while both are live; what is no such record changes nothing."""
-    assert scan(sealed(bodies)).index.hidden == hidden
+    assert scan(sealed(bodies)).index.session.hidden == hidden

@@ -146,7 +146,7 @@ def pins(path: Path) -> set[int]:
     """The pinned messages, as another process finds them in the log."""
     with closing(LogReader(path)) as reader:
         reader.follow()
-        return set(reader.index.pins)
+        return set(reader.index.session.pins)
 
 
 async def test_a_pin_ends_with_a_reset_that_drops_its_message(session: Pinning) -> None:
@@ -245,7 +245,7 @@ def pin(number: int, *, pinned: Any = True) -> bytes:
 )
 def test_which_pins_are_in_force(bodies: list[bytes], pins: set[int]) -> None:
     """The last record of a live message counts."""
-    assert scan(sealed(bodies)).index.pins == pins
+    assert scan(sealed(bodies)).index.session.pins == pins
 
 
 async def purged(session: Pinning, purge: Purge) -> list[str]:

@@ -66,7 +66,7 @@ async def test_a_fork_does_not_pay_again(tmp_path: Path) -> None:
     await answered(tmp_path / "log.jsonl", [USAGE])
     forked = fork_session(tmp_path / "log.jsonl", path=tmp_path / "fork.jsonl")
     with Transcript(forked.path) as transcript:
-        assert transcript.reader.index.usage
+        assert transcript.reader.index.session.usage
     assert cost(Path(forked.path)).total.requests == 0
     await answered(Path(forked.path), [USAGE])
     assert cost(Path(forked.path)).total.requests == 1

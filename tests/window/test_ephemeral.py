@@ -14,7 +14,7 @@ from tests.support.messages import Message
 def index(records: int) -> Index:
     found = Index()
     for place in range(records):
-        found.add([row(offset=place, flags=LIVE, id_hash=place)])
+        found.add(row(offset=place, flags=LIVE, id_hash=place))
     return found
 
 

@@ -45,7 +45,7 @@ def _scanned(line: bytes, scanner: Scanner) -> tuple[int, int, int, int, int]:
         return OTHER, 0, 0, scanner.seed, 0
     if line.startswith(CONTROL_HEAD):
         if index.control_counts["view"] > receipts:
-            asked = "\0".join(index.models[scanner.builder.pending_model])
+            asked = "\0".join(index.models[scanner.builder.session.pending_model])
             return RECEIPT, 0, 0, crc, 1 + id_hash_of(asked)
         return CONTROL, 0, 0, crc, 0
     is_one = len(index) == number + 1 and index.flags[number] & ~PINNED == LIVE and member_of(line) is None
@@ -92,7 +92,7 @@ def take_columns(scanner: Scanner, columns: Sequence[Columns], lines: Mapping[in
         if place < len(columns):
             scan_line(scanner, lines[place])
             if columns[place].kind == RECEIPT:
-                codes[columns[place].id_hash] = scanner.builder.pending_model
+                codes[columns[place].id_hash] = scanner.builder.session.pending_model
         start = place + 1
 
 
@@ -101,10 +101,10 @@ def _take_known(scanner: Scanner, columns: Sequence[Columns], codes: Mapping[int
     builder, at, seed, rows = scanner.builder, scanner.offset, scanner.seed, list[IndexRow]()
     for kind, role, flags, length, crc, id_hash in columns:
         if kind == RECEIPT:
-            builder.pending_model = codes[id_hash]
+            builder.session.pending_model = codes[id_hash]
             builder.index.control_counts["view"] += 1
         else:
-            model = builder.pop_pending_model() if role == ASSISTANT else 0
+            model = builder.session.pop_pending_model() if role == ASSISTANT else 0
             plain = int(flags & PLAIN_USER > 0)
             rows.append((at, length, role, flags & PINNED | LIVE, id_hash, seed, crc, model, plain))
         at, seed = at + length, crc

@@ -115,7 +115,7 @@ def _reasons(transcript: Transcript, noted: PlacedReceipt, view: Sequence[Messag
         return ["Left out: its turn was hidden when the plan was made; `show-again` brings it back."]
     said = why(view, group, config_of(noted.receipt), noted.receipt.budget_tokens)
     index = transcript.reader.index
-    is_hidden_now = index.hidden.intersection(index.find_all(ids).values())
+    is_hidden_now = index.session.hidden.intersection(index.find_all(ids).values())
     return [*said, "Its turn is hidden now, from the next plan on."] if is_hidden_now else said
 
 

@@ -354,8 +354,8 @@ class Rewrite:
             return True  # nobody can say what of the messages is in it
         if self._purge.cleared and name == "asked":
             return True  # written anew before its answer
-        index = self._reader.index
-        if self._purge.cleared and kind.last_in_force and value not in (index.plan, *index.usage.values()):
+        in_force = self._reader.index.session
+        if self._purge.cleared and kind.last_in_force and value not in (in_force.plan, *in_force.usage.values()):
             return True
         return bool(self._gone_ids) and any(text in self._gone_ids for text in strings_of(value))
 

@@ -116,7 +116,7 @@ def compact_session(
         before = window.build(past, whole)
         if undo:
             earlier = _plan_before(transcript, new_id)
-            followed = PastLog(transcript.reader, replace(index, plan=earlier))
+            followed = PastLog(transcript.reader, index.under_plan(earlier))
             after = Window(session.config, counter, Extras(), new_id, store=False).build(followed, whole)
             session.check_fits(after.tokens, len(after.items))
             record, plan = encode_object(earlier), name_of(earlier.get("id"))
@@ -124,7 +124,8 @@ def compact_session(
         else:
             made = window.build(past, replace(session.request, plans_now=True)).compaction
             frees = before.tokens - made.plan.tokens_after if made is not None else 0
-            hides_otherwise = made is not None and set(made.plan.hidden) != set((index.plan or {}).get("hidden", ()))
+            hidden_before = set((index.session.plan or {}).get("hidden", ()))
+            hides_otherwise = made is not None and set(made.plan.hidden) != hidden_before
             if made is None or not (hides_otherwise or session.is_worth_it(frees)):
                 return session.report(found, "", before.tokens, before.tokens, ())
             record = window.plan_record(past)
@@ -154,7 +155,7 @@ class _Session:
             return cls._without_receipts(transcript, budget_tokens)
         receipt = transcript.request(-1).noted.receipt
         rendered, budget = config_of(receipt), budget_tokens or receipt.budget_tokens
-        strategy = (transcript.reader.index.plan or {}).get("strategy")
+        strategy = (transcript.reader.index.session.plan or {}).get("strategy")
         options = {name: getattr(rendered, name) for name in RENDERING} | {"max_tokens": budget}
         options |= {"compaction_strategy": strategy} if strategy in _WITHOUT_PROVIDER else {}
         asked = replace(request_of(transcript.book, receipt), rules=RULES)
@@ -208,7 +209,7 @@ def _plan_before(transcript: Transcript, new_id: Callable[[], str]) -> Message:
         CompactError: none is in force, or one that keeps everything.
     """
     index = transcript.reader.index
-    if index.plan is None or not (index.plan.get("dropped") or index.plan.get("cuts")):
+    if index.session.plan is None or not (index.session.plan.get("dropped") or index.session.plan.get("cuts")):
         raise CompactError(
             "no plan is in force that leaves anything out: the view shows the whole history; there is nothing to undo"
         )
@@ -221,7 +222,7 @@ def _plan_before(transcript: Transcript, new_id: Callable[[], str]) -> Message:
 
 
 def _plan_id(index: Index) -> str:
-    return name_of((index.plan or {}).get("id"))
+    return name_of((index.session.plan or {}).get("id"))
 
 
 def _changes(transcript: Transcript, before: Sequence[Item], after: Sequence[Item]) -> list[Change]:

@@ -203,10 +203,10 @@ def _bodies(
         if provider:  # its receipt stays behind
             yield encode_control("asked", provider=provider, model=model)
         yield one.body
-    yield from map(encode_object, index.usage.values())
-    for what, provider, model in sorted(index.learned):
+    yield from map(encode_object, index.session.usage.values())
+    for what, provider, model in sorted(index.session.learned):
         yield encode_control("learned", what=what, provider=provider, model=model)
-    for hidden, run in groupby(past.ordinals, index.hidden.__contains__):
+    for hidden, run in groupby(past.ordinals, index.session.hidden.__contains__):
         if hidden:  # from the fork's views as from the origin's
             members = list(run)
             turn = [given_id(message) or "" for message in transcript.reader.read([members[0], members[-1]])]

@@ -110,7 +110,7 @@ def test_cleared_never_puts_a_void_plan_in_force(path: str, log: FileLog) -> Non
     purged(path, CLEARED)
     assert kinds(path).count("plan") == 1
     log.follow()
-    assert log.index.plan["keep"] == [["id-2", "id-2"]]
+    assert log.index.session.plan["keep"] == [["id-2", "id-2"]]
 
 
 def test_receipts_of_views_go_with_what_they_stand_for(path: str) -> None:

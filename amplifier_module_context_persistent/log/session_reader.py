@@ -1,0 +1,196 @@
+"""Reading the control records that say something to a session; `index_builder` passes them on, in their order.
+
+Rules for a record that does not continue the checksum chain:
+- It takes no effect, unless the line before it is plainly lost and it is the only plan, pin or hidden turn of its id.
+- Of a receipt, the line that its view ended with counts all the same: the next answer may depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from .control_place import ControlStatus, HeldControls, Place
+from .index import Index
+from .record_line import name_of
+from .session_records import SessionRecords
+
+Control = dict[str, Any]
+
+_MOST_MODELS = 255
+_PROVIDER, _MODEL = b',"provider":"', b'","model":"'
+_TIME, _LINE = b',"time":"', b'"line":'
+
+
+class SessionReader:
+    """Fill the session's records of an index.
+
+    Args:
+        index: the index.
+        places: filled with the places of the records whose content is kept.
+    """
+
+    def __init__(self, index: Index, places: HeldControls) -> None:
+        self.index, self.places = index, places
+        self.pending_model = 0
+        """Who was asked by the last request that no answer followed yet: a position in `Index.models`."""
+        self._named: set[tuple[str, str]] = set()
+        """The kind and the id of each plan, pin and hidden turn."""
+        self._names, self._names_code = b"", 0
+        self._place = Place()
+        self._status: ControlStatus
+        """What is known of the control record at hand, once there is one."""
+        self._may_be_copy = False
+
+    @property
+    def _records(self) -> SessionRecords:
+        return self.index.session
+
+    def snapshot(self) -> dict[str, Any]:
+        """What is known besides the index, in plain JSON types; for `restore`."""
+        records = self._records
+        return {
+            "pending_model": self.pending_model,
+            "named": sorted(self._named),
+            "shown": [*records.line_shown, records.viewed_at],
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go on from a snapshot.
+
+        Raises:
+            ValueError: it names a model that the index does not know; errors of its types are possible.
+        """
+        self.pending_model = int(snapshot["pending_model"])
+        self._named = {(str(kind), str(name)) for kind, name in snapshot["named"]}
+        count, line, viewed_at = snapshot["shown"]
+        self._records.line_shown, self._records.viewed_at = (int(count), str(line)), str(viewed_at)
+        if not 0 <= self.pending_model < len(self.index.models):
+            raise ValueError("a request to a model that is not known")
+
+    def take(self, kind: str, value: Control, status: ControlStatus, place: Place, *, may_be_copy: bool) -> None:
+        """Take a control record; one that says nothing to a session is passed over.
+
+        Args:
+            kind: its kind.
+            value: its content.
+            status: what the chain says of it.
+            place: where it lies.
+            may_be_copy: whether it stands among lines that repeat others.
+        """
+        if (take := self._TAKE.get(kind)) is not None:
+            self._status, self._place, self._may_be_copy = status, place, may_be_copy
+            take(self, value)
+
+    def receipt(self, line: bytes) -> bool:
+        """Take a sound receipt without parsing it, as there is one a request; False where it has to be parsed."""
+        names = b""
+        if (start := line.find(_PROVIDER)) != -1:
+            start += len(_PROVIDER)
+            end = line.find(b'"', start)
+            if line.startswith(_MODEL, end):
+                end = line.find(b'"', end + len(_MODEL))
+            names = line[start:end]
+        if b"\\" in names or _LINE in line:
+            return False
+        if names != self._names:
+            provider, _, model = names.partition(_MODEL)
+            self._names, self._names_code = names, self._code_of(_text(provider), _text(model))
+        self.index.control_counts["view"] += 1
+        self._records.line_shown = (0, "")
+        if (begin := line.find(_TIME)) != -1:
+            begin += len(_TIME)
+            self._records.viewed_at = _text(line[begin : line.find(b'"', begin)])
+        self.pending_model = self._names_code
+        return True
+
+    def pop_pending_model(self) -> int:
+        """Who gives the answer that comes now, by `Index.models`; the next one has its own request."""
+        model, self.pending_model = self.pending_model, 0
+        return model
+
+    def _is_first(self, value: Control) -> bool:
+        """Whether a plan or a pin takes effect as far as the chain is concerned."""
+        own = name_of(value.get("_record")), name_of(value.get("id"))
+        repeats = own in self._named
+        self._named.add(own)
+        if self._status.chained:
+            return not (repeats and self._may_be_copy)
+        return self._status.after_loss and not repeats
+
+    def _plan(self, value: Control) -> None:
+        if self._is_first(value):
+            self._records.plan, self.places.plan = value, self._place
+
+    def _side_plan(self, value: Control) -> None:
+        if self._status.chained:
+            self._records.side_plan, self.places.side_plan = value, self._place
+
+    def _pin(self, value: Control) -> None:
+        if self._is_first(value):
+            message_id, pins = name_of(value.get("message_id")), self._records.pins
+            ordinal = self.index.find_all([message_id]).get(message_id)
+            if ordinal is not None and value.get("pinned") is True and self.index.is_live(ordinal):
+                pins.add(ordinal)
+            elif ordinal is not None:
+                pins.discard(ordinal)
+
+    def _hide(self, value: Control) -> None:
+        turn = value.get("turn")
+        if self._is_first(value) and isinstance(turn, list) and len(turn) == 2:
+            hidden = self._records.hidden
+            change = hidden.update if value.get("hidden") is True else hidden.difference_update
+            change(self._live_between(name_of(turn[0]), name_of(turn[1])))
+
+    def _live_between(self, first_id: str, last_id: str) -> Sequence[int]:
+        """The live messages from one to another; none if one of the two is not live."""
+        index = self.index
+        found = index.find_all([first_id, last_id])
+        first, last = found.get(first_id), found.get(last_id)
+        if first is None or last is None or not (index.is_live(first) and index.is_live(last)):
+            return ()
+        return index.live[index.live.index(first) : index.live.index(last) + 1]
+
+    def _usage(self, value: Control) -> None:
+        name = name_of(value.get("provider")), name_of(value.get("model"))
+        if self._status.chained:
+            self._records.usage[name], self.places.usage[name] = value, self._place
+
+    def _learned(self, value: Control) -> None:
+        if self._status.chained and (what := name_of(value.get("what"))):
+            self._records.learned.add((what, name_of(value.get("provider", "")), name_of(value.get("model", ""))))
+
+    def _system(self, value: Control) -> None:
+        if self._status.chained:
+            self._records.heads.add(name_of(value.get("hash")))
+
+    def _code_of(self, provider: str, model: str) -> int:
+        """The code of a provider and a model in `Index.models`; 0 for nobody, and where there is no code left."""
+        models = self.index.models
+        if (provider, model) not in models and len(models) <= _MOST_MODELS:
+            models.append((provider, model))
+        return models.index((provider, model)) if (provider, model) in models else 0
+
+    def _view(self, value: Control) -> None:
+        rendered = value.get("render")
+        line = rendered.get("line") if isinstance(rendered, dict) else None
+        self._records.line_shown = (len(self.index), line) if isinstance(line, str) else (0, "")
+        if self._status.chained:
+            self._records.viewed_at = name_of(value.get("time", "")) or self._records.viewed_at
+            self.pending_model = self._code_of(name_of(value.get("provider", "")), name_of(value.get("model", "")))
+
+    _TAKE: ClassVar[dict[str, Callable[[SessionReader, Control], None]]] = {
+        "plan": _plan,
+        "side_plan": _side_plan,
+        "pin": _pin,
+        "hide": _hide,
+        "usage": _usage,
+        "learned": _learned,
+        "system": _system,
+        "view": _view,
+        "asked": _view,
+    }
+
+
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "replace")
