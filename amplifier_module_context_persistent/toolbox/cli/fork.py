@@ -11,11 +11,12 @@ import shlex
 import click
 
 from ..transfer.fork import Fork, Rewind, fork_session, rewind_session
+from ..transfer.hand_over import AGENTS, HandOver, hand_over
 from .exit_codes import DONE, FINDINGS
 from .parameters import not_empty
 from .progress import progress
 from .session_argument import complete_turn_or_id, say_how_to_go_on, session_argument
-from .terminal import ask, counted, say, unusable
+from .terminal import ask, counted, say, tell_parts_left, unusable
 
 _MOST_SHOWN = 50
 _MOST_DIGITS = 10
@@ -35,6 +36,13 @@ def turn_or_id(value: str) -> int | str:
     shell_complete=complete_turn_or_id,
     help="The last turn to copy, or a message's id; by default all.",
 )
+@click.option(
+    "--to",
+    "agent",
+    metavar="AGENT",
+    type=click.Choice(tuple(AGENTS)),
+    help=f"Make a session of another agent, in this directory: {', '.join(AGENTS)}.",
+)
 @click.option("--session", "session_id", metavar="ID", help="The new session's id; by default a new one.")
 @click.option(
     "-o", "--output", callback=not_empty, metavar="PATH", help="The new log's file; by default beside SESSION's."
@@ -46,6 +54,7 @@ def fork(
     context: click.Context,
     path: str,
     at: int | str | None,
+    agent: str | None,
     session_id: str | None,
     output: str | None,
     *,
@@ -57,7 +66,17 @@ def fork(
     Turns count from 1, and turn N is copied whole. With a message's id, everything up to and including that message is
     copied, even if a clear or a rewind has hidden it. SESSION is only read. The plan of the last compaction is copied
     too, so the provider's prompt cache still has what the fork sends first.
+
+    With --to the new session is another agent's, which goes on with it; nothing in it is redacted.
     """
+    if agent is not None:
+        with unusable(path), progress(path, title="writing") as files:
+            handed = hand_over(path, agent, at, session_id=session_id, path=output, dry_run=dry_run, files=files)
+        if as_json:
+            click.echo(json.dumps({**handed.to_json(), "dry_run": dry_run}))
+        else:
+            _show_hand_over(handed, dry_run=dry_run)
+        return
     with unusable(path), progress(path, title="forking") as files:
         done = fork_session(path, at, session_id=session_id, path=output, dry_run=dry_run, files=files)
     if as_json:
@@ -114,6 +133,15 @@ def rewind(path: str, to: int | str, *, dry_run: bool, yes: bool, as_json: bool)
         again = shlex.join(["context-persistent", "fork", planned.path, "--at", planned.hidden_to])
         say("Done. What is hidden stays in the log; this command makes a session with all of it:")
         say(f"  {again}")
+
+
+def _show_hand_over(done: HandOver, *, dry_run: bool) -> None:
+    say(f"Session {done.session_id} of {done.agent}: {counted(done.messages, 'message')}, up to turn {done.turn:,}.")
+    say("Nothing was done (--dry-run)." if dry_run else done.path)
+    if not dry_run:
+        tell_parts_left(done.path)
+        say(f"Go on with it, in {done.working_dir}:")
+        say(f"  {shlex.join(done.command)}")
 
 
 def _show_fork(done: Fork, *, dry_run: bool) -> None:

@@ -4,6 +4,7 @@
 - `jsonl`: every message as it was given, with the id and the timestamp that the log gave it; an import restores it.
 - `transcript`: the host's `transcript.jsonl`: no instructions, no `thinking_block`, no None.
 - `atif`, `openai`, `anthropic`, `otlp`: other formats, one file each in `exporters`.
+- `claude-code`, `codex`, `pi`: sessions of these agents, which they can go on with.
 
 Secrets are replaced in all of them unless that is switched off. In all but Markdown, thinking in which something was
 replaced is left out: providers refuse a signature that does not fit its text. No export holds a control character, so
@@ -15,7 +16,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,10 @@ from ...sessions.transcript import Transcript
 from ...view.entry import INSTRUCTING
 from .copy_log import unread_lines
 from .exporters.atif import trajectory
+from .exporters.claude_code import transcript as claude_transcript
+from .exporters.codex import rollout
 from .exporters.otlp import spans
+from .exporters.pi import session_entries
 from .exporters.session_view import Exporter, SessionView, json_lines, model_of
 from .markdown import SessionMarkdown, inline
 
@@ -67,11 +71,19 @@ def _body(head: dict[str, Any], body: dict[str, Any]) -> Iterator[str]:
     yield "]}\n"
 
 
+def _lines_of(entries: Callable[[SessionView], Iterator[dict[str, Any]]]) -> Exporter:
+    """The exporter of a format of lines."""
+    return lambda view: (f"{to_json(entry)}\n" for entry in entries(view))
+
+
 EXPORTERS: dict[str, Exporter] = {
     "atif": trajectory,
     "openai": _openai,
     "anthropic": _anthropic,
     "otlp": spans,
+    "claude-code": _lines_of(claude_transcript),
+    "codex": _lines_of(rollout),
+    "pi": _lines_of(session_entries),
 }
 """The formats of others."""
 

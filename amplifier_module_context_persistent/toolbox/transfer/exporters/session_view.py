@@ -25,6 +25,10 @@ class SessionView:
     transcript: Transcript
     messages: Callable[[], Iterator[tuple[int, Message]]]
     redacted: Callable[[Any], Any]
+    new_id: str = ""
+    """The id that the session is to have in another agent; empty for its own."""
+    working_dir: str = ""
+    """The directory that it is to work in there; empty for that of its source."""
 
     @property
     def source(self) -> dict[str, Any]:

@@ -1,0 +1,107 @@
+"""What exporters into other agents' own sessions have in common: ids, times, order, usage.
+
+An agent goes on only with a history that its provider accepts: calls with their results, in order. So messages are
+put in order as views are; what is missing has a stand-in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from ....forms.requests import in_order
+from ....messages.message import Message
+from ....messages.metadata import given_id, instant_of, metadata_of, timestamp_of
+from ....tokens.usage import CACHE_WRITES, read_usage, token_count
+from ....view.entry import INSTRUCTING
+from .session_view import SessionView, first_time, session_name
+
+
+def uuid_of(session_id: str, name: str) -> str:
+    """An id as a UUID: itself if it is one, else one that follows from it and the session."""
+    try:
+        return str(UUID(name))
+    except ValueError:
+        return str(uuid5(NAMESPACE_URL, f"{session_id}:{name}"))
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSession:
+    """A session as an agent is to know it."""
+
+    id: str
+    working_dir: str
+    began: datetime
+
+    @classmethod
+    def of(cls, view: SessionView) -> AgentSession:
+        """The session of an export: its own id as a UUID, and the directory that its source names, or the current."""
+        given = view.source.get("cwd")
+        named = given if isinstance(given, str) and os.path.isabs(given) else os.getcwd()
+        session_id = view.new_id or uuid_of("", session_name(view))
+        return cls(session_id, view.working_dir or named, first_time(view))
+
+    def messages(self, view: SessionView, family: str) -> Iterator[tuple[Message, str]]:
+        """The messages in the order that a provider accepts, without instructions, each with its time."""
+        time = iso(self.began)
+        given = (message for _, message in view.messages() if message["role"] not in INSTRUCTING)
+        ordered = in_order(given, family)
+        while ordered and ordered[-1]["role"] == "user" and given_id(ordered[-1]) is None:
+            ordered.pop()  # a line that a request has to end with; the session goes on with a person's words
+        for message in ordered:
+            own = timestamp_of(message)
+            time = own if own and instant_of(own) is not None else time
+            yield message, time
+
+
+def iso(instant: datetime) -> str:
+    """A time as agents write it: ISO 8601 in UTC with milliseconds."""
+    return instant.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def milliseconds(time: str) -> int:
+    """A time in milliseconds since 1970; 0 if it is none."""
+    instant = instant_of(time)
+    return int(instant.timestamp() * 1000) if instant is not None else 0
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerUsage:
+    """What the request of an answer took."""
+
+    is_reported: bool = False
+    uncached: int = 0
+    cached: int = 0
+    output: int = 0
+    writes: dict[str, int] = field(default_factory=dict)
+    """What was written to the cache, by the names of `CACHE_WRITES`."""
+    cost: float = 0.0
+
+    @property
+    def input_tokens(self) -> int:
+        """All that was read, without what was written to the cache."""
+        return self.uncached + self.cached
+
+
+def answer_usage(message: Message) -> AnswerUsage:
+    """The usage that an answer has in its metadata."""
+    given = metadata_of(message).get("usage")
+    plain: dict[str, Any] = given if isinstance(given, dict) else {}
+    usage = read_usage(plain)
+    writes = {key: count for key in CACHE_WRITES if (count := token_count(plain.get(key))) is not None}
+    cost = plain.get("cost_usd")
+    priced = float(cost) if isinstance(cost, int | float) else 0.0
+    if usage is None:
+        return AnswerUsage(writes=writes, cost=priced)
+    return AnswerUsage(
+        is_reported=True,
+        uncached=usage.uncached,
+        cached=usage.cached,
+        output=usage.output or 0,
+        writes=writes,
+        cost=priced,
+    )

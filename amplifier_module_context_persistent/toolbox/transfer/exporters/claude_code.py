@@ -1,0 +1,106 @@
+"""A session of Claude Code, which `claude --resume` goes on with: `~/.claude/projects/<directory>/<session>.jsonl`.
+
+One record for each content block of an answer, with the answer's id and usage on each; a record for each message of a
+user and each result. Records are a chain by `parentUuid`. Ids are UUIDs: a message keeps an id that is one, and gets
+one that follows from it otherwise. There is no public specification; the shape is that of version 2.1.
+
+What the program has no place for stays out: system prompts (it has its own), thinking without a signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ....forms import anthropic
+from ....messages.message import Message
+from ....messages.metadata import given_id, metadata_of
+from .agent_session import AgentSession, answer_usage, uuid_of
+from .session_view import SessionView
+
+VERSION = "2.1.0"
+_NOBODY = "<synthetic>"
+"""The model of an answer of which nobody says the model."""
+
+Record = dict[str, Any]
+
+
+def transcript(view: SessionView) -> Iterator[Record]:
+    """The records, in order."""
+    session = AgentSession.of(view)
+    parent: str | None = None
+    shared = {
+        "isSidechain": False,
+        "userType": "external",
+        "cwd": session.working_dir,
+        "sessionId": session.id,
+        "version": VERSION,
+        "gitBranch": str(view.source.get("git_branch") or ""),
+    }
+    for number, (message, time) in enumerate(session.messages(view, "anthropic")):
+        own = uuid_of(session.id, given_id(message) or f"stand-in {number}")
+        for record in _records(message, own):
+            yield {"parentUuid": parent, **shared, **record, "timestamp": time}
+            parent = str(record["uuid"])
+    if title := view.source.get("title"):
+        yield {"type": "summary", "summary": str(view.redacted(title)), "leafUuid": parent}
+
+
+def _records(message: Message, own: str) -> Iterator[Record]:
+    """The records of a message: one for each block of an answer, else one."""
+    for body in anthropic.write([message]):
+        if body["role"] == "user":
+            is_programs = metadata_of(message).get("source") is not None and message["role"] == "user"
+            yield {"type": "user", "message": body, "uuid": own, **({"isMeta": True} if is_programs else {})}
+            continue
+        content = body["content"]
+        blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        yield from _blocks_of_answer(message, blocks, own)
+
+
+def _blocks_of_answer(message: Message, blocks: Sequence[Message], own: str) -> Iterator[Record]:
+    told = metadata_of(message)
+    imported = told.get("imported")
+    ids = imported if isinstance(imported, dict) else {}
+    model = told.get("model")
+    last = len(blocks) - 1
+    for number, block in enumerate(blocks):
+        answer = {
+            "id": str(ids.get("response_id") or f"msg_{own.replace('-', '')}"),
+            "type": "message",
+            "role": "assistant",
+            "model": model if isinstance(model, str) else _NOBODY,
+            "content": [block],
+            "stop_reason": _stop_of(message) if number == last else None,
+            "stop_sequence": None,
+            "usage": anthropic_usage(message),
+        }
+        request = {"requestId": str(ids["request_id"])} if ids.get("request_id") else {}
+        failed = {"isApiErrorMessage": True} if told.get("is_error") is True else {}
+        uuid = own if not number else uuid_of(own, str(number))
+        yield {"type": "assistant", "message": answer, **request, "uuid": uuid, **failed}
+
+
+def _stop_of(message: Message) -> str:
+    given = metadata_of(message).get("stop_reason")
+    return given if isinstance(given, str) else "tool_use" if message.get("tool_calls") else "end_turn"
+
+
+def anthropic_usage(message: Message) -> dict[str, Any]:
+    """Usage as Anthropic reports it: what came from the cache, and what was written to it, is apart from the input."""
+    usage = answer_usage(message)
+    by_time = {
+        name: usage.writes[key]
+        for name, key in (
+            ("ephemeral_5m_input_tokens", "cache_write_5m_tokens"),
+            ("ephemeral_1h_input_tokens", "cache_write_1h_tokens"),
+        )
+        if key in usage.writes
+    }
+    return {
+        "input_tokens": usage.uncached,
+        "cache_creation_input_tokens": usage.writes.get("cache_write_tokens", 0),
+        "cache_read_input_tokens": usage.cached,
+        "output_tokens": usage.output,
+        **({"cache_creation": by_time} if by_time else {}),
+    }

@@ -1,0 +1,98 @@
+"""A Codex rollout, which `codex resume` goes on with: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`.
+
+The first line tells of the session. Messages are items as the Responses API has them; beside them stand the events by
+which Codex lists sessions and shows them: `user_message`, `agent_message`, `token_count`. A model that changes is told
+by `turn_context`. Source: openai/codex, `codex-rs/protocol/src/protocol.rs` (`SessionMeta`, `RolloutItem`).
+
+What Codex has no place for stays out: system prompts but for the first (`base_instructions`), reasoning of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ....forms import openai_responses
+from ....messages.message import Message, text_of
+from ....messages.metadata import is_human, metadata_of
+from ....view.entry import INSTRUCTING
+from .agent_session import AgentSession, AnswerUsage, answer_usage, iso
+from .session_view import SessionView
+
+ORIGINATOR = "amplifier_context_persistent"
+_LIKE_CODEX = {"approval_policy": "on-request", "sandbox_policy": {"type": "read-only"}, "summary": "auto"}
+"""What a turn's context has to say besides; a resumed session takes what it is started with."""
+
+Line = dict[str, Any]
+
+
+def rollout(view: SessionView) -> Iterator[Line]:
+    """The lines, in order."""
+    session = AgentSession.of(view)
+    instructions = next((text_of(one) for _, one in view.messages() if one["role"] in INSTRUCTING), "")
+    meta = {
+        "session_id": session.id,
+        "id": session.id,
+        "timestamp": iso(session.began),
+        "cwd": session.working_dir,
+        "originator": ORIGINATOR,
+        "cli_version": "0.0.0",
+        "source": "cli",
+        "model_provider": "openai",
+        **({"base_instructions": {"text": instructions}} if instructions else {}),
+    }
+    yield {"timestamp": iso(session.began), "type": "session_meta", "payload": meta}
+    writer = _Writer(session)
+    for message, time in session.messages(view, "openai"):
+        for kind, payload in writer.lines(message):
+            yield {"timestamp": time, "type": kind, "payload": payload}
+
+
+class _Writer:
+    """Writes messages, and knows the model and the sums so far."""
+
+    def __init__(self, session: AgentSession) -> None:
+        self._session = session
+        self._model = ""
+        self._sums = dict.fromkeys(_counts(answer_usage({})), 0)
+
+    def lines(self, message: Message) -> Iterator[tuple[str, Line]]:
+        """The lines of a message: its context, its items, and the events beside them."""
+        model = metadata_of(message).get("model")
+        if message["role"] == "assistant" and isinstance(model, str) and model != self._model:
+            self._model = model
+            yield "turn_context", {"cwd": self._session.working_dir, "model": model, **_LIKE_CODEX}
+        for item in openai_responses.write([message]):
+            yield "response_item", _typed(item)
+        said = text_of(message)
+        if message["role"] == "user" and is_human(message):
+            yield "event_msg", {"type": "user_message", "message": said, "kind": "plain"}
+        elif message["role"] == "assistant" and said:
+            yield "event_msg", {"type": "agent_message", "message": said}
+        if message["role"] == "assistant" and (usage := answer_usage(message)).is_reported:
+            counts = _counts(usage)
+            self._sums = {key: count + counts[key] for key, count in self._sums.items()}
+            info = {"total_token_usage": self._sums, "last_token_usage": counts, "model_context_window": None}
+            yield "event_msg", {"type": "token_count", "info": info, "rate_limits": None}
+
+
+def _typed(item: Line) -> Line:
+    """An item as rollouts have it: with its type, and content in parts."""
+    if "type" in item and item["type"] != "message":
+        return item
+    content = item.get("content")
+    if isinstance(content, str):
+        kind = "output_text" if item.get("role") == "assistant" else "input_text"
+        content = [{"type": kind, "text": content}]
+    return {"type": "message", **item, "content": content}
+
+
+def _counts(usage: AnswerUsage) -> dict[str, int]:
+    read = usage.input_tokens + usage.writes.get("cache_write_tokens", 0)
+    return {
+        "input_tokens": read,
+        "cached_input_tokens": usage.cached,
+        "output_tokens": usage.output,
+        "reasoning_output_tokens": 0,
+        "total_tokens": read + usage.output,
+    }

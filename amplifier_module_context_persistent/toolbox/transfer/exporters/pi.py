@@ -1,0 +1,119 @@
+"""A session of the coding agent pi, version 3: `~/.pi/agent/sessions/--<directory>--/<time>_<id>.jsonl`.
+
+A header, then an entry for each message; entries are a chain by `parentId`, with ids of eight hexadecimal digits.
+Source: badlogic/pi-mono, `packages/coding-agent/src/core/session-manager.ts` at 0507789, `packages/ai/src/types.ts`.
+
+What pi has no place for stays out: system prompts (it has its own), documents and other media than images, as text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ....messages.media_blocks import source_of
+from ....messages.message import Message, is_block, result_id_of
+from ....messages.metadata import given_id, metadata_of
+from ....messages.text import block_text, blocks_without_calls, calls_with_arguments
+from .agent_session import AgentSession, answer_usage, iso, milliseconds
+from .session_view import SessionView
+
+VERSION = 3
+_APIS = {"anthropic": "anthropic-messages", "openai": "openai-responses", "gemini": "google-generative-ai"}
+_STOPS = {"tool_use": "toolUse", "max_tokens": "length", "length": "length", "error": "error", "aborted": "aborted"}
+
+Entry = dict[str, Any]
+
+
+def session_entries(view: SessionView) -> Iterator[Entry]:
+    """The header and the entries, in order."""
+    session = AgentSession.of(view)
+    began = iso(session.began)
+    yield {"type": "session", "version": VERSION, "id": session.id, "timestamp": began, "cwd": session.working_dir}
+    parent: str | None = None
+    for number, (message, time) in enumerate(session.messages(view, "anthropic")):
+        written = _message(message, milliseconds(time))
+        if written is None:
+            continue
+        own = _entry_id(given_id(message) or str(number), number)
+        yield {"type": "message", "id": own, "parentId": parent, "timestamp": time, "message": written}
+        parent = own
+
+
+def _entry_id(name: str, number: int) -> str:
+    """Eight hexadecimal digits: an id that is such, else some that follow from it and its place."""
+    if len(name) == 8 and all(sign in "0123456789abcdef" for sign in name):
+        return name
+    return hashlib.sha256(f"{number}:{name}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def _message(message: Message, time_ms: int) -> Entry | None:
+    """A message as pi has it; None if nothing of it can be said."""
+    role = message["role"]
+    if role == "assistant":
+        return _answer(message, time_ms)
+    content = [block for one in blocks_without_calls(message) if (block := _block(one)) is not None]
+    if (call_id := result_id_of(message)) is not None:
+        failed = metadata_of(message).get("is_error") is True
+        return {
+            "role": "toolResult",
+            "toolCallId": call_id,
+            "toolName": str(message.get("name") or ""),
+            "content": content,
+            "isError": failed,
+            "timestamp": time_ms,
+        }
+    return {"role": "user", "content": content, "timestamp": time_ms} if content else None
+
+
+def _answer(message: Message, time_ms: int) -> Entry | None:
+    blocks = [block for one in blocks_without_calls(message) if (block := _block(one)) is not None]
+    calls = [
+        {"type": "toolCall", "id": call_id, "name": name, "arguments": arguments}
+        for call_id, name, arguments in calls_with_arguments(message)
+    ]
+    if not blocks and not calls:
+        return None
+    told = metadata_of(message)
+    provider = str(told.get("provider") or "unknown")
+    stop = str(told.get("stop_reason") or "")
+    return {
+        "role": "assistant",
+        "content": [*blocks, *calls],
+        "api": _APIS.get(provider, "openai-completions"),
+        "provider": "google" if provider == "gemini" else provider,
+        "model": str(told.get("model") or "unknown"),
+        "usage": _usage(message),
+        "stopReason": _STOPS.get(stop, "toolUse" if calls else "stop"),
+        "timestamp": time_ms,
+    }
+
+
+def _usage(message: Message) -> Entry:
+    usage = answer_usage(message)
+    written = usage.writes.get("cache_write_tokens", 0)
+    parts = {"input": usage.uncached, "output": usage.output, "cacheRead": usage.cached, "cacheWrite": written}
+    costs = {**dict.fromkeys(parts, 0), "total": usage.cost}
+    return {**parts, "totalTokens": sum(parts.values()), "cost": costs}
+
+
+def _block(block: Message) -> Entry | None:
+    """A block as pi has it; what it has no block for is a text."""
+    if block.get("type") == "redacted_thinking":
+        signed = {"thinkingSignature": str(block.get("data") or "")}
+        return {"type": "thinking", "thinking": "", **signed, "redacted": True}
+    if block.get("type") == "thinking":
+        signature = block.get("signature")
+        signed = {"thinkingSignature": signature} if isinstance(signature, str) and signature else {}
+        return {"type": "thinking", "thinking": str(block.get("thinking") or ""), **signed}
+    if is_block(block, _REASONING):
+        return None
+    source = source_of(block)
+    if source is not None and source.kind == "image" and source.data:
+        return {"type": "image", "data": source.data, "mimeType": source.media_type}
+    said = block_text(block)
+    return {"type": "text", "text": said} if said else None
+
+
+_REASONING: Sequence[str] = ("reasoning",)

@@ -1,0 +1,141 @@
+"""Handing a session over to another agent: its history up to a place, where that agent keeps its own sessions.
+
+The agent goes on with it as with one of its own, under a new id. The origin is only read, and nothing of the agent's
+is changed: a new file appears whole or not at all. Nothing is redacted: the file stays on this machine, as a fork does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+from ... import clock
+from ...errors import ConfigError, PlaceError
+from ...log.atomic_file import NewFile
+from ...log.filesystem import FileSystem
+from ...messages.message import Message
+from ...messages.metadata import instant_of
+from ...sessions.transcript import Transcript
+from .export import EXPORTERS
+from .exporters.session_view import SessionView
+from .fork import history_at
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """An agent that can go on with a session of ours."""
+
+    place: Callable[[str, str, datetime], Path]
+    """Gives the file of a session, from its id, the directory that it works in, and the time."""
+    resume: Callable[[str, str], list[str]]
+    """Gives the command that goes on with a session, from its id and its file."""
+
+
+def _claude_code(session_id: str, working_dir: str, _: datetime) -> Path:
+    home = os.environ.get("CLAUDE_CONFIG_DIR") or "~/.claude"
+    project = re.sub(r"[^a-zA-Z0-9]", "-", working_dir)
+    return Path(home).expanduser() / "projects" / project / f"{session_id}.jsonl"
+
+
+def _codex(session_id: str, _: str, now: datetime) -> Path:
+    home, local = os.environ.get("CODEX_HOME") or "~/.codex", now.astimezone()
+    day = local.strftime("%Y/%m/%d")
+    return Path(home).expanduser() / "sessions" / day / f"rollout-{local:%Y-%m-%dT%H-%M-%S}-{session_id}.jsonl"
+
+
+def _pi(session_id: str, working_dir: str, now: datetime) -> Path:
+    project = re.sub(r"[/\\:]", "-", re.sub(r"^[/\\]", "", working_dir))
+    time = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    name = f"{re.sub('[:.]', '-', time)}_{session_id}.jsonl"
+    return Path("~/.pi/agent/sessions").expanduser() / f"--{project}--" / name
+
+
+AGENTS = {
+    "claude-code": Agent(_claude_code, lambda session_id, _: ["claude", "--resume", session_id]),
+    "codex": Agent(_codex, lambda session_id, _: ["codex", "resume", session_id]),
+    "pi": Agent(_pi, lambda _, path: ["pi", "--session", path]),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """What was handed over."""
+
+    agent: str
+    path: str
+    session_id: str
+    working_dir: str
+    turn: int
+    messages: int
+    command: list[str]
+    """Goes on with the session, in `working_dir`."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The report in plain JSON types."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def hand_over(
+    origin: str | Path,
+    agent: str,
+    at: int | str | None = None,
+    *,
+    session_id: str | None = None,
+    path: str | Path | None = None,
+    working_dir: str | None = None,
+    dry_run: bool = False,
+    now: Callable[[], str] = clock.utc_now,
+    files: FileSystem | None = None,
+) -> HandOver:
+    """Write a session's history as a session of another agent.
+
+    Args:
+        origin: the session's log; it is only read, and may be in use.
+        agent: one of `AGENTS`.
+        at: the number of the last turn, from 1, or the id of the last message; None for all.
+        session_id: the new session's id, a UUID; else one is made.
+        path: the new file; else it is where the agent keeps its sessions.
+        working_dir: the directory that the agent is to work in; else the current one.
+        dry_run: only say what would be done.
+        now: gives ISO 8601 timestamps.
+        files: the system calls that read the origin, to watch them.
+
+    Raises:
+        PlaceError: the live history has no such place.
+        ConfigError: the id is no UUID.
+        LogUnreadableError: the origin is not there, or cannot be read.
+        OSError: the new file cannot be written, or something has its name; nothing was changed.
+    """
+    own_id, directory = _checked_id(session_id), os.path.realpath(working_dir or os.getcwd())
+    with Transcript(origin, files=files) as transcript:
+        past = history_at(transcript, at)
+        count = len(past.ordinals)
+        if list(past.ordinals) != list(transcript.reader.index.live[:count]):
+            raise PlaceError("this message is hidden; fork the session there first, and hand the fork over")
+
+        def messages() -> Iterator[tuple[int, Message]]:
+            return enumerate(transcript.messages(0, count))
+
+        view = SessionView(transcript, messages, lambda value: value, new_id=own_id, working_dir=directory)
+        place = path or AGENTS[agent].place(own_id, directory, instant_of(now()) or datetime.now(UTC))
+        target = os.path.abspath(os.path.expanduser(place))
+        if not dry_run:
+            with NewFile(target, with_directories=path is None) as file:
+                for piece in EXPORTERS[agent](view):
+                    file.write(piece.encode("utf-8", "replace"))
+                file.finish()
+        command = AGENTS[agent].resume(own_id, target)
+        return HandOver(agent, target, own_id, directory, past.turn, count, command)
+
+
+def _checked_id(session_id: str | None) -> str:
+    try:
+        return str(UUID(session_id)) if session_id is not None else str(uuid4())
+    except ValueError:
+        raise ConfigError(f"session_id: {session_id!r} is no UUID, as these agents need one") from None
