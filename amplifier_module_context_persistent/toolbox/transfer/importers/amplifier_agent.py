@@ -22,6 +22,7 @@ from typing import Any
 from ....sessions.session_name import METADATA_NAME, read_metadata
 from ..import_log import read_messages
 from .account import Account
+from .amplifier_events import with_events
 from .events import Event, SessionStart
 from .fields import named, text
 from .source import Source
@@ -56,9 +57,11 @@ def comes_with_transcript(path: str) -> bool:
 
 
 def read_transcript(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the session of a host's transcript, by the name that the host gave it."""
-    given = read_metadata(Path(source.path).with_name(METADATA_NAME))
-    yield from read_messages(source, account, start=SessionStart(facts=named(given, title="name")))
+    """Yield the session of a host's transcript, by the name that the host gave it, with what its events tell."""
+    path = Path(source.path)
+    given = read_metadata(path.with_name(METADATA_NAME))
+    start = SessionStart(facts=named(given, title="name", cwd="working_dir", model="model"))
+    yield from with_events(list(read_messages(source, account, start=start)), path)
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
@@ -68,7 +71,8 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     facts = named(given, **_FACTS)
     session_id = text(given.get("session_id")) or path.absolute().parent.name
     start = SessionStart(facts=facts, source_id=session_id)
-    yield from read_messages(source, account, start=start, most=_committed(path.parent), why_not=_NOT_COMMITTED)
+    read_events = read_messages(source, account, start=start, most=_committed(path.parent), why_not=_NOT_COMMITTED)
+    yield from with_events(list(read_events), path)
 
 
 def _committed(directory: Path) -> int | None:
