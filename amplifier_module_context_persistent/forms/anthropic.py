@@ -141,7 +141,9 @@ def _read_answer(message: Mapping[str, Any]) -> Message:
         "usage": usage(message.get("usage")),
     }
     if isinstance(content, list):
-        read_answer = calls_among_blocks.read_answer(objects_in(content, ".content"), _read_call, dict, **told_of)
+        read_answer = calls_among_blocks.read_answer(
+            objects_in(content, ".content"), _read_call, _read_block, **told_of
+        )
     else:
         read_answer = answer(content, (), **told_of)
     if "usage" in message:
@@ -151,6 +153,20 @@ def _read_answer(message: Mapping[str, Any]) -> Message:
     whole = {**read_answer, **rest, "metadata": metadata}
     told = without(message, "content", "role", "metadata", "type", "model", "usage", "stop_reason", *rest)
     return marked(whole, NAME, beside=told)
+
+
+def _read_block(block: Mapping[str, Any]) -> Message:
+    """A block of an answer; its citations lack the null `file_id` that answers have and requests have no key for."""
+    cited = block.get("citations")
+    if not isinstance(cited, list):
+        return dict(block)
+    return {**block, "citations": [_without_no_file(one) for one in cited]}
+
+
+def _without_no_file(citation: Any) -> Any:
+    if not isinstance(citation, Mapping) or citation.get("file_id") is not None:
+        return citation
+    return {key: value for key, value in citation.items() if key != "file_id"}
 
 
 def _read_call(at: int, block: Mapping[str, Any]) -> Message | None:

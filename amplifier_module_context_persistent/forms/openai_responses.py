@@ -224,6 +224,11 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
     return written
 
 
+def is_one_answer(message: Message, after: Message) -> bool:
+    """Whether two messages are items of answers, which need no word of a user between them."""
+    return all(one.get("role") == "assistant" and form_of(one) == NAME for one in (message, after))
+
+
 def _is_result(message: Message) -> bool:
     return message["role"] in ("tool", "function")
 

@@ -12,7 +12,7 @@ request before this one is marked too: it is the last message before the newest 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import dropwhile, takewhile
+from itertools import dropwhile, takewhile, zip_longest
 from typing import Any
 
 from ..messages.incoming import json_copy
@@ -34,6 +34,7 @@ from .tools import anthropic_tools, bedrock_tools, chat_tools, gemini_tools, res
 Tools = Iterable[Mapping[str, Any]]
 View = Iterable[Mapping[str, Any]]
 
+_NOTHING: Message = {}
 _MOST_MARKS = 4
 _MARK = {"type": "ephemeral"}
 
@@ -63,7 +64,7 @@ def to_anthropic(
         ValueError: an item is no message, or none of them can be sent.
     """
     system, given = _system_and_talk(view, ANTHROPIC)
-    talk = _without_lines_in_pauses(given)
+    talk = _without_lines(given, lambda before, _: has_paused(before))
     messages = _checked(anthropic.write(talk, goes_on=bool(talk) and has_paused(talk[-1])))
     body = _given(system=system, messages=messages, tools=_defined(tools, anthropic_tools), max_tokens=max_tokens)
     if not cache:
@@ -109,7 +110,8 @@ def to_openai_responses(view: View, *, tools: Tools | None = None, max_tokens: i
     Raises:
         ValueError: an item is no message, or none of them can be sent.
     """
-    system, talk = _system_and_talk(view, OPENAI)
+    system, given = _system_and_talk(view, OPENAI)
+    talk = _without_lines(given, openai_responses.is_one_answer)
     return _given(
         instructions=system,
         input=_checked(openai_responses.write(talk)),
@@ -235,12 +237,17 @@ def _instructs(message: Message) -> bool:
     return message.get("role") in INSTRUCTING
 
 
-def _without_lines_in_pauses(messages: Sequence[Message]) -> list[Message]:
-    """The messages without the lines that views put after an answer that paused: it is gone on with as it is."""
+def _without_lines(messages: Sequence[Message], goes_on: Callable[[Message, Message], bool]) -> list[Message]:
+    """The messages without the lines that views put after an answer that is gone on with as it is.
+
+    Args:
+        messages: in order.
+        goes_on: whether an answer is gone on with by what comes after the line, which is empty at the end.
+    """
     kept: list[Message] = []
-    for message in messages:
+    for message, after in zip_longest(messages, messages[1:], fillvalue=_NOTHING):
         is_line = message["role"] == "user" and metadata_of(message).get("source") == COMPACTION_SOURCE
-        if not (is_line and kept and has_paused(kept[-1])):
+        if not (is_line and kept and goes_on(kept[-1], after)):
             kept.append(message)
     return kept
 

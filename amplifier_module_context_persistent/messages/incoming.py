@@ -19,6 +19,8 @@ from ..log.record_line import MAX_DEPTH, RESERVED_KEYS, ROLES, Message
 
 _PLAIN_TYPES = frozenset({str, int, bool, type(None)})
 _CLIENTS = frozenset({"anthropic", "openai"})
+_PARSED = frozenset({"parsed", "parsed_arguments", "parsed_output"})
+"""Fields of clients' models whose names begin with `Parsed`."""
 _BYTES_KEYS = frozenset({"bytes", "data", "thought_signature", "thoughtSignature", "redactedContent"})
 """Keys under which providers' clients have bytes; their JSON form is base64."""
 
@@ -212,8 +214,25 @@ def _dump(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if callable(dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
-        return dump(**_dump_options(type(value).__module__))
+        dumped = dump(**_dump_options(type(value).__module__))
+        return _without_parsed(dumped, value) if _is_of_client(value) else dumped
     raise _RefusedError(f"{type(value).__name__} has no JSON form; convert it before adding the message")
+
+
+def _is_of_client(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] in _CLIENTS
+
+
+def _without_parsed(dumped: Any, value: Any) -> Any:
+    """What was dumped of a client's model, without what the client parsed of its texts: a server refuses it."""
+    if isinstance(dumped, list) and isinstance(value, list):
+        return [_without_parsed(item, own) for item, own in zip(dumped, value, strict=True)]
+    if not isinstance(dumped, dict) or not _is_of_client(value):
+        return dumped
+    left_out = _PARSED if type(value).__name__.startswith("Parsed") else ()
+    return {
+        key: _without_parsed(item, getattr(value, key, None)) for key, item in dumped.items() if key not in left_out
+    }
 
 
 def _dump_options(module: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ TOOLS = [{"name": "ls", "description": "List files.", "input_schema": {"type": "
 PDF_URL = f"data:application/pdf;base64,{PDF}"
 
 
-def _httpx() -> Any:
+def http_module() -> Any:
     """The HTTP client that the kits use: `httpx`, or the package that follows it."""
     try:
         return importlib.import_module("httpx2")
@@ -120,7 +120,7 @@ class Agent:
 
 def transport(agent: Agent, answer: Any) -> Any:
     """An HTTP client whose server answers by a function of the body, which is noted."""
-    httpx = _httpx()
+    httpx = http_module()
 
     def respond(request: Any) -> Any:
         body = json.loads(request.content)
