@@ -4,7 +4,7 @@
 | --- | --- |
 | `canonical` | Amplifier's own: its parts, the mark of a message that came in another form |
 | `anthropic` | Anthropic Messages; `anthropic_server_tools`: calls that its server runs |
-| `openai_chat` | OpenAI Chat Completions |
+| `openai_chat` | OpenAI Chat Completions; `chat_parts`: its parts |
 | `openai_responses` | OpenAI Responses; `responses_calls`, `responses_parts`, `responses_reasoning`: its items |
 | `gemini` | Google Gemini |
 | `bedrock` | Amazon Bedrock Converse, Strands |

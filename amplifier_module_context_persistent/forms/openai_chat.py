@@ -11,12 +11,12 @@
 | `tool_calls` | the same: their `arguments` stay the model's own text |
 | `tool_calls` of type `custom` | a call with the argument `input` |
 | `function_call` and role `function`, the older pair | a call and a message of the role `tool` |
-| `audio` of an answer | its transcript as text |
+| `audio` of an answer | its transcript as text; a provider's item if only its id is given |
 | `annotations` of an answer, unknown parts | `metadata.form.beside`; provider's items |
 | `finish_reason`, `model`, `usage` of a completion | metadata |
 
-Written for a request: thinking and metadata have no place; system text has no images; of a result, only text. Calls
-that another provider's server ran are calls with results like others.
+Written for a request: thinking and metadata have no place (but see `write`); system text has no images; of a result,
+only text. Calls that another provider's server ran are calls with results like others.
 
 Sources: platform.openai.com/docs/api-reference/chat, .../guides/pdf-files, .../guides/audio (read 2026-11); the types
 of the package `openai` 3.57.
@@ -24,11 +24,11 @@ of the package `openai` 3.57.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..messages.carried import original_of
-from ..messages.media_blocks import source_of
 from ..messages.message import (
     THINKING_BLOCKS,
     Message,
@@ -42,40 +42,37 @@ from ..messages.metadata import metadata_of
 from ..messages.text import blocks_without_calls, to_json
 from ..view.ids_and_names import rules_of
 from ..view.recipients import OPENAI
-from .anthropic import KINDS as OF_ANTHROPIC
 from .anthropic_server_tools import SERVER_CALLS, SERVER_RESULTS, on_server
 from .block_text import result_blocks, told
 from .canonical import (
-    base64_source,
     beside,
     form_of,
-    is_fetchable,
-    is_item,
-    item_block,
     items,
     mapping,
     marked,
-    medium,
     objects_in,
     refused,
-    source_from_url,
     text,
     text_block,
     total,
     usage_of,
     without,
 )
+from .chat_parts import CHAT, read_part, spoken_part, text_part, write_part
 
-NAME = "openai_chat"
-_OF_OPENAI = (NAME, "openai_responses")
-PARTS = frozenset({"image_url", "input_audio", "file", "refusal", "video_url", "audio_url"})
-"""Types of parts that only this form has, beside `text`."""
+NAME = CHAT
+
 _THOUGHTS = ("reasoning_content", "reasoning")
-ON_ANSWERS = frozenset({"refusal", "annotations", "audio", "function_call", "thinking_blocks", *_THOUGHTS})
+_DETAILS = "reasoning_details"
+_AUDIO = "answer_audio"
+"""The type of the item that spoken words of an answer are, if only their id is given."""
+ON_ANSWERS = frozenset({"refusal", "annotations", "audio", "function_call", "thinking_blocks", _DETAILS, *_THOUGHTS})
 """Keys of an answer that only this form has."""
 _RULES = rules_of(OPENAI, strict=True)
 _SECRETS = frozenset({"encrypted_content", "encrypted_index", "encrypted_stdout"})
 _INSTRUCTING = ("system", "developer")
+_NAME = re.compile(r"[^\s<|\\/>]{1,64}")
+"""Names of speakers that OpenAI takes."""
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -145,6 +142,8 @@ def _read_answer(message: Mapping[str, Any], content: Any) -> Message:
     audio = mapping(message.get("audio"))
     if transcript := text(audio.get("transcript")):
         content = content or transcript
+    elif audio and not content:
+        content = [{"type": _AUDIO, **audio}]
     if thoughts or refusal:
         said = [text_block(content)] if isinstance(content, str) and content else items(content)
         content = [*thoughts, *said, *([text_block(refusal, refusal=True)] if refusal else [])]
@@ -152,7 +151,9 @@ def _read_answer(message: Mapping[str, Any], content: Any) -> Message:
     read_answer: Message = {"role": "assistant", "content": content, **more}
     if message.get("annotations"):
         told_of["annotations"] = message["annotations"]
-    if audio:
+    if message.get(_DETAILS):
+        told_of[_DETAILS] = message[_DETAILS]
+    if transcript:
         told_of["audio"] = without(audio, "transcript")
     if refusal:
         told_of["refusal"] = True
@@ -197,67 +198,19 @@ def _read_function_result(message: Mapping[str, Any], content: Any) -> Message:
     return marked(read_result, NAME, beside={"role": "function"})
 
 
-def read_part(part: Mapping[str, Any]) -> Message:
-    """Read a part of a content as a block; one that is not of this form stays as it came."""
-    kind = part.get("type")
-    if kind == "refusal":
-        return text_block(text(part.get("refusal")), **without(part, "type", "refusal"), refusal=True)
-    if kind in ("image_url", "audio_url", "video_url") and (url := _url_in(part.get(kind))):
-        more = without(mapping(part[kind]), "url") | without(part, "type", str(kind))
-        return medium(str(kind).removesuffix("_url"), source_from_url(url), **more)
-    if kind == "input_audio":
-        given = mapping(part.get("input_audio"))
-        source = base64_source(text(given.get("data")), f"audio/{text(given.get('format')) or 'wav'}")
-        return medium("audio", source, **without(part, "type", "input_audio"))
-    if kind == "file":
-        return file_block(mapping(part.get("file")), without(part, "type", "file"))
-    return item_block(part) if isinstance(kind, str) else dict(part)
-
-
-def _url_in(given: Any) -> str:
-    return text(given) or text(mapping(given).get("url"))
-
-
-def file_block(given: Mapping[str, Any], more: Mapping[str, Any]) -> Message:
-    """A file of either of OpenAI's APIs as a document."""
-    if data := text(given.get("file_data")):
-        source = source_from_url(data) if data.startswith("data:") else base64_source(data, "application/pdf")
-    elif file_id := text(given.get("file_id")):
-        source = {"type": "file", "file_id": file_id}
-    else:
-        source = {"type": "url", "url": text(given.get("file_url"))}
-    return medium("document", source, text(given.get("filename")), **more)
-
-
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
+def write(messages: Iterable[Message], *, exact: bool = False, reasoning: bool = False) -> list[Message]:
     """Write canonical messages as those of Chat Completions.
 
     Args:
         messages: in order.
         exact: as they were added, for a reader of the history. Else as a request takes them.
+        reasoning: whether answers in this form go back with what compatible servers add to them: reasoning, and keys
+            of calls such as signatures. OpenAI's own server refuses both.
     """
-    return [written for message in messages for written in _write_one(message, exact=exact)]
-
-
-def file_part(block: Mapping[str, Any], form: str) -> Message | None:
-    """A document as OpenAI's `filename`, `file_data`, `file_id`; None if it takes none like it.
-
-    Args:
-        block: the document.
-        form: the form of its message; an id of a file means nothing to another provider.
-    """
-    source = source_of(block)
-    if source is None or source.kind != "document":
-        return None
-    given = mapping(block.get("source"))
-    if given.get("type") == "file" and text(given.get("file_id")) and form in ("", *_OF_OPENAI):
-        return {"file_id": given["file_id"]}
-    if source.data and source.media_type == "application/pdf":
-        return {"filename": source.name or "document.pdf", "file_data": source.address}
-    return None
+    return [one for message in messages for one in _write_one(message, exact=exact, reasoning=reasoning)]
 
 
 def _is_own(message: Message) -> bool:
@@ -270,12 +223,12 @@ def _keeps_list(message: Message, *, exact: bool) -> bool:
     return is_alike and isinstance(message.get("content"), list)
 
 
-def _write_one(message: Message, *, exact: bool) -> Iterator[Message]:
+def _write_one(message: Message, *, exact: bool, reasoning: bool) -> Iterator[Message]:
     role = message["role"]
     if role in ("tool", "function"):
         yield _write_result(message, exact=exact)
     elif role == "assistant":
-        yield from [_exact_answer(message)] if exact else _answers(message)
+        yield from [_exact_answer(message)] if exact else _answers(message, reasoning=reasoning)
     else:
         yield from _write_said(message, exact=exact)
 
@@ -284,15 +237,21 @@ def _write_said(message: Message, *, exact: bool) -> Iterator[Message]:
     role = message["role"]
     blocks = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
     if role in _INSTRUCTING:  # system text has no images
-        parts = [part for block in blocks if (part := _text_part(block)) is not None]
+        parts = [part for block in blocks if (part := text_part(block)) is not None]
     else:
-        parts = [part for block in blocks if (part := _part(block, message, exact=exact)) is not None]
+        parts = [part for block in blocks if (part := write_part(block, message, exact=exact)) is not None]
     content: Any = parts
     if all(part.get("type") == "text" for part in parts) and not _keeps_list(message, exact=exact):
         content = "\n".join(part["text"] for part in parts)
-    named = {"name": message["name"]} if isinstance(message.get("name"), str) and _is_own(message) else {}
     if content or exact:
-        yield {"role": role, "content": content, **named}
+        yield {"role": role, "content": content, **_named(message)}
+
+
+def _named(message: Message) -> Message:
+    """The name of a speaker, as far as it is one that OpenAI takes."""
+    name = message.get("name")
+    is_name = isinstance(name, str) and form_of(message) in ("", NAME) and _NAME.fullmatch(name)
+    return {"name": name} if is_name else {}
 
 
 def _write_result(message: Message, *, exact: bool) -> Message:
@@ -300,8 +259,11 @@ def _write_result(message: Message, *, exact: bool) -> Message:
     if exact and beside(message).get("role") == "function":
         return {"role": "function", "name": message.get("name"), "content": said}
     if _keeps_list(message, exact=exact):
-        blocks = [block for block in result_blocks(message) if exact or block.get("type") == "text"]
-        said = [part for block in blocks if (part := _part(block, message, exact=exact)) is not None] or said
+        parts = [
+            write_part(block, message, exact=True) if exact or block.get("type") == "text" else text_part(block)
+            for block in result_blocks(message)
+        ]
+        said = [part for part in parts if part is not None] or said
     return {"role": "tool", "tool_call_id": message["tool_call_id"], "content": said}
 
 
@@ -314,7 +276,7 @@ def _exact_answer(message: Message) -> Message:
     thoughts = [text(block.get("thinking")) for block in blocks if is_block(block, THINKING_BLOCKS)]
     if not kept.get("refusal"):
         spoken = [block for block in blocks if not is_block(block, THINKING_BLOCKS)]
-    parts = [part for block in spoken if (part := _part(block, message, exact=True)) is not None]
+    parts = [part for block in spoken if (part := write_part(block, message, exact=True)) is not None]
     only_text = len(parts) == 1 and parts[0].keys() == {"type", "text"} and (kept.get("refusal") or bool(thoughts))
     content: Any = parts[0]["text"] if only_text else parts
     if not isinstance(message.get("content"), list):
@@ -327,18 +289,42 @@ def _exact_answer(message: Message) -> Message:
         written[key] = "\n\n".join(thoughts)
     if refusals:
         written["refusal"] = "\n".join(refusals)
+    written |= _named(message)
+    if _DETAILS in kept:
+        written[_DETAILS] = kept[_DETAILS]
+    if (spoken_audio := _audio_in(blocks)) is not None:
+        written = {**written, "content": None, "audio": spoken_audio}
     calls = list(given_calls(message).items())
     if kept.get("function_call") and calls:
         return {**written, "function_call": mapping(calls[0][1].get("function"))}
     if calls:
-        written["tool_calls"] = [_write_call(call_id, one, own=_is_own(message)) for call_id, one in calls]
+        written["tool_calls"] = [_write_call(call_id, one, own=True) for call_id, one in calls]
     if "audio" in kept:
         transcript = {"transcript": content} if isinstance(content, str) else {}
         written = {**written, "content": None, "audio": {**mapping(kept["audio"]), **transcript}}
     return {**written, **({"annotations": kept["annotations"]} if "annotations" in kept else {})}
 
 
-def _answers(message: Message) -> Iterator[Message]:
+def _added_by_server(message: Message) -> Message:
+    """Reasoning of an answer under the keys that its server gave it."""
+    kept = beside(message)
+    key = text(kept.get("thoughts"))
+    blocks = [block for block in blocks_without_calls(message) if is_block(block, THINKING_BLOCKS)]
+    added: Message = {_DETAILS: kept[_DETAILS]} if _DETAILS in kept else {}
+    if key == "thinking_blocks" and blocks:
+        added[key] = blocks
+    elif key and blocks:
+        added[key] = "\n\n".join(text(block.get("thinking")) for block in blocks)
+    return added
+
+
+def _audio_in(blocks: Iterable[Message]) -> Message | None:
+    """The spoken words of an answer of which only the id is known."""
+    given = next((one for one in map(original_of, blocks) if one.get("type") == _AUDIO), None)
+    return None if given is None else without(given, "type")
+
+
+def _answers(message: Message, *, reasoning: bool) -> Iterator[Message]:
     """An answer for a request; one in which a server ran tools is several, with the results between them."""
     spoken = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
     originals = [block if (kept := original_of(block)) is block or not _of_server(kept) else kept for block in spoken]
@@ -351,7 +337,7 @@ def _answers(message: Message) -> Iterator[Message]:
             results.append({"role": "tool", "tool_call_id": _RULES.call_id(block["tool_use_id"]), "content": content})
             continue
         if results and len(results) == len(calls):
-            yield from _answer(said, calls, message)
+            yield from _answer(said, calls, message, reasoning=reasoning)
             yield from results
             said, calls, results = [], [], []
         if is_block(block, SERVER_CALLS):
@@ -360,24 +346,30 @@ def _answers(message: Message) -> Iterator[Message]:
         elif told(block):
             said.append(block)
     if results:
-        yield from _answer(said, calls, message)
+        yield from _answer(said, calls, message, reasoning=reasoning)
         yield from results
         said, calls = [], []
-    own = [_write_call(call_id, one, own=False) for call_id, one in given_calls(message).items()]
-    yield from _answer(said, calls + own, message)
+    own = [_write_call(call_id, one, own=reasoning) for call_id, one in given_calls(message).items()]
+    yield from _answer(said, calls + own, message, reasoning=reasoning)
 
 
 def _of_server(block: Mapping[str, Any]) -> bool:
     return is_block(block, SERVER_CALLS | SERVER_RESULTS)
 
 
-def _answer(said: list[Message], calls: list[Message], message: Message) -> Iterator[Message]:
+def _answer(said: list[Message], calls: list[Message], message: Message, *, reasoning: bool) -> Iterator[Message]:
     if not said and not calls:
         return
+    if _is_own(message) and (audio := _audio_in(said)) is not None:
+        yield {"role": "assistant", "audio": {"id": audio.get("id")}, **({"tool_calls": calls} if calls else {})}
+        return
     content: Any = "\n".join(told(block) for block in said) or None
-    if _keeps_list(message, exact=False) and said:
-        content = [part for block in said if (part := _spoken_part(block)) is not None] or None
-    yield {"role": "assistant", "content": content, **({"tool_calls": calls} if calls else {})}
+    was_list = not {"thoughts", "refusal", _DETAILS} & beside(message).keys() or len(said) > 1
+    if _keeps_list(message, exact=False) and said and (was_list or said[0].get("refusal")):
+        content = [part for block in said if (part := spoken_part(block)) is not None] or None
+    more = _added_by_server(message) if reasoning else {}
+    called = {"tool_calls": calls} if calls else {}
+    yield {"role": "assistant", "content": content, **_named(message), **more, **called}
 
 
 def _write_call(call_id: str, asked: Message, *, own: bool) -> Message:
@@ -395,51 +387,6 @@ def _write_call(call_id: str, asked: Message, *, own: bool) -> Message:
 
 def _function(call_id: str, name: str, arguments: str) -> Message:
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
-def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
-    """A part of a message: text, an image, a PDF, audio; a line about what is none of these."""
-    original = original_of(block)
-    own = _is_own(message)
-    if own and original.get("refusal") is True:
-        return {"type": "refusal", "refusal": text(original.get("text"))}
-    source = source_of(original)
-    if (
-        source is not None
-        and source.kind == "image"
-        and (source.data or is_fetchable(source.url) or (own and source.url))
-    ):
-        more = {"detail": original["detail"]} if isinstance(original.get("detail"), str) else {}
-        return {"type": "image_url", "image_url": {"url": source.address, **more}}
-    if source is not None and source.kind == "audio" and source.data and _audio_format(source.media_type):
-        return {"type": "input_audio", "input_audio": {"data": source.data, "format": _audio_format(source.media_type)}}
-    if own and source is not None and source.kind in ("audio", "video") and source.address:
-        return {"type": f"{source.kind}_url", f"{source.kind}_url": {"url": source.address}}
-    if (given := file_part(original, form_of(message))) is not None:
-        return {"type": "file", "file": given}
-    if own and is_item(original) and not is_block(original, OF_ANTHROPIC):
-        return dict(original)
-    if own and exact and original.get("type") == "text":
-        return {key: value for key, value in original.items() if key != "original"}
-    return _text_part(block)
-
-
-def _spoken_part(block: Mapping[str, Any]) -> Message | None:
-    """A part of an answer: a text or a refusal."""
-    if block.get("refusal") is True:
-        return {"type": "refusal", "refusal": text(block.get("text"))}
-    return _text_part(block)
-
-
-def _audio_format(media_type: str) -> str:
-    """The format of audio as OpenAI names it; empty for one that it does not take."""
-    named = media_type.rpartition("/")[2].removeprefix("x-").replace("mpeg", "mp3")
-    return named if named in ("wav", "mp3") else ""
-
-
-def _text_part(block: Mapping[str, Any]) -> Message | None:
-    said = told(block)
-    return {"type": "text", "text": said} if said.strip() else None
 
 
 def _without_secrets(value: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..messages.message import Message, is_block
 from ..messages.metadata import metadata_of
-from . import openai_chat, openai_responses
+from . import chat_parts, openai_chat, openai_responses
 from .canonical import blocks_of, items, mapping, marked, parsed_calls, plain_content, text, text_block
 from .openai_responses import ON_SERVER, kind_of
 from .responses_calls import CALLS, OUTPUTS
@@ -20,7 +20,7 @@ from .responses_parts import PARTS, read_part
 
 KINDS = CALLS | OUTPUTS | ON_SERVER | {"message", "reasoning"}
 """Types of items that become messages, or parts of one."""
-_OWN_PARTS = openai_chat.PARTS | PARTS
+_OWN_PARTS = chat_parts.PARTS | PARTS
 _SURE = CALLS | OUTPUTS | {"reasoning"}
 
 
@@ -106,7 +106,7 @@ def of_provider(message: Message) -> Message:
 def _read_part(part: Message) -> Message:
     if not isinstance(part.get("type"), str):
         return part
-    return _bare(read_part(openai_chat.read_part(part)))
+    return _bare(read_part(chat_parts.read_part(part)))
 
 
 def _bare(block: Message) -> Message:

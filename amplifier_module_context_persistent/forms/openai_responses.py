@@ -295,7 +295,8 @@ def _answer_message(block: Message, *, keeps_ids: bool, exact: bool) -> Iterator
     elif item and keeps_ids:
         yield {"type": "message", **item, "role": "assistant", "content": [_answer_part(block, exact=exact)]}
     elif said.strip():
-        yield {"role": "assistant", "content": said}
+        phase = {"phase": item["phase"]} if isinstance(item.get("phase"), str) else {}
+        yield {"role": "assistant", "content": said, **phase}
 
 
 def _answer_part(block: Message, *, exact: bool) -> Message:

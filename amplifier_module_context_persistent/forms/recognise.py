@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from ..messages.message import CALL_BLOCKS, THINKING_BLOCKS, Message
-from . import anthropic, bedrock, gemini, mcp, openai_chat, openai_responses, responses_parts
+from . import anthropic, bedrock, chat_parts, gemini, mcp, openai_chat, openai_responses, responses_parts
 from .canonical import items, mapping, text
 
 
@@ -181,7 +181,7 @@ def _of_block(block: Mapping[str, Any], role: str) -> str | None:
         return anthropic.NAME if role == "user" or "tool_use_id" in block else None
     if kind in responses_parts.PARTS:
         return openai_responses.NAME
-    if kind in openai_chat.PARTS:
+    if kind in chat_parts.PARTS:
         return openai_chat.NAME
     if kind in mcp.KINDS or (kind in ("image", "audio") and isinstance(block.get("data"), str)):
         return mcp.NAME

@@ -74,13 +74,17 @@ def to_anthropic(
     return _with_marks(body, stable)
 
 
-def to_openai(view: View, *, tools: Tools | None = None, max_tokens: int | None = None) -> dict[str, Any]:
+def to_openai(
+    view: View, *, tools: Tools | None = None, max_tokens: int | None = None, reasoning: bool = False
+) -> dict[str, Any]:
     """Turn a view into what `client.chat.completions.create` takes besides `model`.
 
     Args:
         view: messages, as `get_messages_for_request` gives them; they are not altered.
         tools: definitions of tools, in any form.
         max_tokens: the most tokens of the answer.
+        reasoning: whether answers go back with what servers that are compatible with OpenAI's add to them
+            (`reasoning_content`, `reasoning_details`, signatures of calls). Some want it; OpenAI's own refuses it.
 
     Returns:
         `messages`, each with `role` (`system`, `developer`, `user`, `assistant`, `tool`), `content` and, of an answer,
@@ -90,7 +94,7 @@ def to_openai(view: View, *, tools: Tools | None = None, max_tokens: int | None 
     Raises:
         ValueError: an item is no message, or none of them can be sent.
     """
-    messages = _checked(openai_chat.write(in_order(view, OPENAI)))
+    messages = _checked(openai_chat.write(in_order(view, OPENAI), reasoning=reasoning))
     return _given(messages=messages, tools=_defined(tools, chat_tools), max_completion_tokens=max_tokens)
 
 

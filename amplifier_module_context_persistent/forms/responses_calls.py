@@ -18,6 +18,7 @@ from .canonical import (
     beside,
     call_id_in,
     form_of,
+    items,
     mapping,
     marked,
     objects_in,
@@ -108,17 +109,19 @@ def read_output(item: Mapping[str, Any], kind: str) -> Message:
     output = item.get("output")
     failed = mapping(output).get("success") is False or item.get("status") == "failed"
     content: Any = output
+    chunks: list[Message] = []
     if kind == "computer_call_output" and isinstance(output, Mapping):
         content = [read_part(output)]
     elif kind == "shell_call_output" and isinstance(output, list):
         content = [block for number, chunk in enumerate(output) for block in _chunk(mapping(chunk), number)]
+        chunks = [without(mapping(chunk), *_STREAMS) for chunk in output]
         failed = failed or any(mapping(mapping(chunk).get("outcome")).get("exit_code") for chunk in output)
     elif isinstance(output, list):
         content = [read_part(part) for part in objects_in(output, ".output")]
     elif output is None:
         content = ""
     read_result = result(call_id, content, failed=failed)
-    rest = without(item, by, "output", "metadata")
+    rest = {**without(item, by, "output", "metadata"), **({"chunks": chunks} if chunks else {})}
     whole = {**read_result, "metadata": {**mapping(item.get("metadata")), **metadata_of(read_result)}}
     return marked(whole, RESPONSES, beside={**rest, **({"by": by} if by == "id" else {})})
 
@@ -146,13 +149,13 @@ def write_output(message: Message, kinds: Mapping[str, str], *, exact: bool) -> 
     if kind == "computer_call_output":
         output = next((_screenshot(block) for block in blocks if block.get("type") == "image"), output)
     elif kind == "shell_call_output":
-        output = _chunks(blocks)
+        output = _chunks(blocks, items(kept.get("chunks")))
     elif isinstance(content, list) and (own or any(part["type"] != "input_text" for part in parts)):
         output = parts or output
     elif isinstance(content, str):
         output = content
     by = "id" if kept.get("by") == "id" else "call_id"
-    return {"type": kind, by: call_id, "output": output, **without(kept, "type", "by", "role")}
+    return {"type": kind, by: call_id, "output": output, **without(kept, "type", "by", "role", "chunks")}
 
 
 def _status(message: Message) -> str:
@@ -171,21 +174,20 @@ def _screenshot(block: Message) -> Message:
     return {"type": "computer_screenshot", "image_url": url_of(source)}
 
 
+_STREAMS = ("stdout", "stderr")
+
+
 def _chunk(chunk: Mapping[str, Any], number: int) -> list[Message]:
-    """A chunk of a shell's output: its `stdout` and `stderr` as texts, the rest on the first."""
-    rest = without(chunk, "stdout", "stderr")
-    out = text_block(text(chunk.get("stdout")), chunk=number, **({"rest": rest} if rest else {}))
-    return [out, text_block(chunk["stderr"], chunk=number)] if text(chunk.get("stderr")) else [out]
+    """A chunk of a shell's output as texts; what else it says is in the mark, since views have no empty text."""
+    return [text_block(said, chunk=number, stream=stream) for stream in _STREAMS if (said := text(chunk.get(stream)))]
 
 
-def _chunks(blocks: Sequence[Message]) -> list[Message]:
-    """A shell's output in chunks, as `_chunk` took them apart; one chunk for another text."""
-    chunks: dict[Any, Message] = {}
+def _chunks(blocks: Sequence[Message], told_of: Sequence[Any]) -> list[Message]:
+    """A shell's output in chunks, as `_chunk` took them apart; another text is what the first one wrote."""
+    ended = {"outcome": {"type": "exit", "exit_code": 0}}
+    chunks = [{"stdout": "", "stderr": "", **ended, **mapping(rest)} for rest in told_of or [{}]]
     for block in blocks:
-        number, said = block.get("chunk", 0), told(block)
-        if number not in chunks:
-            end = {"outcome": {"type": "exit", "exit_code": 0}}
-            chunks[number] = {"stdout": said, "stderr": "", **end, **mapping(block.get("rest"))}
-        else:
-            chunks[number]["stderr"] += said
-    return list(chunks.values())
+        number, stream = block.get("chunk"), block.get("stream")
+        at = number if isinstance(number, int) and 0 <= number < len(chunks) else 0
+        chunks[at]["stderr" if stream == "stderr" else "stdout"] += told(block)
+    return chunks

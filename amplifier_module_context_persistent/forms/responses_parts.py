@@ -26,7 +26,7 @@ from .canonical import (
     text_block,
     without,
 )
-from .openai_chat import file_block, file_part
+from .chat_parts import file_block, file_part
 
 RESPONSES = "openai_responses"
 """The name of the form."""

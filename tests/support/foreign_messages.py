@@ -168,7 +168,11 @@ OPENAI_RESPONSES: list[Message] = [
     {
         "type": "shell_call_output",
         "call_id": "call_4",
-        "output": [{"stdout": "a.py", "stderr": "warn", "outcome": {"type": "exit", "exit_code": 0}}],
+        "output": [
+            {"stdout": "a.py", "stderr": "warn", "outcome": {"type": "exit", "exit_code": 0}},
+            {"stdout": "", "stderr": "late", "outcome": {"type": "timeout"}},
+            {"stdout": "", "stderr": "", "outcome": {"type": "exit", "exit_code": 1}},
+        ],
     },
     {
         "type": "apply_patch_call",

@@ -1,0 +1,130 @@
+"""Parts of a content in OpenAI's Chat Completions, and files as both of its APIs have them: read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..messages.carried import original_of
+from ..messages.media_blocks import source_of
+from ..messages.message import (
+    Message,
+    is_block,
+)
+from .anthropic import KINDS as OF_ANTHROPIC
+from .block_text import told
+from .canonical import (
+    base64_source,
+    form_of,
+    is_fetchable,
+    is_item,
+    item_block,
+    mapping,
+    medium,
+    source_from_url,
+    text,
+    text_block,
+    without,
+)
+
+CHAT = "openai_chat"
+"""The name of the form."""
+_OF_OPENAI = (CHAT, "openai_responses")
+PARTS = frozenset({"image_url", "input_audio", "file", "refusal", "video_url", "audio_url"})
+"""Types of parts that only this form has, beside `text`."""
+
+
+def read_part(part: Mapping[str, Any]) -> Message:
+    """Read a part of a content as a block; one that is not of this form stays as it came."""
+    kind = part.get("type")
+    if kind == "refusal":
+        return text_block(text(part.get("refusal")), **without(part, "type", "refusal"), refusal=True)
+    if kind in ("image_url", "audio_url", "video_url") and (url := _url_in(part.get(kind))):
+        more = without(mapping(part[kind]), "url") | without(part, "type", str(kind))
+        return medium(str(kind).removesuffix("_url"), source_from_url(url), **more)
+    if kind == "input_audio":
+        given = mapping(part.get("input_audio"))
+        source = base64_source(text(given.get("data")), f"audio/{text(given.get('format')) or 'wav'}")
+        return medium("audio", source, **without(part, "type", "input_audio"))
+    if kind == "file":
+        return file_block(mapping(part.get("file")), without(part, "type", "file"))
+    return item_block(part) if isinstance(kind, str) else dict(part)
+
+
+def _url_in(given: Any) -> str:
+    return text(given) or text(mapping(given).get("url"))
+
+
+def file_block(given: Mapping[str, Any], more: Mapping[str, Any]) -> Message:
+    """A file of either of OpenAI's APIs as a document."""
+    if data := text(given.get("file_data")):
+        source = source_from_url(data) if data.startswith("data:") else base64_source(data, "application/pdf")
+    elif file_id := text(given.get("file_id")):
+        source = {"type": "file", "file_id": file_id}
+    else:
+        source = {"type": "url", "url": text(given.get("file_url"))}
+    return medium("document", source, text(given.get("filename")), **more)
+
+
+def file_part(block: Mapping[str, Any], form: str) -> Message | None:
+    """A document as OpenAI's `filename`, `file_data`, `file_id`; None if it takes none like it.
+
+    Args:
+        block: the document.
+        form: the form of its message; an id of a file means nothing to another provider.
+    """
+    source = source_of(block)
+    if source is None or source.kind != "document":
+        return None
+    given = mapping(block.get("source"))
+    if given.get("type") == "file" and text(given.get("file_id")) and form in ("", *_OF_OPENAI):
+        return {"file_id": given["file_id"]}
+    if source.data and (source.media_type == "application/pdf" or form in _OF_OPENAI):
+        return {"filename": source.name or "document.pdf", "file_data": source.address}
+    return None
+
+
+def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
+    """A part of a message: text, an image, a PDF, audio; a line about what is none of these."""
+    original = original_of(block)
+    own = form_of(message) == CHAT
+    if own and original.get("refusal") is True:
+        return {"type": "refusal", "refusal": text(original.get("text"))}
+    source = source_of(original)
+    if (
+        source is not None
+        and source.kind == "image"
+        and (source.data or is_fetchable(source.url) or (own and source.url))
+    ):
+        more = {"detail": original["detail"]} if isinstance(original.get("detail"), str) else {}
+        return {"type": "image_url", "image_url": {"url": source.address, **more}}
+    if source is not None and source.kind == "audio" and source.data and _audio_format(source.media_type):
+        return {"type": "input_audio", "input_audio": {"data": source.data, "format": _audio_format(source.media_type)}}
+    if own and source is not None and source.kind in ("audio", "video") and source.address:
+        return {"type": f"{source.kind}_url", f"{source.kind}_url": {"url": source.address}}
+    if (given := file_part(original, form_of(message))) is not None:
+        return {"type": "file", "file": given}
+    if own and is_item(original) and not is_block(original, OF_ANTHROPIC):
+        return dict(original)
+    if own and exact and original.get("type") == "text":
+        return {key: value for key, value in original.items() if key != "original"}
+    return text_part(block)
+
+
+def spoken_part(block: Mapping[str, Any]) -> Message | None:
+    """A part of an answer: a text or a refusal."""
+    if block.get("refusal") is True:
+        return {"type": "refusal", "refusal": text(block.get("text"))}
+    return text_part(block)
+
+
+def _audio_format(media_type: str) -> str:
+    """The format of audio as OpenAI names it; empty for one that it does not take."""
+    named = media_type.rpartition("/")[2].removeprefix("x-").replace("mpeg", "mp3")
+    return named if named in ("wav", "mp3") else ""
+
+
+def text_part(block: Mapping[str, Any]) -> Message | None:
+    """A block as a text, a line about what is none; None if it says nothing."""
+    said = told(block)
+    return {"type": "text", "text": said} if said.strip() else None
