@@ -5,7 +5,7 @@
 | `text` | `text` |
 | `image`, `document`, `audio`, `video` with `format` and `source` | the same kind; `bytes` are kept in base64 |
 | `reasoningContent` | `thinking` with its signature, or `redacted_thinking` |
-| `toolUse` | a call |
+| `toolUse` | a call; one that the service runs is a provider's item, with its result |
 | `toolResult` | a message of the role `tool`; `status: error` in its metadata; `json` is text |
 | `guardContent`, `citationsContent` with text | `text`; the rest of them is beside it, under their names |
 | `cachePoint`, `searchResult`, unknown blocks | provider's items |
@@ -64,6 +64,11 @@ from .canonical import (
 
 NAME = "bedrock"
 _MEDIA = frozenset({"image", "document", "audio", "video"})
+_SOURCES = frozenset({"bytes", "text", "s3Location"})
+"""Keys of a medium's source that other forms have too."""
+_ON_SERVER = "server_tool_use"
+"""The type of a call of a tool that the service runs (.../API_runtime_ToolUseBlock.html)."""
+_BYTES = frozenset({"bytes", "redactedContent"})
 _CITED, _GUARDED = "citationsContent", "guardContent"
 _OF_DOCUMENTS = frozenset({"context", "citations"})
 """Keys of other providers' documents that Bedrock's have too."""
@@ -142,7 +147,7 @@ def _read_one(message: Mapping[str, Any]) -> list[Message]:
     content = message.get("content")
     blocks = objects_in(content if isinstance(content, list) else [as_text(content or "")], ".content")
     rest = without(message, "content", "metadata")
-    given = mapping(message.get("metadata"))
+    given = _told_by_strands(mapping(message.get("metadata")))
     if message.get("role") == "assistant":
         parts = [read_answer(blocks, _read_call, _read_block)]
     else:
@@ -151,9 +156,15 @@ def _read_one(message: Mapping[str, Any]) -> list[Message]:
     return numbered_parts([marked(part, NAME) for part in told_of], NAME)
 
 
+def _told_by_strands(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Metadata with usage by the names that the log uses; Strands notes it at a message as the service reports it."""
+    reported = metadata.get("usage")
+    return {**metadata, "usage": usage(reported)} if "inputTokens" in mapping(reported) else metadata
+
+
 def _read_call(at: int, block: Mapping[str, Any]) -> Message | None:
     asked = block.get("toolUse")
-    if not isinstance(asked, Mapping):
+    if not isinstance(asked, Mapping) or asked.get("type") == _ON_SERVER:
         return None
     call_id = call_id_in(asked, "toolUseId", f".content[{at}].toolUse", of="call")
     rest = without(asked, "toolUseId", "name", "input")
@@ -182,7 +193,7 @@ def _read_block(block: Mapping[str, Any]) -> Message:
     if (said := _read_wrapped(block)) is not None:
         return said
     kind = next((key for key in block if key in _MEDIA), "")
-    if kind and isinstance(given := block[kind], Mapping) and isinstance(given.get("source"), Mapping):
+    if kind and isinstance(given := block[kind], Mapping) and not _SOURCES.isdisjoint(mapping(given.get("source"))):
         return _read_medium(kind, given)
     return item_block(block)
 
@@ -302,7 +313,7 @@ def _block(block: Mapping[str, Any], message: Message) -> Message | None:
     if (written := _write_medium(original, own=own)) is not None:
         return written
     if own and is_item(original):
-        return part_of(original)
+        return {key: with_bytes(item, key) for key, item in part_of(original).items()}
     said = told(block)
     if own and original.get("json") is True:
         try:
@@ -387,6 +398,15 @@ def _name_of_document(name: str, form: str) -> str:
     """A document's name as the service takes it, without the ending that its format says."""
     plain = _NOT_IN_NAMES.sub(" ", name.removesuffix(f".{form}"))
     return " ".join(plain.split())[:_NAME_CHARS].strip() or "document"
+
+
+def with_bytes(value: Any, key: str = "") -> Any:
+    """A value of a provider's item, under a key, as the client takes it: what is kept in base64 is bytes."""
+    if isinstance(value, dict):
+        return {name: with_bytes(item, name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [with_bytes(item) for item in value]
+    return decoded_bytes(value) if key in _BYTES and isinstance(value, str) else value
 
 
 def decoded_bytes(data: str) -> Any:

@@ -157,7 +157,7 @@ def to_bedrock(view: View, *, tools: Tools | None = None, max_tokens: int | None
     Raises:
         ValueError: an item is no message, or none of them can be sent.
     """
-    system, talk = _system_and_talk(view, ANTHROPIC)
+    system, talk = _system_and_talk(view, ANTHROPIC, bedrock.NAME)
     return _given(
         system=[{"text": system}] if system else None,
         messages=_checked(bedrock.write(talk)),
@@ -176,22 +176,28 @@ def _defined(tools: Tools | None, write: Callable[[Tools], list[Message]]) -> li
     return None if tools is None else write(tools)
 
 
-def _system_and_talk(view: View, family: str) -> tuple[str | None, list[Message]]:
-    """The system text that a view begins with, and the messages after it, in order for a family of providers."""
-    ordered = in_order(view, family)
+def _system_and_talk(view: View, family: str, form: str = "") -> tuple[str | None, list[Message]]:
+    """The system text that a view begins with, and the messages after it.
+
+    Args:
+        view: the messages.
+        family: the family of providers for which they are put in order.
+        form: the form that messages of an ambiguous shape have.
+    """
+    ordered = in_order(view, family, form)
     texts = map(anthropic.system_text, takewhile(_instructs, ordered))
     return "\n\n".join(filter(None, texts)) or None, list(dropwhile(_instructs, ordered))
 
 
-def in_order(messages: View, family: str) -> list[Message]:
-    """Put messages of any form in order for a family of providers.
+def in_order(messages: View, family: str, form: str = "") -> list[Message]:
+    """Put messages of any form in order for a family of providers; `form` is that of ambiguous shapes.
 
     Raises:
         ValueError: an item is no message, or is malformed.
     """
     given: list[Message] = []
     entries: list[Entry] = []
-    for message in _canonical(messages):
+    for message in _canonical(messages, form):
         accepted = normalise(message, keeps_originals=True)
         entries.append(_entry(len(given), message, accepted))
         given.append(accepted or message)
@@ -199,13 +205,13 @@ def in_order(messages: View, family: str) -> list[Message]:
     return render(arranged, lambda wanted: (given[entry.ordinal] for entry in wanted))
 
 
-def _canonical(messages: View) -> list[Message]:
+def _canonical(messages: View, form: str) -> list[Message]:
     given: list[Message] = []
     for position, message in enumerate(messages):
         if not isinstance(message, Mapping):
             raise _no_message(position, message)
         given.append(dict(message))
-    read = read_given(given, guesses=False)
+    read = read_given(given, before=form, guesses=bool(form))
     for position, message in enumerate(read):
         if not isinstance(message.get("role"), str):
             raise _no_message(position, message)
