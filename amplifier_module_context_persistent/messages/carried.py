@@ -53,7 +53,7 @@ def line_about(block: Mapping[str, Any], reference: str = "") -> str:
         medium = describe(dict(block))
         kind, details = _kind_of(medium), _details_of_medium(medium)
     else:
-        kind, details = _kind_of_item(block), [f"{len(as_json(block)):,} characters"]
+        kind, details = kind_of_item(block), [f"{len(as_json(block)):,} characters"]
     name = next((given for given in _names_in(block)), "")
     told = ", ".join([*([name] if name else []), *details])
     recall = f"; recall {reference}" if reference else ""
@@ -74,7 +74,7 @@ def _details_of_medium(medium: Medium) -> list[str]:
     return [part for part in (medium.media_type[:40], size) if part]
 
 
-def _kind_of_item(block: Mapping[str, Any]) -> str:
+def kind_of_item(block: Mapping[str, Any]) -> str:
     """The kind of a provider's item: its type, or the first key of one that has none."""
     kind = block.get("type")
     if not isinstance(kind, str) or kind == "part":

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .carried import kind_of_item
 from .message import (
     CALL_BLOCKS,
     Message,
@@ -94,7 +95,7 @@ def _block_part(block: Any) -> TextPart:
     kind = block.get("type")
     if kind in ("text", "thinking") and isinstance(said := block.get(kind), str):
         return TextPart(kind, said)
-    return TextPart("block", _block_text(block), str(kind))
+    return TextPart("block", _block_text(block), kind_of_item(block))
 
 
 def _block_text(block: Mapping[str, Any]) -> str:
