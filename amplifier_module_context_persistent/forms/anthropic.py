@@ -118,6 +118,25 @@ def is_sure(message: Mapping[str, Any]) -> bool:
     return any(text(block.get("type")) in _SIGNS and "tool_call_id" not in block for block in blocks)
 
 
+def with_ids(blocks: Iterable[Message], begin: str) -> list[Message]:
+    """The blocks of a file's message with ids for calls that have none, and for results the id of the next open call.
+
+    Args:
+        blocks: in order.
+        begin: what the made up ids begin with.
+    """
+    open_calls: list[str] = []
+    named = []
+    for at, block in enumerate(blocks, 1):
+        if block.get("type") == "tool_use":
+            open_calls.append(text(block.get("id")) or f"{begin}-call{at}")
+            block = {**block, "id": open_calls[-1]}
+        elif block.get("type") == "tool_result" and not text(block.get("tool_use_id")):
+            block = {**block, "tool_use_id": open_calls.pop(0) if open_calls else f"{begin}-call{at}"}
+        named.append(block)
+    return named
+
+
 def answered_calls(content: Any) -> list[str]:
     """The ids of the calls that the results in a user's content answer, in order; "" for a result without one."""
     blocks = [block for block in items(content) if isinstance(block, Mapping)]

@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Any
 from unicodedata import category
 
+from ...messages.media_blocks import source_of
 from ...messages.message import Message
 from ...messages.secrets.own_forms import OwnForms
 from ...messages.secrets.redact import redact_text, redact_value
@@ -30,7 +31,6 @@ ALL_IMAGES_BYTES = 20_000_000
 
 _SHOWN_MEDIA = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
-_DATA_ADDRESS = re.compile(r"data:(image/[a-z+.-]+);base64,", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -104,14 +104,10 @@ def _named(block: Any, images: list[tuple[str, str]]) -> Any:
 
 
 def _image_of(block: Mapping[str, Any]) -> tuple[str, str] | None:
-    source = block.get("source")
-    if block.get("type") == "image" and isinstance(source, dict) and isinstance(data := source.get("data"), str):
-        return str(source.get("media_type") or "").lower(), data
-    address = block.get("image_url")
-    url = address.get("url") if isinstance(address, dict) else address
-    if isinstance(url, str) and (found := _DATA_ADDRESS.match(url)):
-        return found[1].lower(), url[found.end() :]
-    return None
+    source = source_of(block)
+    if source is None or source.kind != "image" or not source.data:
+        return None
+    return source.media_type.lower(), source.data
 
 
 _COLOURS = re.compile("\x1b\\[[0-9;]*m")

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ....forms.anthropic import answered_calls
+from ....forms.anthropic import answered_calls, with_ids
 from ....forms.canonical import blocks_of, medium, text_block
 from .account import Account
 from .anthropic import assistant_parts, user_messages
@@ -116,7 +116,7 @@ def _attachment(given: dict[str, Any]) -> Message:
 def _answers(content: list[Message], message: dict[str, Any], message_id: str) -> Iterator[Message]:
     """The steps of an answer: what it says and calls, then the results, and so on."""
     steps: list[list[Message]] = [[]]
-    for block in _with_ids(content, message_id):
+    for block in with_ids(content, message_id):
         if bool(answered_calls([block])) != bool(steps[-1] and answered_calls(steps[-1][:1])) and steps[-1]:
             steps.append([])
         steps[-1].append(block)
@@ -129,18 +129,6 @@ def _answers(content: list[Message], message: dict[str, Any], message_id: str) -
         told = metadata(own, message.get("created_at"), provider="anthropic", model=text(message.get("model")))
         if (one := assistant(blocks, calls, told)) is not None:
             yield one
-
-
-def _with_ids(content: list[Message], message_id: str) -> Iterator[Message]:
-    """Calls and results with ids; in older exports they have none, and a result follows its call."""
-    open_calls: list[str] = []
-    for at, block in enumerate(content, 1):
-        if block.get("type") == "tool_use":
-            open_calls.append(text(block.get("id")) or f"{message_id}-call{at}")
-            block = {**block, "id": open_calls[-1]}
-        elif block.get("type") == "tool_result" and not text(block.get("tool_use_id")):
-            block = {**block, "tool_use_id": open_calls.pop(0) if open_calls else f"{message_id}-call{at}"}
-        yield block
 
 
 def _bare(block: Message) -> Message:

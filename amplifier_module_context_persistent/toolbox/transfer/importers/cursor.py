@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ....forms.anthropic import with_ids
 from ....forms.canonical import blocks_of
 from .account import Account
 from .anthropic import assistant_parts, user_messages
@@ -32,12 +33,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
             continue
         role, message_id = text(entry.get("role")), f"cursor-{number}"
         content = blocks_of(mapping(entry.get("message")).get("content"))
-        named = [
-            {**block, "id": f"{message_id}-call{at}"}
-            if block.get("type") == "tool_use" and "id" not in block
-            else block
-            for at, block in enumerate(content, 1)
-        ]
+        named = with_ids(content, message_id)
         if role == "assistant":
             one = assistant(*assistant_parts(named), metadata(message_id))
             read_messages = [one] if one is not None else []
