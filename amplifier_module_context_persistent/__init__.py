@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         RecallError,
         RecordError,
     )
-    from .forms.requests import (
+    from .forms.request_bodies import (
         from_anthropic,
         from_bedrock,
         from_gemini,
@@ -101,16 +101,16 @@ _NOT_ERRORS = {
     "SessionChange": "sessions.new_messages",
     "SessionNameError": "sessions.find_session",
     "follow_session": "sessions.follow_session",
-    "from_anthropic": "forms.requests",
-    "from_bedrock": "forms.requests",
-    "from_gemini": "forms.requests",
-    "from_openai": "forms.requests",
+    "from_anthropic": "forms.request_bodies",
+    "from_bedrock": "forms.request_bodies",
+    "from_gemini": "forms.request_bodies",
+    "from_openai": "forms.request_bodies",
     "open_session": "session.open_session",
-    "to_anthropic": "forms.requests",
-    "to_bedrock": "forms.requests",
-    "to_gemini": "forms.requests",
-    "to_openai": "forms.requests",
-    "to_openai_responses": "forms.requests",
+    "to_anthropic": "forms.request_bodies",
+    "to_bedrock": "forms.request_bodies",
+    "to_gemini": "forms.request_bodies",
+    "to_openai": "forms.request_bodies",
+    "to_openai_responses": "forms.request_bodies",
 }
 """Where the public names are; all others are in `errors`."""
 
@@ -162,7 +162,7 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Ca
     with needed_packages(*["aiofiles"] * reads_files):
         from .session.host import EVENTS
         from .session.manager import PersistentContextManager
-        from .session.tools import mount_tools
+        from .session.model_tools import mount_tools
 
     manager = PersistentContextManager(
         coordinator=coordinator,

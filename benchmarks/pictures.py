@@ -25,7 +25,7 @@ from rich.console import Console
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.config import Config
-from amplifier_module_context_persistent.sessions.stats import outline
+from amplifier_module_context_persistent.sessions.statistics import outline
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.toolbox.cli.compare import svg
 from amplifier_module_context_persistent.toolbox.cli.message_printer import MessagePrinter
@@ -38,7 +38,7 @@ from amplifier_module_context_persistent.toolbox.replay.evidence import PlayedSe
 from amplifier_module_context_persistent.toolbox.replay.play_session import Player
 from amplifier_module_context_persistent.toolbox.replay.policies import POLICIES as PLAYED
 from amplifier_module_context_persistent.toolbox.replay.policies import CachedCounter
-from amplifier_module_context_persistent.toolbox.report import report
+from amplifier_module_context_persistent.toolbox.report import write_report as report
 from benchmarks.chromium import BROWSER, WHY_NOT, Chromium, Page
 from benchmarks.peer_stores.found import from_json
 from benchmarks.peer_stores.picture import picture

@@ -22,7 +22,7 @@ from agents.memory.session_settings import SessionSettings, coerce_session_setti
 from agents.run_config import CallModelData, ModelInputData
 
 from ..forms.openai_agents import Item, items_in, key_of, read_items
-from ..forms.requests import to_openai_responses
+from ..forms.request_bodies import to_openai_responses
 from ..log.base import Log
 from ..messages.incoming import json_copy
 from ..messages.message import Message

@@ -29,7 +29,7 @@ from ..view.arrangement import inserted_message
 from ..view.plan import SUMMARY_TAGS, Gap, Plan
 from .always_kept import STEPS, Stage
 from .draft import CHARS_A_TOKEN, MARKER_TOKENS, Draft
-from .in_vain import MOST_KNOWN, tried_in_vain
+from .failed_commands import MOST_KNOWN, tried_in_vain
 
 SHARE = 0.08  # of the target, for all that is inserted
 NOTICE_SHARE = 0.02  # of the budget; where even the shortest notice is longer, there is none

@@ -17,7 +17,7 @@ from unicodedata import normalize
 import regex
 
 from .stem import stem
-from .words import UNPARTED
+from .word_search import UNPARTED
 
 MOST_WORD_CHARS = 64
 """Longer runs of letters and digits are data, such as a hash or a picture: they are not indexed."""

@@ -20,7 +20,7 @@ from ..clock import new_id, utc_now
 from ..config import Config, Options
 from ..errors import PinError
 from ..forms.recognise import check_name
-from ..forms.requests import written_as
+from ..forms.request_bodies import written_as
 from ..log.base import Log
 from ..messages.message import Message
 from ..search.recall_page import RecallPage, check_wanted

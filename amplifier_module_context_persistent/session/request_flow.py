@@ -42,7 +42,7 @@ from .final_request import FinalRequests, HandedOut, Ticket
 from .host import Host, NotRetainedError, provider_facts
 from .learned import OTHERS, PREFILL, REASONING, Refusals
 from .memory_files import is_memory_file
-from .native import NativeCompaction
+from .native_calls import NativeCompaction
 from .provider_call import counted_by
 from .store import Store
 from .summarizer import SummaryPause, sum_up

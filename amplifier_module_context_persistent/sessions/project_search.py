@@ -25,14 +25,14 @@ from pathlib import Path
 from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of
 from ..catalogue.covered import WORDS, LogCoverage, Stamp, covered_by_path, is_same_file, name_of
 from ..catalogue.index_snapshots import CatalogueSnapshots
-from ..catalogue.words import BLOCK_BYTES, Block, asked_of, find_blocks, forget_session, take_in
+from ..catalogue.word_blocks import BLOCK_BYTES, Block, asked_of, find_blocks, forget_session, take_in
 from ..errors import LogError
 from ..log.database_location import stored_name
 from ..log.reader import LogReader
 from ..search.pattern import Pattern
-from ..search.words import AllWords
+from ..search.word_search import AllWords
 from .find_session import SessionFile
-from .search import ESCAPED, searched_text, word_of_matches
+from .search_session import ESCAPED, searched_text, word_of_matches
 
 LEAST_BYTES = 1 << 19
 RUN_BYTES = 1 << 25

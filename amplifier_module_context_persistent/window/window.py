@@ -35,7 +35,7 @@ from ..view.recipients import FIRST_RULES, NOBODY
 from ..view.render import render
 from .cold_start import in_place
 from .message_source import Extras, MessageSource, collector_paused
-from .native import cut_now, hides_in_item, item_plan, offer, refused_item
+from .native_plan import cut_now, hides_in_item, item_plan, offer, refused_item
 from .plan_state import (
     KeptEntries,
     PlanState,

@@ -13,7 +13,7 @@ from amplifier_module_context_persistent.log import file, reader
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import seal
-from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.logs import STAMP, append, append_to, body, content_of, reset_bodies, write_file
 from tests.support.snapshots import covered_bytes, is_used, known, make_snapshot, some_log, stored

@@ -13,10 +13,10 @@ import pytest
 from amplifier_module_context_persistent.catalogue.catalogue_file import Catalogue
 from amplifier_module_context_persistent.catalogue.covered import WORDS, covered_by_path
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
-from amplifier_module_context_persistent.catalogue.words import asked_of, find_blocks
+from amplifier_module_context_persistent.catalogue.word_blocks import asked_of, find_blocks
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.search.pattern import regex_pattern
-from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.catalogue_faults import Project, answer, any_size, ended, in_child
 from tests.support.logs import STAMP, append_bodies, body, sealed

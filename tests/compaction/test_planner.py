@@ -14,7 +14,7 @@ from amplifier_core.llm_errors import ContextLengthError
 
 from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.compaction.draft import floor, pinned
-from amplifier_module_context_persistent.compaction.in_vain import tried_in_vain
+from amplifier_module_context_persistent.compaction.failed_commands import tried_in_vain
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest, Summary
 from amplifier_module_context_persistent.compaction.planner import NEWEST_SHARE, Compaction, compact
 from amplifier_module_context_persistent.compaction.provider_limits import (

@@ -8,7 +8,7 @@ from amplifier_module_context_persistent.log.bundle import HEAD, bundled
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_control
-from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.fakefs import FakeFiles

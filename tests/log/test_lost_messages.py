@@ -10,7 +10,7 @@ import pytest
 
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import STAMP, append, append_to, body, content_of, in_a_fork, numbers, sealed, write_file

@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.record_line import Message, encode_control
 from amplifier_module_context_persistent.log.reset_record import ids_in, reset_bodies
-from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.logs import STAMP, append, body, keep, sealed, write_file

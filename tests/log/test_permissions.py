@@ -11,7 +11,7 @@ from amplifier_module_context_persistent.errors import ContextPersistentError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.group_commit import GroupCommit
 from amplifier_module_context_persistent.log.record_line import encode_message
-from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.fakefs import FakeFiles

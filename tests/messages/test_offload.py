@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.compaction.plan_request import PlanRequ
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.messages.metadata import offload_cut
 from amplifier_module_context_persistent.messages.offload import may_offload, offload
-from amplifier_module_context_persistent.session.tools import RecallTool
+from amplifier_module_context_persistent.session.model_tools import RecallTool
 from amplifier_module_context_persistent.view.entry import classify
 from tests.support.checker import assert_valid, same
 from tests.support.counters import count

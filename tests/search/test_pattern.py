@@ -23,7 +23,7 @@ from amplifier_module_context_persistent.search.pattern import (
     replace_matches,
     text_pattern,
 )
-from amplifier_module_context_persistent.search.words import words_pattern
+from amplifier_module_context_persistent.search.word_search import words_pattern
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from tests.support.sessions_of_a_home import write
 

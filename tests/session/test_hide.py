@@ -11,7 +11,7 @@ from amplifier_module_context_persistent import PinError
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.paths import log_path
-from amplifier_module_context_persistent.toolbox.transfer.fork import fork_session
+from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from tests.support.checker import assert_valid
 from tests.support.commands import run
 from tests.support.counters import count

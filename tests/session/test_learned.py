@@ -9,7 +9,7 @@ import pytest
 from amplifier_core.testing import EventRecorder, MockCoordinator
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.toolbox.transfer.fork import fork_session
+from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from tests.support.messages import Message, fill, user
 from tests.support.recorded_sessions import Recorded, assert_proved, controls
 

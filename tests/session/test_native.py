@@ -20,7 +20,7 @@ from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.report.body import Bodies
 from amplifier_module_context_persistent.toolbox.report.requests import RequestReader
-from amplifier_module_context_persistent.toolbox.transfer.fork import rewind_session
+from amplifier_module_context_persistent.toolbox.transfer.fork_session import rewind_session
 from amplifier_module_context_persistent.view.plan import kept_ordinals
 from tests.support.logs import append_bodies
 from tests.support.messages import fill, set_prompt
@@ -236,7 +236,7 @@ async def test_an_item_that_is_too_large_is_asked_for_once(
     tmp_path: Path, provider: ClaudeModule, host: Events, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each try costs a whole view; after the next plan there may be more to gain."""
-    monkeypatch.setattr("amplifier_module_context_persistent.session.native.item_tokens", lambda *_: 2 * BUDGET)
+    monkeypatch.setattr("amplifier_module_context_persistent.session.native_calls.item_tokens", lambda *_: 2 * BUDGET)
     async with opened(tmp_path / "s.jsonl", host) as manager:
         while not host.of("context:compaction"):
             await turn(manager, provider, "go on ")

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager, PinError
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_control
-from amplifier_module_context_persistent.session.tools import PinTool
-from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
+from amplifier_module_context_persistent.session.model_tools import PinTool
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.checker import assert_valid, same

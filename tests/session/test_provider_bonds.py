@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import InMemoryContextManager
-from amplifier_module_context_persistent.toolbox.transfer.fork import fork_session
+from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from tests.support.answers import FAMILIES, ChainingProvider, answer, foreign_to, provider, result, secret
 from tests.support.checker import assert_valid
 from tests.support.messages import fill, user

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from amplifier_module_context_persistent.errors import RecordError
-from amplifier_module_context_persistent.toolbox.transfer.fork import fork_session
+from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from tests.support.answers import result
 from tests.support.messages import Message, user
 from tests.support.reasoning_rules import bound_of

@@ -11,7 +11,7 @@ from amplifier_core.models import ToolResult
 
 from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.errors import RecallError
-from amplifier_module_context_persistent.session.tools import RecallTool
+from amplifier_module_context_persistent.session.model_tools import RecallTool
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support.checker import assert_valid
 from tests.support.messages import Message, fill, user

@@ -13,7 +13,7 @@ import amplifier_module_context_persistent as package
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager
 from amplifier_module_context_persistent.config import RECALL_LEAST_TOKENS
 from amplifier_module_context_persistent.session.host import Host
-from amplifier_module_context_persistent.session.tools import PinTool, RecallTool
+from amplifier_module_context_persistent.session.model_tools import PinTool, RecallTool
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support.checker import check_view
 from tests.support.messages import fill

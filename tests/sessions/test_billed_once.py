@@ -16,8 +16,8 @@ from amplifier_module_context_persistent.sessions.query import add_views, ask
 from amplifier_module_context_persistent.sessions.totals import gathered, total_of, totals
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from amplifier_module_context_persistent.toolbox.transfer.fork import fork_session
-from amplifier_module_context_persistent.toolbox.transfer.import_ import import_session
+from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
+from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
 from tests.support.busy_homes import sessions_of_home
 from tests.support.imports import write_jsonl
 

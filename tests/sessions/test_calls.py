@@ -10,10 +10,10 @@ import pytest
 
 from amplifier_module_context_persistent.search.tool_names import NEAR
 from amplifier_module_context_persistent.sessions.calls import subject_of
-from amplifier_module_context_persistent.sessions.stats import outline
+from amplifier_module_context_persistent.sessions.statistics import outline
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
-from amplifier_module_context_persistent.toolbox.report.report import report
+from amplifier_module_context_persistent.toolbox.report.write_report import report
 from tests.support.commands import run
 from tests.support.counted_sessions import collect
 from tests.support.pages import read_page

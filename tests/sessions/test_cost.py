@@ -20,7 +20,7 @@ from amplifier_module_context_persistent.sessions.prices import (
 )
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from amplifier_module_context_persistent.toolbox.transfer.fork import fork_session
+from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 
 MODEL = "claude-sonnet-4-5-20250929"
 USAGE = {"input_tokens": 100_000, "cache_read_tokens": 60_000, "cache_write_tokens": 20_000, "output_tokens": 1_000}

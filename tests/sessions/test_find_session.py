@@ -11,7 +11,7 @@ from amplifier_module_context_persistent.sessions.find_session import (
     last_session,
     session_files,
 )
-from amplifier_module_context_persistent.sessions.source import Relatives, relatives_of
+from amplifier_module_context_persistent.sessions.session_origin import Relatives, relatives_of
 from tests.support.projects import LINE, two_projects
 
 

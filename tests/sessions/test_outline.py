@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from amplifier_module_context_persistent.sessions.stats import TurnLine, outline
+from amplifier_module_context_persistent.sessions.statistics import TurnLine, outline
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.commands import run

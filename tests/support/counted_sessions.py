@@ -10,7 +10,7 @@ from amplifier_module_context_persistent.catalogue.figures import figures_of
 from amplifier_module_context_persistent.log.base import ReadableLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.sessions.stats import Statistics, statistics_of
+from amplifier_module_context_persistent.sessions.statistics import Statistics, statistics_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, TokenCounter
 
 MESSAGES: list[dict[str, Any]] = [

@@ -5,7 +5,7 @@ from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.sessions.transcript import Transcript
-from amplifier_module_context_persistent.toolbox.transfer.export import Export
+from amplifier_module_context_persistent.toolbox.transfer.export_session import Export
 from tests.support.messages import Message
 
 SESSION: list[Message] = [

@@ -26,7 +26,7 @@ from typing import Any
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.open_log import open_log, open_reader
-from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.logs import STAMP, append_bodies, body, number_of, reset_bodies
 from tests.support.postgres import CuttingProxy, TestServer, running_server

@@ -29,7 +29,7 @@ from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.log.reset_record import ids_in, reset_bodies
-from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.fakefs import FakeFiles, choosers
 from tests.support.logs import STAMP, body, number_of

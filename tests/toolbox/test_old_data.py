@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.log.postgres.schema import create_schema
 from amplifier_module_context_persistent.log.record_line import CRC_TAIL_BYTES
 from amplifier_module_context_persistent.session.manager import PersistentContextManager
-from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.commands import run

@@ -11,7 +11,7 @@ import click
 
 from ...sessions.transcript import Transcript
 from ...tokens.on_demand import named_counter
-from ..transfer.compact import CompactResult, compact_session, hide_turn
+from ..transfer.compact_session import CompactResult, compact_session, hide_turn
 from .fork import turn_or_id
 from .session_argument import session_argument
 from .terminal import counted, say, unusable

@@ -22,7 +22,7 @@ from ...paths import LOG_NAME, project_slug
 from ...sessions.find_session import SessionFile, session_files
 from ...sessions.overview import Overview, held_logs, look_at
 from ...tokens.counter import open_counter
-from ..transfer.delete import Deletion, delete_session, plan_deletion, with_sub_agents
+from ..transfer.delete_sessions import Deletion, delete_session, plan_deletion, with_sub_agents
 from ..transfer.erasures import SESSION, erasure_of, names_in_log, note_erasure
 from ..transfer.purge_session import places_left, remove_left
 from .exit_codes import DONE, FINDINGS, UNUSABLE

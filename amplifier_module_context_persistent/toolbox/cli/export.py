@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from ...messages.secrets.own_forms import OwnForms
-from ..transfer.export import FORMATS, Export, export_session, redacted_values
+from ..transfer.export_session import FORMATS, Export, export_session, redacted_values
 from .exit_codes import DONE, FINDINGS
 from .parameters import Span, SpanType, chosen_positions, not_empty, own_forms_options
 from .progress import progress

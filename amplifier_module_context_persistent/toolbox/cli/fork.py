@@ -10,7 +10,7 @@ import shlex
 
 import click
 
-from ..transfer.fork import Fork, Rewind, fork_session, rewind_session
+from ..transfer.fork_session import Fork, Rewind, fork_session, rewind_session
 from ..transfer.hand_over import AGENTS, HandOver, hand_over
 from .exit_codes import DONE, FINDINGS
 from .parameters import not_empty

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from ..transfer.import_ import (
+from ..transfer.import_session import (
     FORMATS,
     FORMATS_OF,
     PLACES,
@@ -24,7 +24,7 @@ from ..transfer.import_ import (
 )
 from ..transfer.importers.account import Account, Import, LostLine
 from ..transfer.importers.registry import importer_of
-from ..transfer.importers.source import STANDARD_INPUT
+from ..transfer.importers.source_file import STANDARD_INPUT
 from .exit_codes import DONE, FINDINGS
 from .parameters import not_empty
 from .progress import progress, stages

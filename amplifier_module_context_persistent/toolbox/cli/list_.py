@@ -172,7 +172,7 @@ class _MessageFilter:
 
     def is_found_in(self, session: SessionFile) -> bool:
         """Whether one of a session's messages says it."""
-        from ...sessions.search import search
+        from ...sessions.search_session import search
 
         if self._stored is not None and session not in self._stored:
             return False

@@ -25,7 +25,7 @@ from ...messages.message import result_id_of
 from ...messages.metadata import metadata_of, timestamp_of
 from ...messages.normalize import tokens_of
 from ...messages.text import TextPart, arguments_text, parts_of
-from ...sessions.source import SourceCompaction
+from ...sessions.session_origin import SourceCompaction
 from ...sessions.transcript import LiveMessage
 from ...tokens.counter import TokenCounter, open_counter
 from .terminal import console, counted, duration, escaped, escaped_body, one_line

@@ -20,7 +20,7 @@ from typing import Any
 import click
 from rich.text import Text
 
-from ...sessions.source import source_compactions
+from ...sessions.session_origin import source_compactions
 from ...sessions.transcript import Progress, Transcript
 from ..replay import Seen, play, requests
 from ..replay.api import Pace, Step, timeline

@@ -22,10 +22,10 @@ from ...log.reader import LogReader
 from ...log.record_line import ROLES
 from ...messages.metadata import metadata_of, timestamp_of
 from ...search.pattern import Pattern, regex_pattern, text_pattern
-from ...search.words import AllWords, words_pattern
+from ...search.word_search import AllWords, words_pattern
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, look_at
-from ...sessions.search import FoundLine, HiddenText, search
+from ...sessions.search_session import FoundLine, HiddenText, search
 from ...sessions.session_name import name_of
 from ...sessions.transcript import LiveMessage
 from ...tokens.counter import open_counter

@@ -20,8 +20,8 @@ from ...messages.metadata import redacted_kinds
 from ...messages.outcome import ANSWERED, outcome_of
 from ...sessions.find_session import SessionFile
 from ...sessions.session_name import name_of
-from ...sessions.source import relatives_of, source_compactions
-from ...sessions.stats import TurnLine, outline
+from ...sessions.session_origin import relatives_of, source_compactions
+from ...sessions.statistics import TurnLine, outline
 from ...sessions.transcript import LiveMessage, Transcript, Turn
 from ...tokens.on_demand import named_counter
 from .message_printer import HIDDEN, MessagePrinter

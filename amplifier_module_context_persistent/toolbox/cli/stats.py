@@ -20,7 +20,7 @@ from ...log.base import ReadableLog
 from ...sessions.cost import Cost, cost_of, costs_by_turn
 from ...sessions.find_session import SessionFile
 from ...sessions.prices import PriceList
-from ...sessions.stats import (
+from ...sessions.statistics import (
     SessionCourse,
     Statistics,
     TurnLine,

@@ -24,7 +24,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from ...forms.requests import in_order
+from ...forms.request_bodies import in_order
 from ...installation import needs_extra
 from ...log.database_location import STORAGE_VARIABLE, parse_location, split_location
 from ...view.recipients import ANTHROPIC

@@ -41,7 +41,7 @@ from ...messages.replace_in_message import redact_message
 from ...sessions.raw_records import StoredLog, control_body, pieces_of, strings_of, was_live
 from .purge_options import Purge, PurgeCounts
 from .raw_bytes import redact_bytes
-from .redact import redact_control, without_title
+from .redact_log import redact_control, without_title
 
 _TOO_DAMAGED = "the damage in this log is such that it cannot be purged so; only --everything works"
 _CHANGED = "the log was changed otherwise than by appending; nothing was changed in it by the purge; try again"

@@ -22,9 +22,9 @@ from ...log.filesystem import FileSystem
 from ...messages.message import Message
 from ...messages.metadata import instant_of
 from ...sessions.transcript import Transcript
-from .export import EXPORTERS
+from .export_session import EXPORTERS
 from .exporters.session_view import SessionView
-from .fork import history_at
+from .fork_session import history_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...log.record_line import CONTROL_HEAD, Message, decode, encode_object
 from ...messages.replace_in_message import Replace, redact_message
-from ..maintenance.redact import redact_control
+from ..maintenance.redact_log import redact_control
 from .drafts import SessionDraft
 from .erasures import (
     MESSAGES,

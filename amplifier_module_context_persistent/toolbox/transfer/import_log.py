@@ -32,7 +32,7 @@ from .host_files import is_unfinished, making_session, write_host_files
 from .import_erasures import ADVICE
 from .importers.account import Account, Import, ImportedSession, LostLine
 from .importers.events import Event, SessionStart
-from .importers.source import ImportRefusedError, Source
+from .importers.source_file import ImportRefusedError, Source
 from .write_import import Destination, ImportConflictError, open_earlier
 
 _NOTED = frozenset({"checksum", "unchained", "reset"})

@@ -45,7 +45,7 @@ from .host_files import (
 )
 from .importers.account import Account
 from .importers.fields import session_name
-from .importers.source import ImportRefusedError
+from .importers.source_file import ImportRefusedError
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from amplifier_module_context_persistent.log.postgres import names, open_marks
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.names import delete_stored_log, open_marks_in
 from amplifier_module_context_persistent.log.postgres.open_marks import mark_key
-from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.logs import append, numbers
 from tests.support.postgres import TestServer

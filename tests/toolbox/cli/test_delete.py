@@ -21,7 +21,7 @@ from amplifier_module_context_persistent.log.record_line import encode_control, 
 from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.sessions.delete_log import delete_log
 from amplifier_module_context_persistent.toolbox.transfer.erasures import erasures_path
-from amplifier_module_context_persistent.toolbox.transfer.fork import fork_session
+from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from tests.support.commands import run, shows
 from tests.support.logs import append, sealed
 from tests.support.sessions_of_a_home import log_of

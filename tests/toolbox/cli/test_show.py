@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.sessions.stats import TurnLine
+from amplifier_module_context_persistent.sessions.statistics import TurnLine
 from amplifier_module_context_persistent.tokens.on_demand import named_counter
 from amplifier_module_context_persistent.toolbox.cli.show import show_outline
 from tests.support.commands import run, shows

@@ -9,7 +9,7 @@ import pytest
 from amplifier_module_context_persistent import AppendError, LogUnreadableError
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
-from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.commands import run
 from tests.support.logs import STAMP, append, append_bodies, numbers

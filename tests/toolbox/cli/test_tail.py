@@ -20,7 +20,7 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.cli.message_printer import MessagePrinter
 from amplifier_module_context_persistent.toolbox.cli.tail import PrintedMessages
-from amplifier_module_context_persistent.toolbox.maintenance.purge import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.commands import run
 from tests.support.logs import append, append_bodies, body, reset_bodies, sealed

@@ -13,7 +13,7 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.toolbox.maintenance.known_scan import KnownScan
-from amplifier_module_context_persistent.toolbox.maintenance.purge import plan_purge, purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import plan_purge, purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.logs import (
     STAMP,

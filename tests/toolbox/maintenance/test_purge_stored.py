@@ -13,7 +13,7 @@ from amplifier_module_context_persistent.log.database_location import location_o
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.log.postgres import rows
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
-from amplifier_module_context_persistent.toolbox.maintenance.purge import plan_purge, purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import plan_purge, purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_log
 from tests.support.logs import STAMP, append, append_to, body, numbers, reset_bodies, sealed

@@ -14,8 +14,12 @@ from click.testing import CliRunner
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.cli.main import main
-from amplifier_module_context_persistent.toolbox.transfer import compact as compact_module
-from amplifier_module_context_persistent.toolbox.transfer.compact import CompactError, CompactResult, compact_session
+from amplifier_module_context_persistent.toolbox.transfer import compact_session as compact_module
+from amplifier_module_context_persistent.toolbox.transfer.compact_session import (
+    CompactError,
+    CompactResult,
+    compact_session,
+)
 from tests.support.checker import assert_valid, same
 from tests.support.commands import shows
 from tests.support.forks import CONFIG, play, read, records, turn

@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.errors import ReplaceError
 from amplifier_module_context_persistent.messages.host_form import same_content
 from amplifier_module_context_persistent.messages.secrets.found import REDACTED
 from amplifier_module_context_persistent.paths import LOG_NAME
-from amplifier_module_context_persistent.toolbox.transfer.export import FORMATS, export_session
+from amplifier_module_context_persistent.toolbox.transfer.export_session import FORMATS, export_session
 from tests.support.checker import same
 from tests.support.commands import shows
 from tests.support.exports import SESSION, exported, store

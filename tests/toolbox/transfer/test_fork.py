@@ -11,7 +11,7 @@ from amplifier_module_context_persistent import LogUnreadableError, PersistentCo
 from amplifier_module_context_persistent.errors import ConfigError, PlaceError
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
-from amplifier_module_context_persistent.toolbox.transfer.fork import fork_session
+from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from tests.support.checker import assert_valid, same
 from tests.support.forks import CONFIG, play, read, records, turn
 from tests.support.histories import messages as any_histories

@@ -10,7 +10,7 @@ from amplifier_module_context_persistent.errors import PlaceError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.reset_record import KeptRun, Reset, frame
 from amplifier_module_context_persistent.sessions.transcript import Transcript
-from amplifier_module_context_persistent.toolbox.transfer.fork import (
+from amplifier_module_context_persistent.toolbox.transfer.fork_session import (
     following_plan,
     fork_session,
     history_at,

@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
-from amplifier_module_context_persistent.toolbox.transfer.fork import (
+from amplifier_module_context_persistent.toolbox.transfer.fork_session import (
     RewindError,
     fork_session,
     rewind_session,

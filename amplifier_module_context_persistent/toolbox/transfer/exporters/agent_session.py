@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from ....forms.requests import in_order
+from ....forms.request_bodies import in_order
 from ....messages.message import Message
 from ....messages.metadata import given_id, instant_of, metadata_of, timestamp_of
 from ....tokens.usage import CACHE_WRITES, read_usage, token_count

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from ....forms.canonical import total
-from ....forms.tools import chat_tools, named_tools
+from ....forms.tool_definitions import chat_tools, named_tools
 from ....log.index import runs_of
 from ....messages.media_blocks import IMAGE_TYPES, source_of
 from ....messages.message import THINKING_BLOCKS, Message, is_block, result_id_of

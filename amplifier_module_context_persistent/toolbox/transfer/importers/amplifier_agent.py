@@ -25,7 +25,7 @@ from .account import Account
 from .amplifier_events import with_events
 from .events import Event, SessionStart
 from .fields import named, text
-from .source import Source
+from .source_file import Source
 
 TURNS_NAME = "turns.jsonl"
 _BACKUP = ".backup"

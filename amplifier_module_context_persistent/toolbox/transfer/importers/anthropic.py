@@ -17,7 +17,7 @@ from .events import Event, MessageRead, SessionStart
 from .fields import Message, assistant, mapping, metadata, result, text
 from .openai import document_messages, facts_of, id_of, messages_of, sampled
 from .provider_messages import answer_parts, said_parts
-from .source import Sample, Source
+from .source_file import Sample, Source
 
 
 def assistant_parts(content: Any) -> tuple[list[Message], list[Message]]:

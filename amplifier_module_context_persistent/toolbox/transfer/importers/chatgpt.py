@@ -20,7 +20,7 @@ from .account import Account
 from .branches import Branch, branches, split_tree
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, result, session_name, text, thinking_block
-from .source import Sample, Source, SourceObject, entries_of
+from .source_file import Sample, Source, SourceObject, entries_of
 
 _ROLES = frozenset({"user", "assistant", "system", "tool"})
 _CONTEXT = frozenset({"user_editable_context", "model_editable_context"})

@@ -21,7 +21,7 @@ from .anthropic import assistant_parts, user_messages
 from .branches import Branch, branches, split_tree
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, session_name, text
-from .source import Sample, Source, SourceObject, entries_of
+from .source_file import Sample, Source, SourceObject, entries_of
 
 _FACTS = {"title": "name", "created": "created_at", "model": "model"}
 _NOT_SAID = frozenset({"token_budget", "flag"})

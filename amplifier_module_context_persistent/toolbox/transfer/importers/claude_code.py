@@ -27,7 +27,7 @@ from .branches import Branch, branches, split_tree
 from .claude_code_files import agent_facts, agent_files, agent_in_name, with_whole_outputs
 from .events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, session_name, text
-from .source import Source, SourceObject, TwoSessionsError, objects_of
+from .source_file import Source, SourceObject, TwoSessionsError, objects_of
 
 MOST_SUBAGENTS = 10_000
 NOT_CONVERSATIONAL = frozenset({"progress", "file-history-snapshot", "last-prompt", "permission-mode"})

@@ -22,7 +22,7 @@ from ....forms.canonical import blocks_of
 from .account import Account
 from .fields import items, mapping, text
 from .lines import parse_json
-from .source import Source
+from .source_file import Source
 
 __all__ = ["agent_facts", "agent_files", "agent_in_name", "session_of", "with_whole_outputs"]
 

@@ -18,7 +18,7 @@ from . import claude_code
 from .account import Account
 from .events import Event
 from .fields import mapping, session_name, text
-from .source import Source
+from .source_file import Source
 
 _KINDS = frozenset({"assistant", "user", "system", "result", "stream_event"})
 NOT_CONVERSATIONAL = frozenset(

@@ -23,7 +23,7 @@ from .account import Account
 from .branches import Branch, branches
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, result, session_name, text, thinking_block
-from .source import Source, SourceObject, TwoSessionsError, objects_of
+from .source_file import Source, SourceObject, TwoSessionsError, objects_of
 
 CONTEXT = re.compile(r"\s*<[a-zA-Z][\w-]*>|\s*# AGENTS\.md instructions")
 """How a user's message begins that no person wrote."""

@@ -17,7 +17,7 @@ from ....forms.canonical import as_text, blocks_of, call, plain_content, text_bl
 from .account import Account
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, mapping, metadata, result, text, thinking_block
-from .source import Source, SourceObject, objects_of, one_session
+from .source_file import Source, SourceObject, objects_of, one_session
 
 _EVENTS = frozenset({"thread.started", "turn.started", "turn.completed", "turn.failed"})
 _ITEMS = frozenset({"item.started", "item.updated", "item.completed"})

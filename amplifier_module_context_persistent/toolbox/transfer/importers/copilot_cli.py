@@ -32,7 +32,7 @@ from .fields import (
     thinking_block,
     user,
 )
-from .source import Source, SourceObject, objects_of, one_session
+from .source_file import Source, SourceObject, objects_of, one_session
 
 _NOT_CONVERSATIONAL = frozenset(
     {"assistant.turn_start", "assistant.turn_end", "tool.execution_start", "tool.execution_progress", "session.idle"}

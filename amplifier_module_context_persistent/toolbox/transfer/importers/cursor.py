@@ -15,7 +15,7 @@ from .account import Account
 from .anthropic import assistant_parts, user_messages
 from .events import Event, MessageRead, SessionStart
 from .fields import assistant, mapping, metadata, text
-from .source import Source, objects_of
+from .source_file import Source, objects_of
 
 
 def is_entry(entry: dict[str, Any]) -> bool:

@@ -29,7 +29,7 @@ from .fields import (
     thinking_block,
     user,
 )
-from .source import ImportRefusedError, Sample, Source, entries_of, objects_of, one_session
+from .source_file import ImportRefusedError, Sample, Source, entries_of, objects_of, one_session
 
 _TALK = frozenset({"user", "gemini"})
 _NOTES = frozenset({"info", "error", "warning"})

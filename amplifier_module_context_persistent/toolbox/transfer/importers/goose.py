@@ -33,7 +33,7 @@ from .fields import (
     thinking_block,
     user,
 )
-from .source import Sample, Source, SourceObject, entries_of, objects_of
+from .source_file import Sample, Source, SourceObject, entries_of, objects_of
 
 _CALLS = frozenset({"toolRequest", "frontendToolRequest"})
 _OWN_BLOCKS = _CALLS | {"toolResponse", "redactedThinking", "toolConfirmationRequest", "systemNotification"}

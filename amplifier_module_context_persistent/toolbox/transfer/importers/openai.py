@@ -30,7 +30,7 @@ from ....forms.openai_responses import kind_of
 from .account import Account
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, result, text, thinking_block
-from .source import ImportRefusedError, Sample, Source, SourceObject, entries_of, objects_of
+from .source_file import ImportRefusedError, Sample, Source, SourceObject, entries_of, objects_of
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _PARAMETERS = (

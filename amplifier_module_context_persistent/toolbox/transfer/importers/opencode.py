@@ -13,7 +13,7 @@ from ....forms.canonical import call, medium, plain_content, source_from_url, te
 from .account import Account
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, result, text, thinking_block, user
-from .source import ImportRefusedError, Source, entries_of
+from .source_file import ImportRefusedError, Source, entries_of
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:

@@ -27,7 +27,7 @@ from .fields import (
     thinking_block,
     user,
 )
-from .source import Source, objects_of, one_session
+from .source_file import Source, objects_of, one_session
 
 _CHANGES = frozenset({"model_change", "thinking_level_change"})
 _TYPES = frozenset({"message", "compaction", "branch_summary", "label", "custom", "custom_message", "session_info"})

@@ -14,7 +14,7 @@ from ....forms.recognise import Form, is_plain
 from ....messages.metadata import metadata_of
 from .account import Account
 from .fields import Message, metadata, text
-from .source import SourceObject
+from .source_file import SourceObject
 
 
 def answer_parts(form: Form, content: Any) -> tuple[list[Message], list[Message]]:

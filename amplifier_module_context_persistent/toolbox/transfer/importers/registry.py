@@ -30,7 +30,7 @@ from . import (
 )
 from .account import Account
 from .events import Event
-from .source import ImportRefusedError, Sample, Source
+from .source_file import ImportRefusedError, Sample, Source
 
 Score = Callable[[Sample], int]
 """How many of a sample's entries are surely of a format; 0 if the file is not. A document counts 1,000."""

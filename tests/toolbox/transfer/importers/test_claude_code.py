@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.toolbox.cli import main
-from amplifier_module_context_persistent.toolbox.transfer.import_ import import_session
+from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
 from amplifier_module_context_persistent.toolbox.transfer.write_import import ImportConflictError
 from tests.support.claude_entries import answers, calls, entry, results, says, text
 from tests.support.commands import shows

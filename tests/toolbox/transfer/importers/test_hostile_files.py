@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.errors import ContextPersistentError
-from amplifier_module_context_persistent.toolbox.transfer.import_ import ImportRefusedError, import_session
+from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
 from amplifier_module_context_persistent.toolbox.transfer.importers.branches import split_tree
 from amplifier_module_context_persistent.toolbox.transfer.importers.registry import FORMATS
 from tests.support.imports import history_and_view, imported, texts, write_jsonl
@@ -52,7 +52,7 @@ def test_a_line_that_memory_may_not_hold(tmp_path: Path) -> None:
         file.write(b'"}}\n' + json.dumps({**SAYS, "uuid": "v"}).encode() + b"\n")
     script = (
         "import sys\n"
-        "from amplifier_module_context_persistent.toolbox.transfer.import_ import import_session\n"
+        "from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session\n"
         "report = import_session(sys.argv[1], path=sys.argv[2])\n"
         "print(report.messages, [loss.line for loss in report.not_carried])\n"
         "status = open('/proc/self/status').read() if sys.platform == 'linux' else 'VmHWM: 0 kB'\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.toolbox.transfer.import_ import ImportRefusedError, import_session
+from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
 from tests.support.imports import history_and_view, imported, imported_history, records, texts
 
 AGENT = {"name": "a", "version": "1", "model_name": "m", "tool_definitions": [{"type": "function"}]}

@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from amplifier_module_context_persistent.toolbox.cli import main
-from amplifier_module_context_persistent.toolbox.transfer.import_ import ImportRefusedError, import_session
+from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
 from amplifier_module_context_persistent.toolbox.transfer.importers import lines as lines_module
-from amplifier_module_context_persistent.toolbox.transfer.importers import source as source_module
+from amplifier_module_context_persistent.toolbox.transfer.importers import source_file as source_module
 from tests.support.claude_entries import says
 from tests.support.imports import imported, write_jsonl
 

@@ -22,7 +22,7 @@ from ..errors import NativeError
 from ..messages.incoming import to_plain
 from ..messages.message import Message
 from ..tokens.usage import token_count
-from ..window.native import FREES_TOO_LITTLE
+from ..window.native_plan import FREES_TOO_LITTLE
 from ..window.request import ViewResult
 from .compaction_events import COMPLETED, FAILED, CompactionEvents, counts_of
 from .host import Host, ProviderFacts, error_text

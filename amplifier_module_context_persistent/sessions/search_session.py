@@ -26,7 +26,7 @@ from ..messages.message import Message, result_id_of
 from ..messages.metadata import is_ephemeral
 from ..messages.text import arguments_text, parts_of
 from ..search.pattern import Pattern, SlowPatternError
-from ..search.words import AllWords
+from ..search.word_search import AllWords
 from .raw_records import StoredLog, pieces_of, strings_of
 from .shared_checkpoint import shared_checkpoints, texts_of
 from .transcript import LiveMessage, Transcript, session_id_in

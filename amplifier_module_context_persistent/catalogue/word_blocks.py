@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from ..search.pattern import Pattern
-from ..search.words import AllWords
+from ..search.word_search import AllWords
 from .block_filter import PARTS, RUN_CHARS, Places, asked_parts, make_filters, may_hold
 from .catalogue_file import FIGURE_TABLES, FILTER_TABLES, DamagedError
 from .covered import WORDS, LogCoverage, cover, covered_of, session_id

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...forms.requests import to_anthropic, to_openai
-from ...forms.tools import anthropic_tools, chat_tools, named_tools
+from ...forms.request_bodies import to_anthropic, to_openai
+from ...forms.tool_definitions import anthropic_tools, chat_tools, named_tools
 from ...log.atomic_file import NewFile
 from ...log.filesystem import FileSystem
 from ...log.not_a_log import check_replaceable

@@ -20,7 +20,7 @@ from ...messages.secrets.own_forms import OwnForms
 from ...sessions.cost import Bills
 from ...sessions.prices import PriceList
 from ...sessions.session_name import SessionName, name_of
-from ...sessions.source import relatives_of, source_compactions
+from ...sessions.session_origin import relatives_of, source_compactions
 from ...sessions.transcript import Progress, Transcript, Turn
 from ...tokens.counter import EstimateCounter, TokenCounter
 from ...view.plan import IMPORTED

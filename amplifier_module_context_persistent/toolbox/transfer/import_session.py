@@ -31,7 +31,7 @@ from .importers.amplifier_agent import comes_with_transcript
 from .importers.bedrock import comes_with_session
 from .importers.claude_code_files import session_of
 from .importers.registry import FORMATS, Importer, format_check, importer_of, recognise
-from .importers.source import ImportRefusedError, Source
+from .importers.source_file import ImportRefusedError, Source
 from .write_import import Destination, SessionWriter, directory_of, key_at, place_sessions
 
 __all__ = ["FORMATS", "Import", "ImportRefusedError", "ImportedSession", "import_session"]

@@ -39,7 +39,7 @@ from ...window.request import ViewRequest
 from ...window.when_to_plan import matters, needs_plan
 from ...window.window import Window
 from .copy_log import append_all
-from .fork import following_plan
+from .fork_session import following_plan
 
 _WITHOUT_PROVIDER = ("truncate", "sliding_window", "importance")
 """The strategies that ask nobody for a summary."""

@@ -29,7 +29,7 @@ from .anthropic_server_tools import has_paused
 from .block_text import as_blocks
 from .door import read_answer, read_given
 from .recognise import FORMS, OWN, check_name
-from .tools import anthropic_tools, bedrock_tools, chat_tools, gemini_tools, responses_tools
+from .tool_definitions import anthropic_tools, bedrock_tools, chat_tools, gemini_tools, responses_tools
 
 Tools = Iterable[Mapping[str, Any]]
 View = Iterable[Mapping[str, Any]]
