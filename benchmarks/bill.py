@@ -26,7 +26,7 @@ from amplifier_module_context_persistent.messages.metadata import timestamp_of
 from amplifier_module_context_persistent.sessions.prices import Price, PriceList
 from amplifier_module_context_persistent.tokens.counter import count_message, open_counter
 from amplifier_module_context_persistent.toolbox.replay.policies import policy_of
-from amplifier_module_context_persistent.window.when_to_plan import PromptCache
+from amplifier_module_context_persistent.window.prompt_cache import PromptCache
 
 MODELS = ("claude-opus-5-5", "claude-sonnet-4-6", "gpt-6.2-sol")
 POLICIES = ("default:cache_ttl_s=0", "default")

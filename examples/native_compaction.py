@@ -21,7 +21,7 @@ from amplifier_core.message_models import Message as ProviderMessage
 from amplifier_core.testing import MockCoordinator
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.toolbox.replay.policies import ExcerptItems
+from amplifier_module_context_persistent.toolbox.replay.stand_in_summary import ExcerptItems
 
 BUDGET = 20_000
 CHAPTER = "Keeper {n} of the lighthouse noted the wind, the oil, and the ships that passed, {n} of them. "

@@ -26,7 +26,7 @@ from ..paths import REMOTE, remote_of
 from ..view.calls_and_results import Read
 from ..view.ids_and_names import header_marks
 from ..view.plan import kept_ordinals
-from ..window.message_source import Extras
+from ..window.ephemerals import Extras
 from .change_history import Decide
 from .memory_files import is_memory_file
 from .reconcile import TakenMessages

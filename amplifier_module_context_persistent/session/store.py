@@ -28,7 +28,7 @@ from ..messages.offload import may_offload, offload
 from ..tokens.calibration import Meter
 from ..tokens.counter import TokenCounter, count_message, open_counter
 from ..view.ids_and_names import late_system_of
-from ..window.message_source import Extras
+from ..window.ephemerals import Extras
 from .choose_log import ChosenLog, log_in_memory
 from .host import Host
 from .memory_files import check_memory_files, load_memory_files

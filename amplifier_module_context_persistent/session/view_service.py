@@ -25,10 +25,11 @@ from ..view.ids_and_names import LINES, WIRE
 from ..view.plan import budget_in_use, is_plan_for
 from ..view.receipts import LINE, Receipt, encode_head, extras_in, keeps_wire_rules, render_options, text_hash
 from ..view.recipients import Recipient, family_of
-from ..window.message_source import Extras
+from ..window.ephemerals import Extras
+from ..window.prompt_cache import PromptCache
 from ..window.request import REFUSED, ViewRequest, ViewResult, head_of
 from ..window.retained_texts import RetainedTexts, shows_all
-from ..window.when_to_plan import PromptCache, needs_plan
+from ..window.when_to_plan import needs_plan
 from ..window.window import Window
 from .host import ProviderFacts
 from .learned import OTHERS, PREFILL, REASONING, knows

@@ -29,7 +29,7 @@ from ..view.ids_and_names import LINES, WIRE
 from ..view.plan import Plan, kept_ordinals, live_positions
 from ..view.receipts import LINE, RENDERING, RULES_KEY, Receipt, text_hash
 from ..view.recipients import RULES
-from ..window.message_source import Extras
+from ..window.ephemerals import Extras
 from ..window.request import ViewRequest
 from ..window.window import Window
 

@@ -18,7 +18,7 @@ from ..messages.metadata import is_kept_from_models, metadata_of
 from ..messages.text import well_formed
 from ..view.entry import gives_way
 from .cold_start import BATCH
-from .message_source import Extras
+from .ephemerals import Extras
 
 _HOST_ROLES = frozenset({"user", "system", "developer"})
 _WHOLE, _PART, _SAID = 3, 2, 1  # how well a message holds a body

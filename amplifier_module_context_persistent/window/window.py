@@ -34,7 +34,8 @@ from ..view.receipts import ViewHashes
 from ..view.recipients import FIRST_RULES, NOBODY
 from ..view.render import render
 from .cold_start import in_place
-from .message_source import Extras, MessageSource, collector_paused
+from .ephemerals import Extras
+from .message_source import MessageSource, collector_paused
 from .native_plan import cut_now, hides_in_item, item_plan, offer, refused_item
 from .plan_state import (
     KeptEntries,
@@ -46,9 +47,10 @@ from .plan_state import (
     with_late_told,
     without_hidden,
 )
+from .replan_throttle import ReplanThrottle
 from .request import REFUSED, ViewRequest, ViewResult
 from .summary_request import span_of
-from .when_to_plan import ReplanThrottle, for_cold_cache, worth_it
+from .when_to_plan import for_cold_cache, worth_it
 
 _ATTEMPTS = 4  # to bring the bytes of a view's text within the limits
 SMALL = 0.5  # of the target's room: a view that takes less may take in again what the log has

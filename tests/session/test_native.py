@@ -20,7 +20,7 @@ from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.report.body import Bodies
 from amplifier_module_context_persistent.toolbox.report.requests import RequestReader
-from amplifier_module_context_persistent.toolbox.transfer.fork_session import rewind_session
+from amplifier_module_context_persistent.toolbox.transfer.rewind_session import rewind_session
 from amplifier_module_context_persistent.view.plan import kept_ordinals
 from tests.support.logs import append_bodies
 from tests.support.messages import fill, set_prompt

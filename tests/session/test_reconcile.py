@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
-from amplifier_module_context_persistent.toolbox.transfer.fork_session import rewind_session
+from amplifier_module_context_persistent.toolbox.transfer.rewind_session import rewind_session
 from tests.support import real_sessions
 from tests.support.checker import assert_valid
 from tests.support.host_repair import CLOSING, diagnose, repair

@@ -27,7 +27,7 @@ from amplifier_module_context_persistent.sessions.new_messages import SessionFol
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
-from amplifier_module_context_persistent.toolbox.transfer.fork_session import rewind_session
+from amplifier_module_context_persistent.toolbox.transfer.rewind_session import rewind_session
 from tests.support.messages import fill, user
 from tests.support.sessions_of_a_home import log_of, write
 from tests.support.stored_logs import place_of

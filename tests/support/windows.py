@@ -10,7 +10,7 @@ from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.view.entry import Entry, classify
-from amplifier_module_context_persistent.window.message_source import Extras
+from amplifier_module_context_persistent.window.ephemerals import Extras
 from amplifier_module_context_persistent.window.request import ViewRequest, ViewResult
 from amplifier_module_context_persistent.window.window import Window
 from tests.support.checker import assert_valid

@@ -6,7 +6,7 @@ import pytest
 
 from amplifier_module_context_persistent.log.index import LIVE, Index
 from amplifier_module_context_persistent.view.entry import Entry
-from amplifier_module_context_persistent.window.message_source import Extras
+from amplifier_module_context_persistent.window.ephemerals import Extras
 from tests.support.logs import row
 from tests.support.messages import Message
 

@@ -10,8 +10,9 @@ import shlex
 
 import click
 
-from ..transfer.fork_session import Fork, Rewind, fork_session, rewind_session
+from ..transfer.fork_session import Fork, fork_session
 from ..transfer.hand_over import AGENTS, HandOver, hand_over
+from ..transfer.rewind_session import Rewind, rewind_session
 from .exit_codes import DONE, FINDINGS
 from .parameters import not_empty
 from .progress import progress

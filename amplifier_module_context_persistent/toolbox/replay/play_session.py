@@ -26,7 +26,8 @@ from ...view.recipients import lacks_reasoning
 from ...view.render import render
 from .evidence import MessageParts, PlayedSession, Progress, said
 from .measures import Measures, Played
-from .policies import ManagerPolicy, Open, Policy, SummaryExchange, WholeHistory
+from .policies import ManagerPolicy, Open, Policy, WholeHistory
+from .stand_in_summary import SummaryExchange
 
 _NOTHING: Mapping[int, Message] = MappingProxyType({})
 

@@ -34,12 +34,12 @@ from ...view.ids_and_names import begins_strict, late_system_of
 from ...view.plan import Plan, live_positions
 from ...view.receipts import RENDERING
 from ...view.recipients import RULES
-from ...window.message_source import Extras
+from ...window.ephemerals import Extras
 from ...window.request import ViewRequest
 from ...window.when_to_plan import matters, needs_plan
 from ...window.window import Window
 from .copy_log import append_all
-from .fork_session import following_plan
+from .history_at import following_plan
 
 _WITHOUT_PROVIDER = ("truncate", "sliding_window", "importance")
 """The strategies that ask nobody for a summary."""

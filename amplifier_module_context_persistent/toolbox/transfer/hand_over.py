@@ -24,7 +24,7 @@ from ...messages.metadata import instant_of
 from ...sessions.transcript import Transcript
 from .export_session import EXPORTERS
 from .exporters.session_view import SessionView
-from .fork_session import history_at
+from .history_at import history_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from amplifier_module_context_persistent.toolbox.replay.measures import (
     Measures,
 )
 from amplifier_module_context_persistent.toolbox.replay.play_session import Player
-from amplifier_module_context_persistent.toolbox.replay.policies import POLICIES, CachedCounter, Excerpts
+from amplifier_module_context_persistent.toolbox.replay.policies import POLICIES, CachedCounter
+from amplifier_module_context_persistent.toolbox.replay.stand_in_summary import Excerpts
 from fixtures.generate import generate_session
 
 

@@ -10,11 +10,8 @@ from amplifier_module_context_persistent.errors import PlaceError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.reset_record import KeptRun, Reset, frame
 from amplifier_module_context_persistent.sessions.transcript import Transcript
-from amplifier_module_context_persistent.toolbox.transfer.fork_session import (
-    following_plan,
-    fork_session,
-    history_at,
-)
+from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
+from amplifier_module_context_persistent.toolbox.transfer.history_at import following_plan, history_at
 from tests.support.forks import play, read, records
 from tests.support.logs import append_bodies
 

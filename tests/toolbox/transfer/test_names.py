@@ -15,9 +15,10 @@ from filelock import FileLock
 
 from amplifier_module_context_persistent.sessions.session_name import name_of
 from amplifier_module_context_persistent.toolbox.transfer import metadata_lock as module
-from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session, rewind_session
+from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
 from amplifier_module_context_persistent.toolbox.transfer.metadata_lock import lock_path, metadata_lock
+from amplifier_module_context_persistent.toolbox.transfer.rewind_session import rewind_session
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import CONVERSATION, log_of, write
 

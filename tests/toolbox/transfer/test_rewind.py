@@ -14,11 +14,8 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
-from amplifier_module_context_persistent.toolbox.transfer.fork_session import (
-    RewindError,
-    fork_session,
-    rewind_session,
-)
+from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
+from amplifier_module_context_persistent.toolbox.transfer.rewind_session import RewindError, rewind_session
 from tests.support.checker import assert_valid, same
 from tests.support.counted_sessions import collect
 from tests.support.forks import CONFIG, play, read, records, turn

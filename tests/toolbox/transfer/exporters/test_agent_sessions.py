@@ -15,8 +15,8 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import ConfigError, PlaceError
 from amplifier_module_context_persistent.toolbox.transfer.export_session import export_session
-from amplifier_module_context_persistent.toolbox.transfer.fork_session import rewind_session
 from amplifier_module_context_persistent.toolbox.transfer.hand_over import AGENTS, hand_over
+from amplifier_module_context_persistent.toolbox.transfer.rewind_session import rewind_session
 from tests.support.commands import run
 from tests.support.imports import contents, history_and_view, imported, texts
 

@@ -1,0 +1,148 @@
+"""Rewinding a session: its history ends at an earlier place of the same log.
+
+Nothing is erased. A rewind is a reset that keeps the history up to there, under one lock of the log, and sessions that
+have the log open follow it with their next call. The plan that views followed at that place is written again after it,
+so that the provider's prompt cache still has what the next request sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ... import clock
+from ...errors import ContextPersistentError
+from ...log.base import Log
+from ...log.index import Index
+from ...log.open_log import open_log
+from ...log.record_line import Message, encode_object
+from ...log.reset_record import ids_in, reset_bodies
+from ...messages.metadata import given_id
+from ...sessions.transcript import Transcript
+from .copy_log import append_all
+from .history_at import HistoryPrefix, following_plan, history_at
+from .host_files import (
+    finish_rewind,
+    rewinding,
+    update_host_files,
+    was_rewinding,
+)
+
+
+class RewindError(ContextPersistentError, ValueError):
+    """The session cannot be rewound as it was asked for; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewind:
+    """What a rewind does: what stays live, what it hides, and by which message that can be had again."""
+
+    path: str
+    message_id: str
+    """The last message that stays."""
+    turn: int
+    messages: int
+    hidden: int
+    hidden_to: str
+    """The last message that is hidden: a fork at it has the history as it was. Empty where none is."""
+    plan: str = ""
+    """The id of the plan that stays in force."""
+    host_files: Sequence[str] = ()
+    """The host's files that were brought in step; the old ones are kept beside them."""
+    host_files_because: str = ""
+    """Why the host's files stay as they are, if there are any."""
+    finishes: bool = False
+    """Whether an earlier rewind was interrupted before the host's files were in step."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The report in plain JSON types."""
+        return {
+            **({"finishes": True} if self.finishes else {}),
+            "path": self.path,
+            "message_id": self.message_id,
+            "turn": self.turn,
+            "messages": self.messages,
+            "hidden": self.hidden,
+            "hidden_to": self.hidden_to or None,
+            "plan": self.plan or None,
+            **({"host_files": list(self.host_files)} if self.host_files else {}),
+            **({"host_files_because": self.host_files_because} if self.host_files_because else {}),
+        }
+
+
+def rewind_session(
+    path: str | Path,
+    to: int | str,
+    *,
+    dry_run: bool = False,
+    lock_timeout_s: float = 10.0,
+    now: Callable[[], str] = clock.utc_now,
+    new_id: Callable[[], str] = clock.new_id,
+) -> Rewind:
+    """Let a session's history end at an earlier place; what came after it stays in the log, hidden.
+
+    The host's own `transcript.jsonl` beside the log is cut too, unless the session is open.
+
+    Args:
+        path: the session's log (a file, or a location in a database), which may be in use.
+        to: the number of the last turn that stays, from 1; or the id of the last message that stays.
+        dry_run: only say what would be done.
+        lock_timeout_s: how long to wait for another process that holds the log's lock.
+        now: gives ISO 8601 timestamps.
+        new_id: gives unique ids.
+
+    Raises:
+        PlaceError: the history has no such place.
+        RewindError: the history changed meanwhile, or the message is hidden already.
+        LogError: the log is not there, cannot be read, or took nothing.
+    """
+    with Transcript(path) as transcript:
+        past = history_at(transcript, to)
+        live = transcript.reader.index.live
+        if live[: len(past)] != past.ordinals:
+            raise RewindError("this message is hidden; a fork at it has the history that it was part of")
+        plan = following_plan(transcript.book, past.ordinals)
+        ends = [live[0], live[len(past) - 1], live[-1]]
+        first, _, last = (given_id(message) or "" for message in transcript.reader.read(ends))
+        hidden = len(live) - len(past)
+        found = transcript.path
+    done = Rewind(
+        path=found,
+        message_id=past.message_id,
+        turn=past.turn,
+        messages=len(past),
+        hidden=hidden,
+        hidden_to=last if hidden else "",
+        plan=str(plan.get("id")) if plan is not None else "",
+        finishes=was_rewinding(found),
+    )
+    if dry_run:
+        return done
+    if not hidden:
+        changed, because = finish_rewind(found)
+        return replace(done, host_files=changed, host_files_because=because)
+    reset_id, time = new_id(), now()
+    log = open_log(found, lock_timeout_s=lock_timeout_s)
+    with rewinding(found, time):
+        append_all(log, _reset(log, past, first, plan, reset_id=reset_id, time=time))
+    changed, because = update_host_files(found, time=time)
+    return replace(done, host_files=changed, host_files_because=because)
+
+
+def _reset(
+    log: Log, past: HistoryPrefix, first: str, plan: Message | None, *, reset_id: str, time: str
+) -> Callable[[Index], list[bytes]]:
+    def prepare(index: Index) -> list[bytes]:
+        if index.live[: len(past)] != past.ordinals or len(index.live) == len(past):
+            raise RewindError("the history was changed meanwhile; look at it, and rewind again")
+        ends = [index.find(first), index.find(past.message_id)]
+        if ends != [past.ordinals[0], past.ordinals[-1]]:
+            raise RewindError("two messages of this log have the same id, so its history cannot be cut there")
+        bodies = reset_bodies(
+            index.live, past.ordinals, ids_in(log.read), reset_id=reset_id, reason="rewind", time=time
+        )
+        return [*bodies, *([] if plan is None else [encode_object(plan)])]
+
+    return prepare

@@ -1,0 +1,109 @@
+"""Ephemeral messages: what a host adds to one request and the log never holds."""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from ..log.index import DEVELOPER, SYSTEM, Index
+from ..messages.message import Message, as_json
+from ..view.entry import Entry, classify, lighter
+
+
+class _Extra(NamedTuple):
+    entry: Entry
+    message: Message
+    before: int
+    """The first ordinal that a record after it can have."""
+    is_unsaved: bool = False
+    """Whether it goes to the log with the first append."""
+
+
+class Extras:
+    """The messages of one session that are in no log: ephemeral ones, and memory files before the first append."""
+
+    def __init__(self) -> None:
+        self._extras: dict[int, _Extra] = {}
+        """By their ordinals; memory files come first."""
+        self._next_ordinal = -1
+
+    @property
+    def unsaved(self) -> list[Message]:
+        """Memory files that go to the log with the first append."""
+        return [extra.message for extra in self._extras.values() if extra.is_unsaved]
+
+    def set_unsaved(self, messages: Sequence[Message], count: Callable[[Message], int]) -> None:
+        """Put messages before all others until they are saved."""
+        for message in messages:
+            self._add(message, count, before=0, is_unsaved=True)
+
+    def unsaved_copies(self, index: Index) -> list[Message]:
+        """Copies of the unsaved messages; none once the log holds messages."""
+        return copy.deepcopy(self.unsaved) if not len(index) else []
+
+    def add_ephemeral(
+        self, index: Index, message: Message, count: Callable[[Message], int], *, reminds: bool = False
+    ) -> None:
+        """Put a message after the last record; `reminds` as `late_system: reminder` has it."""
+        late, before = conversation_start(index) < len(index.live), len(index) or len(self.unsaved)
+        self._add(message, count, before=before, late=late, reminds=reminds)
+
+    def leave_out_media(self, beyond: Mapping[int, AbstractSet[int]], count: Callable[[Message], int]) -> None:
+        """Leave out media of ephemeral messages for the rest of the process.
+
+        Args:
+            beyond: by ordinal, the numbers of media; those of other messages are passed over.
+            count: counts a message.
+        """
+        for ordinal in beyond.keys() & self._extras.keys():
+            extra = self._extras[ordinal]
+            self._extras[ordinal] = extra._replace(entry=lighter(extra.entry, beyond[ordinal], count))
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._extras.clear()
+
+    def ordinals(self) -> AbstractSet[int]:
+        """The ordinals of the ephemeral messages."""
+        return {ordinal for ordinal, extra in self._extras.items() if not extra.is_unsaved}
+
+    def merge(self, index: Index, stored: list[Entry], without: AbstractSet[int]) -> list[Entry]:
+        """Put the extra entries in their places among the stored ones."""
+        shown = (extra for extra in self._extras.values() if not (extra.is_unsaved and len(index)))
+        waiting = deque(extra for extra in shown if extra.entry.ordinal not in without)
+        if not waiting:
+            return stored
+        merged = list[Entry]()
+        for entry in stored:
+            while waiting and waiting[0].before <= entry.ordinal:
+                merged.append(waiting.popleft().entry)
+            merged.append(entry)
+        return merged + [extra.entry for extra in waiting]
+
+    def message(self, ordinal: int) -> Message:
+        """A copy of a message."""
+        return copy.deepcopy(self._extras[ordinal].message)
+
+    def _add(
+        self,
+        message: Message,
+        count: Callable[[Message], int],
+        *,
+        before: int,
+        is_unsaved: bool = False,
+        late: bool = False,
+        reminds: bool = False,
+    ) -> None:
+        size_bytes = len(as_json(message).encode(errors="replace"))
+        entry = classify(self._next_ordinal, message, count, late=late, reminds=reminds, size_bytes=size_bytes)
+        self._extras[entry.ordinal] = _Extra(entry, message, before, is_unsaved)
+        self._next_ordinal -= 1
+
+
+def conversation_start(index: Index) -> int:
+    """The position in the live history of the first message that is no system text; its length without one."""
+    talks = (position for position, ordinal in enumerate(index.live) if index.roles[ordinal] not in (SYSTEM, DEVELOPER))
+    return next(talks, len(index.live))

@@ -1,0 +1,84 @@
+"""When not to plan again: a plan that freed little is not tried again before there is more to free."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from ..config import Config
+from ..errors import FloorError
+from .request import ViewRequest
+from .when_to_plan import matters, needs_plan
+
+
+class ReplanThrottle:
+    """What one window remembers of the plans that it tried.
+
+    Args:
+        config: the policy.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._tried: tuple[int, int, int] | None = None
+        """Tokens, messages and budget of the view when a plan was last made, or was not worth it: until the view has
+        grown by enough, another one is not tried."""
+        self._refused: tuple[int, FloorError] | None = None
+        """Tokens of a view that could not be made to fit, and why."""
+        self._retained: AbstractSet[int] = frozenset()
+        self._pins: AbstractSet[int] = frozenset()
+
+    def forget(self) -> None:
+        """Begin anew, as after the history was replaced."""
+        self._tried = self._refused = None
+
+    def set_constraints(self, retained: AbstractSet[int], pins: AbstractSet[int]) -> None:
+        """Take in what plans have to leave whole.
+
+        A cached refusal is valid only for the same retained set, and pins change what a plan frees.
+        """
+        if pins != self._pins:
+            self._pins = frozenset(pins)
+            self.forget()
+        if retained != self._retained:
+            self._retained, self._refused = retained, None
+
+    def wants_plan(
+        self, request: ViewRequest, tokens: int, messages: int, *, unmovable_tokens: int = 0, begins_turn: bool = False
+    ) -> bool:
+        """Whether a plan is to be tried for a view of so many tokens and messages.
+
+        Args:
+            request: the request.
+            tokens: of its view.
+            messages: of its view.
+            unmovable_tokens: as `needs_plan`.
+            begins_turn: as `needs_plan`.
+
+        Raises:
+            FloorError: it was tried for this very view, and cannot be made to fit.
+        """
+        budget = request.budget_tokens
+        if request.plans_now:
+            room_tokens = max(0, budget - unmovable_tokens)
+            return tokens - unmovable_tokens > self._config.target_usage * room_tokens
+        size = {"tokens": tokens, "messages": messages, "budget_tokens": budget, "unmovable_tokens": unmovable_tokens}
+        if not needs_plan(self._config, **size, begins_turn=begins_turn, is_cold=request.is_cold):
+            return False
+        if self._refused is not None and self._refused[0] == tokens and budget < self._refused[1].needed_tokens:
+            known = self._refused[1]
+            raise FloorError(budget, known.needed_tokens, known.fixed, known.pins)
+        if self._tried is not None and tokens <= budget and not request.is_cold:
+            # A budget that follows the provider's counts moves a little with every request.
+            more_tokens = tokens - self._tried[0] + max(0, self._tried[2] - budget)
+            more_messages = messages - self._tried[1]
+            return matters(self._config, tokens=more_tokens, messages=more_messages, budget_tokens=budget)
+        return True
+
+    def record_plan(self, tokens: int, messages: int, budget_tokens: int) -> None:
+        """Remember a view that follows a plan."""
+        self._tried, self._refused = (tokens, messages, budget_tokens), None
+
+    def record_futile(self, tokens: int, messages: int, budget_tokens: int, refused: FloorError | None = None) -> None:
+        """Remember a futile plan, to avoid replanning; `refused` says that the view cannot be made to fit at all."""
+        self._tried = (tokens, messages, budget_tokens)
+        self._refused = (tokens, refused) if refused is not None else self._refused
