@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..messages.message import CALL_BLOCKS, THINKING_BLOCKS, Message
 from . import anthropic, bedrock, chat_parts, gemini, mcp, openai_chat, openai_responses, responses_parts
-from .canonical import items, mapping, text
+from .canonical import items, mapping, refused, text
 
 
 class Form(Protocol):
@@ -37,6 +37,13 @@ NAMES = (OWN, *FORMS)
 """The names of all forms."""
 
 _OWN_BLOCKS = CALL_BLOCKS | THINKING_BLOCKS | {"text", "image"}
+_EVENTS = frozenset(
+    {
+        *("message_start", "message_delta", "message_stop", "ping", "error"),
+        *("content_block_start", "content_block_delta", "content_block_stop"),
+    }
+)
+"""Types of events of Anthropic's streams; those of Responses begin with `response.`."""
 _PLAIN_KEYS = frozenset({"role", "content", "metadata", "name", "tool_call_id", "tool_calls", "timestamp"})
 _PLAIN_ROLES = frozenset({"user", "assistant", "tool", "system", "developer"})
 _OF_ANTHROPIC = anthropic.KINDS | {"document", "tool_use"}
@@ -59,6 +66,9 @@ def shape_of(message: Mapping[str, Any], before: str = "", *, guesses: bool = Tr
         message: the message, an item, or a whole answer.
         before: the form of the messages before it; it decides where the shape does not.
         guesses: whether what is ambiguous is given a form.
+
+    Raises:
+        RecordError: it is no message, but an event of a stream.
     """
     if is_plain(message):
         return None
@@ -128,8 +138,14 @@ def _of_keys(message: Mapping[str, Any]) -> Shape | None:
 
 
 def _of_item(message: Mapping[str, Any]) -> Shape | None:
-    """The form of what has no role: an item of OpenAI's Responses."""
+    """The form of what has no role: an item of OpenAI's Responses.
+
+    Raises:
+        RecordError: it is an event of a stream, which every later request would be refused for.
+    """
     kind = openai_responses.kind_of(message)
+    if kind in _EVENTS or kind.startswith("response."):
+        raise refused("", f"{kind!r:.60} is an event of a stream, or an error", "add the final message of the stream")
     if kind in openai_responses.KINDS and kind != "message":
         return Shape(openai_responses.NAME)
     is_message = kind in ("", "message", "human", "ai", "system", "tool", "user", "assistant") or "content" in message
