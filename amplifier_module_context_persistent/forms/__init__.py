@@ -23,7 +23,8 @@ Rules of this room:
 - A module has `NAME`, `read(messages) -> list`, `write(messages, exact=False) -> list`, and `usage(reported)` if its
   answers report usage. The table of its docstring says what becomes what, with sources.
 - What a canonical message has a place for is there and nowhere else; what it has none for is beside it, in the mark
-  (`metadata.form`) or as further keys of a block. Nothing is kept twice.
+  (`metadata.form`) or as further keys of a block. Nothing is kept twice, but for reasoning that was added alone
+  (`responses_reasoning`).
 - A provider's item that nobody else understands stays as it came, and is written back by its own form alone.
 - Refused (`RecordError`) is what is malformed, never what is unknown.
 

@@ -39,7 +39,7 @@ from .store import Session, Store
 
 _LARGE_CHARS = 1 << 20  # a longer text is not encoded on the event loop's thread
 _LOOKED_AT = 8
-_MOST_LOOKED_AT = 512
+_MOST_LOOKED_AT = 128
 _MANY = 16  # nor are more messages
 
 
