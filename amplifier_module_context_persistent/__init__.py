@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from typing import Any
 
+    from .config import Config
     from .errors import (
         AppendError,
         ConfigError,
@@ -56,6 +57,7 @@ __amplifier_module_type__ = "context"
 
 __all__ = [
     "AppendError",
+    "Config",
     "ConfigError",
     "ContextPersistentError",
     "DependencyError",
@@ -93,6 +95,7 @@ __all__ = [
 
 
 _NOT_ERRORS = {
+    "Config": "config",
     "FileLog": "log.file",
     "InMemoryContextManager": "session.manager",
     "MemoryLog": "log.memory",

@@ -318,7 +318,15 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config(Options):
-    """A configuration that was checked."""
+    """A configuration that was checked; managers can share it. `load` makes one.
+
+    Example:
+        >>> config = Config.load({"max_tokens": 100_000, "durability": "write"})
+        >>> config.max_tokens, config.compact_threshold
+        (100000, 0.92)
+        >>> sorted(config.given())
+        ['durability', 'max_tokens']
+    """
 
     configured: frozenset[str] = frozenset()
     """The keys that were given; `max_tokens` caps the budget only then."""
@@ -332,6 +340,13 @@ class Config(Options):
     def options(cls) -> dict[str, Any]:
         """Every key with its dataclass field (default, and `meaning` and `allowed` in its metadata)."""
         return {option.name: option for option in fields(Options)}
+
+    def given(self) -> dict[str, Any]:
+        """The keys that were given, with their values; all others have their defaults."""
+        given = {name: getattr(self, name) for name in self.configured}
+        if "max_tokens" not in given and self.max_tokens != self.options()["max_tokens"].default:
+            given[FALLBACK_BUDGET] = self.max_tokens
+        return given
 
     @classmethod
     def load(

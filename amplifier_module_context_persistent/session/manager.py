@@ -49,6 +49,7 @@ class _Arguments(Options):
 
     transcript_path: str | os.PathLike[str] | None = None
     _: KW_ONLY
+    config: Config | None = None
     log: Log | None = None
     coordinator: Any | None = None
     session_id: str | None = None
@@ -84,6 +85,8 @@ class PersistentContextManager:
 
     Args:
         transcript_path: the log's file; else `storage_path`, else the session's directory below `~/.amplifier`.
+        config: a configuration that was checked before (`Config.load`), which several managers may share; keys that are
+            given besides take the place of its own.
         log: the log itself, in place of a file (`log/base.py` is its contract); no other manager may use it.
         coordinator: the host; without one there are no events.
         session_id: the session's id, for the log's path and header.
@@ -103,6 +106,7 @@ class PersistentContextManager:
         self,
         transcript_path: str | os.PathLike[str] | None = None,
         *,
+        config: Config | None = None,
         log: Log | None = None,
         coordinator: Any | None = None,
         session_id: str | None = None,
@@ -114,7 +118,8 @@ class PersistentContextManager:
     ) -> None:
         given = {"transcript_path": transcript_path} if transcript_path is not None else {}
         self._host = Host(coordinator)
-        self.config = Config.load({**options, **given}, warn=self._host.warn_once, composed=coordinator is not None)
+        asked = {**(config.given() if config is not None else {}), **options, **given}
+        self.config = Config.load(asked, warn=self._host.warn_once, composed=coordinator is not None)
         self._now, self._new_id = now, new_id
         corrects = self.config.token_meter == "actual"  # noqa: S105 - tokens of text
         self._meter = Meter(enabled=corrects, session_id=session_id)

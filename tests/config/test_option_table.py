@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
+from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager
 from amplifier_module_context_persistent.config import Config, Options, checks
 from amplifier_module_context_persistent.config.foreign_keys import ELSEWHERE, WITHOUT_MEANING, in_our_keys, nearest_key
 from amplifier_module_context_persistent.errors import ConfigError
@@ -227,6 +228,22 @@ def test_keys_that_are_done_elsewhere_are_told_in_one_warning(caplog: pytest.Log
 def test_strategies_of_other_modules_have_a_name_here(name: str, ours: str) -> None:
     """They are mapped to the nearest of ours."""
     assert Config.load({"compaction_strategy": name}).compaction_strategy == ours
+
+
+def test_managers_share_a_configuration_and_may_change_keys_of_it(tmp_path: Path) -> None:
+    """What was given goes on as given: what else depends on it, as whether a budget is a cap, is the same."""
+    config = Config.load({"compaction_threshold": 0.8, "memory_files": [], "max_tokens_fallback": 9_000})
+    one = PersistentContextManager(tmp_path / "one.jsonl", config=config)
+    other = PersistentContextManager(tmp_path / "other.jsonl", config=config, compact_threshold=0.9)
+    assert one.config == Config.load({**config.given(), "transcript_path": tmp_path / "one.jsonl"})
+    assert (one.config.compact_threshold, one.config.max_tokens) == (0.8, 9_000)
+    assert one.config.target_usage == pytest.approx(0.44)
+    assert "max_tokens" not in one.config.configured
+    assert other.config.compact_threshold == 0.9
+    assert other.config.target_usage == pytest.approx(0.495)
+    assert InMemoryContextManager(config=config).config == config
+    with pytest.raises(ConfigError, match="unknown configuration key 'max_token'; did you mean 'max_tokens'"):
+        PersistentContextManager(config=config, max_token=1)
 
 
 def test_a_fallback_budget_is_no_cap() -> None:
