@@ -8,12 +8,11 @@ what the model was given from there on.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from ....catalogue.bill_id import BILL_KEY
 from ....forms.canonical import plain_content, total, usage_of
@@ -33,12 +32,22 @@ _TOLD = frozenset({"token_count", "user_message", "thread_rolled_back"})
 _REASONING = frozenset({"agent_reasoning", "agent_reasoning_raw_content"})
 
 
+class _AnswerLine(NamedTuple):
+    """A line of an answer: what its item says and calls, or the text of an event that tells what was reasoned."""
+
+    number: int
+    time: Any
+    blocks: list[Message]
+    calls: list[Message]
+    told: str = ""
+
+
 @dataclass(slots=True)
 class _Answer:
     """The lines of an answer that is being given."""
 
     model: str
-    lines: list[SourceObject] = field(default_factory=list)
+    lines: list[_AnswerLine] = field(default_factory=list)
     reasoning: str = ""
     """The text of its reasoning items."""
 
@@ -89,20 +98,15 @@ class Rollout:
         self.reasoned = answer.reasoning
         blocks, calls, time, number = list[Message](), dict[str, Message](), None, 0
         for line in answer.lines:
-            payload = line.value["payload"]
-            if line.value["type"] != "event_msg":
-                more, called = read_item(payload)
-            else:
-                said = text(payload.get("text")).strip()
-                if said in answer.reasoning:
-                    self.account.skip("event agent_reasoning")
-                    continue
+            if line.told and line.told in answer.reasoning:
+                self.account.skip("event agent_reasoning")
+                continue
+            if line.told:
                 self.account.map("event agent_reasoning")
-                more, called = [thinking_block(said)], []
-            number, time = number or line.number, time or line.value.get("timestamp")
-            for block in more:
+            number, time = number or line.number, time or line.time
+            for block in line.blocks:
                 _add_reasoning(blocks, block)
-            for one in called:
+            for one in line.calls:
                 calls.setdefault(one["id"], one)
         provider = text(self.facts.get("provider")) or "openai"
         given = metadata(f"codex-{number}", time, provider=provider, model=answer.model)
@@ -157,14 +161,17 @@ def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
 
 def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any]) -> None:
     kind, number, time = kind_of(item), at.number, at.value.get("timestamp")
-    if kind in ("message", "reasoning") and not plain_content(read_item(item)[0]):
+    is_part, blocks, calls = is_of_answer(item), list[Message](), list[Message]()
+    if is_part or kind in ("message", "reasoning"):
+        blocks, calls = read_item(item)
+    if kind in ("message", "reasoning") and not plain_content(blocks):
         rollout.account.skip(f"{kind} without content")
-    elif is_of_answer(item):
+    elif is_part:
         rollout.account.map(kind)
         answer = rollout.answering()
-        answer.lines.append(at)
+        answer.lines.append(_AnswerLine(number, time, blocks, calls))
         if kind == "reasoning":
-            answer.reasoning += "".join(block["thinking"] for block in read_item(item)[0])
+            answer.reasoning += "".join(block["thinking"] for block in blocks)
     elif is_output(item):
         rollout.account.map(kind)
         call_id, content, failed = read_output(item)
@@ -175,10 +182,10 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any]) -> None:
         rollout.account.map(f"message of {role or 'nobody'}")
         role = role or "user"
         source: str | None = f"codex:{'context' if role == 'user' else role}"
-        if role == "user" and text_of(item.get("content")) in rollout.said:
+        if role == "user" and text_in(blocks) in rollout.said:
             source = None
         given = metadata(text(item.get("id")) or f"codex-{number}", time, source=source)
-        said = plain_content(read_content(item.get("content")))
+        said = plain_content(blocks)
         shown = role if role in ("system", "developer") else "user"
         rollout.put(MessageRead({"role": shown, "content": said, "metadata": given}, number))
     else:
@@ -192,7 +199,8 @@ def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> None:
         if told in (rollout.answer.reasoning if rollout.answer else rollout.reasoned):
             account.skip("event agent_reasoning")
         else:
-            rollout.answering().lines.append(at)
+            line = _AnswerLine(at.number, at.value.get("timestamp"), [thinking_block(told)], [], told)
+            rollout.answering().lines.append(line)
         return
     if kind not in _TOLD:
         account.skip(f"event {kind}")
@@ -223,8 +231,8 @@ def _bill(rollout: Rollout, usage: dict[str, Any], info: dict[str, Any]) -> None
     for event in reversed(rollout.live[-64:]):
         if isinstance(event, MessageRead) and event.message["role"] == "assistant":
             given = event.message["metadata"]
-            said = [event.message["content"], event.message.get("tool_calls"), info]
-            key = json.dumps([rollout.family, said], sort_keys=True).encode("utf-8", "surrogatepass")
+            said = (rollout.family, event.message["content"], event.message.get("tool_calls"), info)
+            key = repr(said).encode("utf-8", "surrogatepass")
             bill = {BILL_KEY: f"codex:{hashlib.sha256(key).hexdigest()[:32]}"}
             asked = {key: given[key] for key in ("provider", "model") if key in given}
             event.message["metadata"] = {**asked, "usage": usage} | bill | given | {"usage": usage} | bill
@@ -239,7 +247,7 @@ def _mark_person(rollout: Rollout, said: str) -> None:
     """Mark the last item that a `user_message` event is about; images and context may stand around its text."""
     for event in reversed(rollout.live[-8:]):
         if _is_of_user(event):
-            told = text_of(event.message["content"])
+            told = text_in(event.message["content"])
             if told == said or (said and (told.startswith(said[:_END_CHARS]) or told.endswith(said[-_END_CHARS:]))):
                 event.message["metadata"].pop("source", None)
                 return
@@ -249,7 +257,7 @@ def _is_person(event: Event, rollout: Rollout) -> TypeGuard[MessageRead]:
     """Whether a person wrote a user's item: an event says so; where there are no such events, it begins with no tag."""
     if not _is_of_user(event):
         return False
-    source, said = event.message["metadata"].get("source"), text_of(event.message["content"])
+    source, said = event.message["metadata"].get("source"), text_in(event.message["content"])
     if source == "codex:context":
         return said in rollout.said or not (rollout.tells_people or CONTEXT.match(said))
     return source is None
@@ -306,9 +314,11 @@ def _usage(given: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def text_of(content: Any) -> str:
-    """The text of a message's content."""
-    return "\n".join(text(block.get("text")) for block in read_content(content) if block.get("type") == "text").strip()
+def text_in(content: Any) -> str:
+    """The text of content as it was read: a text, or blocks."""
+    if isinstance(content, str):
+        return content.strip()
+    return "\n".join(text(block.get("text")) for block in content if block.get("type") == "text").strip()
 
 
 _TYPES = frozenset({"session_meta", "response_item", "compacted", "turn_context", "event_msg"})
@@ -357,13 +367,13 @@ def _compaction(rollout: Rollout, at: SourceObject, payload: dict[str, Any]) -> 
     """What was kept are messages of a person, by their texts; the last other text is the summary."""
     rollout.end_answer()
     people = {
-        text_of(event.message["content"]): event.message["metadata"]["message_id"]
+        text_in(event.message["content"]): event.message["metadata"]["message_id"]
         for event in rollout.live
         if _is_person(event, rollout)
     }
     summary, keep = text(payload.get("message")), []
     for item in items(payload.get("replacement_history")):
-        said = text_of(mapping(item).get("content"))
+        said = text_in(read_content(mapping(item).get("content")))
         if said in people:
             keep.append(people[said])
         elif said and not text(payload.get("message")) and not CONTEXT.match(said):
