@@ -78,6 +78,7 @@ class Promise(NamedTuple):
 FIRST_SHARE = 0.25  # for the first message of the conversation, whole
 WORDS_SHARE = 0.4  # for other words of people
 ANSWERS_SHARE = 0.5  # for the last words of turns: at 20,000 tokens fifty turns keep what was concluded
+LONG_SHARE = 0.3  # for them, as long as they can be cut further
 INTERRUPTED_SHARE = 0.25  # for the words of turns that were interrupted
 CALLS_SHARE = 0.25  # for the messages that called for the newest results, which no cut makes shorter
 
@@ -212,7 +213,7 @@ def _answer_cut(draft: Draft, positions: Sequence[int]) -> tuple[Cut, int]:
     for head_chars, tail_chars in ANSWER_CUTS:
         cut = prose_cut(head_chars, tail_chars)
         tokens = sum([_tokens_cut(draft, position, cut) for position in positions])
-        if tokens <= ANSWERS_SHARE * draft.room_tokens:
+        if tokens <= LONG_SHARE * draft.room_tokens:
             break
     return cut, tokens
 

@@ -6,7 +6,6 @@ else that a plan asks of a view never changes (`groups`).
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from itertools import compress
 
@@ -68,7 +67,7 @@ class Draft:
         self.threshold_tokens = self.unmovable_tokens + int(movable * request.config.compact_threshold)
         self.total_messages = sum(1 + len(group.results) for group in view.groups)
         self.total_tokens = self.fixed_tokens + sum(self.sizes) + self.gap_tokens * sum(self.gap_before)
-        self._shown: dict[str, tuple[Cut, Collection[str]]] = {}
+        self._shown: dict[str | int, tuple[Cut | None, frozenset[str]]] = {}
         self._estimated: dict[str, tuple[int, Entry, Cut | None, int]] = {}
         """By id, messages whose tokens are estimated: position, message, and the cut and the tokens before that."""
 
@@ -124,6 +123,7 @@ class Draft:
     def reserve(self, tokens: int) -> None:
         """Leave room for what is inserted."""
         self.fixed_tokens += tokens
+        self.unmovable_tokens += tokens
         self.total_tokens += tokens
 
     def freed_by_leaving_out(self, position: int) -> int:
@@ -181,18 +181,16 @@ class Draft:
             else:
                 self._set_cut(position, entry, known, before)
 
-    def shown_terms(self, position: int) -> list[str]:
-        """The terms that a group shows; one may be there several times."""
-        return [name for entry in self.view.members[position] for name in self._shown_terms(entry)]
+    def shown_terms(self, position: int) -> frozenset[str]:
+        """The terms that a group shows."""
+        return frozenset().union(*[self.terms_of(entry) for entry in self.view.members[position]])
 
-    def _shown_terms(self, entry: Entry) -> Collection[str]:
+    def terms_of(self, entry: Entry) -> frozenset[str]:
         """The terms that a message shows, remembered for as long as it is cut in the same way."""
-        cut = self.cuts.get(entry.id)
-        if cut is None:
-            return entry.terms.shown(None)
-        known = self._shown.get(entry.id)
+        cut, key = self.cuts.get(entry.id), entry.id or entry.ordinal
+        known = self._shown.get(key)
         if known is None or known[0] is not cut:
-            known = self._shown[entry.id] = cut, entry.terms.shown(cut)
+            known = self._shown[key] = cut, frozenset(entry.terms.shown(cut))
         return known[1]
 
     def _set_cut(self, position: int, entry: Entry, cut: Cut | None, tokens: int) -> None:

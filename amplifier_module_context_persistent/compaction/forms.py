@@ -109,7 +109,7 @@ class Forms:
             places, whole = entry.terms.places, max(1, sum(entry.terms.text_chars))
             unique = only & places.keys()
             if known is not None:
-                unique.intersection_update(entry.terms.shown(known, unique))
+                unique &= draft.terms_of(entry)
             for words, names in enumerate((unique, unique & needed), start=GONE_WORDS):
                 lines = {places[name] for name in names}
                 chars = sum([last - first + 1 for _, first, last in lines])

@@ -17,11 +17,11 @@ from ..messages.outcome import FAILED, REJECTED
 from ..view.entry import Entry
 from .always_kept import Stage
 from .draft import Draft
-from .forms import Form, Forms
+from .forms import GONE_WORDS, Form, Forms
 
 NEEDED = 30  # times as much as another name that nothing else shows is one worth that a call in the view was given
 AGE = 10  # times as much does a loss weigh in the newest group as in the oldest
-TOKENS_A_NAME = 10  # of what a model or a person says are worth one name: a sentence has one or two
+TOKENS_A_NAME = 4  # of what a model or a person says are worth one name
 CHARS_A_TOKEN = 4  # about, of prose
 FULL_WORTH_CHARS = 160  # of results from which on their words count fully; "pending" has seven
 SEALED, SEALED_SHARE = 8, 0.4  # times as much at the beginning of what the plan before kept, in the provider's cache
@@ -111,11 +111,14 @@ class UniqueTermsLoss(Loss):
     def __init__(self, draft: Draft, forms: Forms, stage: Stage) -> None:
         super().__init__(draft, forms, stage)
         offered, kept = forms.offered(stage), draft.left()
-        shown = {position: set(draft.shown_terms(position)) for position in kept}
+        shown = {position: draft.shown_terms(position) for position in kept}
         self.counts = Counter(chain.from_iterable(shown.values()))
         self.shown = {position: shown[position] for position in offered}
         view = draft.view
         self.needed = frozenset().union(*[view.groups[position].head.terms.used for position in view.calling])
+        newest = max(1, len(view) - 1)
+        self.weights = [100 + (AGE - 1) * 100 * position // newest for position in range(len(view))]
+        """How much the loss of each group weighs: `AGE` times as much in the newest as in the oldest."""
         self.spoken = [_spoken_tokens(members[0]) for members in view.members]
         """The tokens of what a model or a person says in each group."""
         repeated = _repeated(draft)
@@ -141,13 +144,24 @@ class UniqueTermsLoss(Loss):
 
     def _cheapest(self, position: int, only: set[str]) -> tuple[float, Form] | None:
         """The cheapest form of a group that alone shows some names, as if the provider had nothing in its cache."""
-        weight, found = self._weight(position), None
-        for form in chain(self.forms.of(position, self.stage), self.forms.with_lines(position, only, self.needed)):
-            if found is None or self._words(position, form) * weight < found[0] * form.saved:
-                price = self._price(position, form, only)
-                if found is None or price < found[0]:
-                    found = price, form
+        found: tuple[float, Form] | None = None
+        for form in self.forms.of(position, self.stage):
+            found = self._cheaper(position, form, only, found)
+        least = GONE_WORDS * self.plain[position] * self.weights[position]
+        if found is None or least < found[0] * self.draft.sizes[position]:
+            for form in self.forms.with_lines(position, only, self.needed):
+                found = self._cheaper(position, form, only, found)
         return found
+
+    def _cheaper(
+        self, position: int, form: Form, only: set[str], found: tuple[float, Form] | None
+    ) -> tuple[float, Form] | None:
+        """A form with its price, or what was found if that costs less; names are looked at only if words cost less."""
+        words = self._words(position, form) * self.weights[position]
+        if found is not None and words >= found[0] * form.saved:
+            return found
+        price = self._price(position, form, only)
+        return (price, form) if found is None or price < found[0] else found
 
     def _only(self, position: int) -> set[str]:
         """The names that a group alone shows."""
@@ -163,13 +177,10 @@ class UniqueTermsLoss(Loss):
             said = 0.0
         return said + form.words * self.plain[position]
 
-    def _weight(self, position: int) -> int:
-        return 100 + (AGE - 1) * 100 * position // max(1, len(self.draft.view) - 1)
-
     def _price(self, position: int, form: Form, only: set[str]) -> float:
         lost = self.lost(position, form, only)
         worth = len(lost) + (NEEDED - 1) * len(lost & self.needed)
-        return (self._words(position, form) + worth) * self._weight(position) / form.saved
+        return (self._words(position, form) + worth) * self.weights[position] / form.saved
 
     def lost(self, position: int, form: Form, shown: set[str]) -> set[str]:
         """Of the names that a group shows, those that it no longer shows in a form."""
@@ -179,12 +190,12 @@ class UniqueTermsLoss(Loss):
         lost = shown.difference(entry.terms.shown(form.cut, shown, is_exact=entry.result_of is not None))
         for other in draft.view.members[position] if lost else ():
             if other is not entry:
-                lost.difference_update(other.terms.shown(draft.cuts.get(other.id), lost))
+                lost = lost - draft.terms_of(other)
         return lost
 
     def took(self, position: int) -> Iterable[int]:
         """What it no longer shows counts once less; from the first change on the provider's cache spares nothing."""
-        left = set(self.draft.shown_terms(position)) if self.draft.kept[position] else set[str]()
+        left = self.draft.shown_terms(position) if self.draft.kept[position] else frozenset[str]()
         self.counts.subtract(self.shown[position] - left)
         self.shown[position] = left
         self._known.pop(position, None)

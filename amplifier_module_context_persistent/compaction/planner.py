@@ -59,10 +59,10 @@ class Goals:
     @classmethod
     def of(cls, draft: Draft) -> Goals:
         """The goals of a draft in which everything is kept."""
-        target, threshold = draft.target_tokens, draft.threshold_tokens
-        above, untouched = threshold - target, sum([draft.sizes[position] for position in draft.fixed])
-        wanted = untouched + draft.fixed_tokens + int(OLDER_SHARE * max(0, target - draft.fixed_tokens))
-        large = min(untouched, int(RAISED_FOR_PEOPLE * above))
+        target, above = draft.target_tokens, draft.threshold_tokens - draft.target_tokens
+        held = draft.fixed_tokens + sum([draft.sizes[position] for position in draft.fixed])
+        wanted = held + int(OLDER_SHARE * max(0, target - draft.unmovable_tokens))
+        large = min(held - draft.unmovable_tokens, int(RAISED_FOR_PEOPLE * above))
         tokens = max(target, min(wanted, target + int(RAISED_SHARE * above)))
         return cls(tokens, max(tokens, target + large))
 

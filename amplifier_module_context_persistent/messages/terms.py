@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 from zlib import crc32
 
 from .elide import Cut
@@ -38,6 +39,7 @@ Spans = dict[str, tuple[int, int]]
 Place = tuple[int, int, int]
 """A line: the number of the text among the message's texts, start and end in it."""
 MOST_LINE_CHARS = 240
+MOST_USED_CHARS = 150  # of an argument that says what somebody needed; longer ones are bodies of files and edits
 MOST_REPEATED_CHARS = 2_000  # of a text that is compared with others; of a longer one the names tell
 
 
@@ -96,7 +98,7 @@ class Terms:
     needs: tuple[int, ...] = ()
     """By term, how many characters of each text a cut must keep to show it; 0 in arguments, which cannot be cut."""
     used: frozenset[str] = frozenset()
-    """Those in the arguments of calls: what somebody has needed."""
+    """Those in short arguments of calls: what somebody has needed."""
     text_chars: tuple[int, ...] = ()
     """The lengths of the texts that can be cut."""
     checksum: int = 0
@@ -136,11 +138,23 @@ def _is_within(place: Place, lines: tuple[Place, ...]) -> bool:
 NO_TERMS = Terms()
 
 
+class ArgumentTerms(NamedTuple):
+    """The terms in the arguments of a message's calls."""
+
+    names: frozenset[str] = frozenset()
+    """All of them."""
+    used: frozenset[str] = frozenset()
+    """Those in arguments of at most `MOST_USED_CHARS`."""
+
+
+NO_ARGUMENTS = ArgumentTerms()
+
+
 def terms_of(message: Message) -> Terms:
     """The terms of a message in its accepted form."""
     texts = texts_of(message)
-    used = argument_terms(message) if message.get("role") == "assistant" else frozenset()
-    needs = dict.fromkeys(sorted(used), 0)
+    arguments = argument_terms(message) if message.get("role") == "assistant" else NO_ARGUMENTS
+    needs = dict.fromkeys(sorted(arguments.names), 0)
     places: dict[str, Place] = {}
     for number, text in enumerate(texts):
         length = len(text)
@@ -158,7 +172,7 @@ def terms_of(message: Message) -> Terms:
     names = tuple(sorted(needs, key=needs.__getitem__))
     lengths = tuple(map(len, texts))
     checksum = crc32("\n".join(texts).encode(errors="replace")) if 0 < sum(lengths) <= MOST_REPEATED_CHARS else 0
-    return Terms(names, tuple(map(needs.__getitem__, names)), used, lengths, checksum, places)
+    return Terms(names, tuple(map(needs.__getitem__, names)), arguments.used, lengths, checksum, places)
 
 
 def _line_around(number: int, text: str, end: int) -> Place:
@@ -176,15 +190,16 @@ def _line_around(number: int, text: str, end: int) -> Place:
     return number, first, last
 
 
-def argument_terms(message: Message) -> frozenset[str]:
-    """The terms in the arguments of a message's calls: what somebody has needed."""
-    return frozenset(
-        term
-        for call in given_calls(message).values()
-        for text in strings_in(call_arguments_of(call))
-        for word in _WORD.findall(text)
-        for term in terms_of_word(word)
-    )
+def argument_terms(message: Message) -> ArgumentTerms:
+    """The terms in the arguments of a message's calls."""
+    names, used = set[str](), set[str]()
+    for call in given_calls(message).values():
+        for text in strings_in(call_arguments_of(call)):
+            found = {term for word in _WORD.findall(text) for term in terms_of_word(word)}
+            names |= found
+            if len(text) <= MOST_USED_CHARS:
+                used |= found
+    return ArgumentTerms(frozenset(names), frozenset(used))
 
 
 def _reach(cut: Cut) -> int:

@@ -116,10 +116,10 @@ def test_last_words_are_the_last_text_before_a_person_speaks() -> None:
 
 def test_long_last_words_are_cut_to_their_share() -> None:
     """To the longest cut with which all of them fit; short ones are never cut, and the newest stays whole."""
-    for budget, turns in ((20_000, 9), (20_000, 40), (20_000, 90)):
-        found = list(last_words(draft("u:9 t:200 a:900 " * turns + "u:9", budget)))
+    for turns in (9, 30, 90):
+        found = list(last_words(draft("u:9 t:200 a:900 " * turns + "u:9", 20_000)))
         cuts = {hold.to.head_chars for hold in found[:-1] if hold.to is not None}
-        assert cuts == {ANSWER_CUTS[(9, 40, 90).index(turns)][0]}
+        assert cuts == {ANSWER_CUTS[(9, 30, 90).index(turns)][0]}
         assert (found[-1].leave, found[-1].cut, found[-1].to) == (Stage.NEVER, Stage.ANSWERS, None)
     short = list(last_words(draft(f"u:9 a:9 u:9 a:{LONG_ANSWER - 20} u:9 a:9 u:9", 1_000)))
     assert [hold.to for hold in short] == [None, None, None]
@@ -225,9 +225,10 @@ def test_what_comes_first_in_the_turn_is_held_up_to_a_result() -> None:
 
 def test_a_gap_right_after_the_newest_persons_message_has_its_marker_in_a_small_view() -> None:
     """However large the newest results are."""
-    found = [plan_of("u:9 " + "t:300 " * 12 + "t:3000", budget).gaps or () for budget in range(600, 2_400, 200)]
-    assert sum(map(bool, found)) > 2
-    assert all("messages left out" in gap.text for gaps in found for gap in gaps)
+    for budget in range(600, 2_400, 200):
+        gaps = plan_of("u:9 " + "t:300 " * 12 + "t:3000", budget).gaps or ()
+        assert gaps
+        assert all("messages left out" in gap.text for gap in gaps)
 
 
 # --- eleven groups of a session ---------------------------------------------------------------------------------------

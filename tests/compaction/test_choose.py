@@ -249,7 +249,7 @@ def test_at_last_a_text_shows_a_little_or_nothing() -> None:
         ("u:900 u:900 u:900 u:900 a:1", 3_000, "m1 m2"),  # to one level, and the first one last
         ("u:900 u:900 u:900 u:900 a:1", 100, "m0 m1 m2"),  # never the last one
         ("u:900 b:900 u:10 a:1", 1_100, "m1"),  # block lists too
-        ("u:900! u:40 u:10 a:900", 10, ""),  # neither pins nor short ones
+        ("u:900! u:40 r:900 u:10 a:900", 10, ""),  # neither pins, nor short ones, nor what hooks say
     ],
 )
 def test_long_messages_of_people_are_shortened(words: str, target: int, ids: str) -> None:

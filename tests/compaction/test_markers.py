@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.markers import (
     MOST_FILES,
+    SHARE,
     files_text,
     find_gaps,
     what_is_gone,
@@ -86,7 +87,7 @@ def test_where_markers_take_too_much_names_go_first() -> None:
     assert wide == [f"[12 messages left out: bash x3, Read a.py x2; recall m{n}]" for n in range(5)]
     assert narrow[0] == "[12 messages left out; recall m0]"
     assert narrow[-1].startswith("[12 messages left out: bash x3, Read a.py")
-    assert sum(len(text) // 3 + 4 for text in narrow) <= 100
+    assert sum(len(text) // 3 + 4 for text in narrow) <= SHARE * 1_200
 
 
 def test_a_marker_names_every_call_and_the_files_that_were_changed() -> None:

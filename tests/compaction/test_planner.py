@@ -126,6 +126,16 @@ def test_large_newest_messages_do_not_push_out_all_that_is_older() -> None:
     assert len(plan("u:10 " + "u:60 a:1 " * 6 + "u:1100", 2_000).plan.keep) == 14  # for people at most 0.7 of the way
 
 
+def test_system_text_does_not_raise_the_goal_for_people() -> None:
+    """The target is measured above it, so it takes no room from them; a large newest result does."""
+    people = "u:240 " + "u:40 a:120 " * 25 + "u:10"
+    for words, fixed in ((people, 600), (f"s:600 {people}", 0)):
+        made = plan(words, 2_600, fixed=fixed).plan
+        assert made.target_tokens == 1_600
+        assert made.tokens_after <= 1_600 + 40
+    assert plan(f"{people} t:400", 2_600, fixed=600).plan.tokens_after > 1_600 + 200
+
+
 def test_the_beginning_that_the_plan_before_kept_stays_for_the_cache() -> None:
     """The first half of what it kept is the same in the next plan, where the rest can give as much."""
     first = plan(LONG, 2_000)
@@ -147,7 +157,7 @@ def test_steps_that_are_not_needed_are_not_taken() -> None:
     made = plan("u:10 t:900 t:900 t:900 a:1", 2_950)
     assert (made.plan.step, made.plan.dropped, made.plan.notice) == (1, 0, "")
     assert {"m3"} <= made.plan.cuts.keys() <= {"m1", "m2", "m3"}
-    assert plan("u:9 a:100! a:40 a:40 a:40 u:9 a:9", 200, protected_recent=1.0).plan.step > 3  # what is recent, too
+    assert plan("u:9 a:100! a:40 a:40 a:40 u:9 a:9", 300, protected_recent=1.0).plan.step == 4  # what is recent, too
 
 
 def test_a_large_newest_result_leaves_room_to_older_messages() -> None:
@@ -184,11 +194,14 @@ def test_what_is_said_with_a_call_is_not_counted_as_its_result() -> None:
 
 
 def test_a_result_that_is_held_is_shortened_to_the_second_goal_only() -> None:
-    """A plan may stop 0.7 of the way to the threshold before it takes what is held, or more of people's words."""
-    made = plan("u:10 t:500", 1_000, fixed=600)
+    """Before it is taken, a plan may stop above the target by what is held, at most 0.7 of the way to the threshold."""
+    held = plan("u:10 " + "u:100 a:120 " * 5 + "u:10 t:290", 2_000).plan
+    assert "m12" not in held.cuts
+    assert 1_000 + 200 < held.tokens_after <= 1_000 + 300
+    large = plan("u:10 t:500", 1_000, fixed=600).plan  # more than its share is shortened to the first goal at once
     target, above = 600 + 0.5 * 400, 0.42 * 400
-    assert target < made.plan.tokens_after <= target + 0.7 * above
-    assert made.plan.step == 1
+    assert target < large.tokens_after <= target + 0.4 * above
+    assert large.step == 1
 
 
 FLOORS: list[tuple[str, int, int, dict[str, int]]] = [

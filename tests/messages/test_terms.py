@@ -82,7 +82,7 @@ def test_arguments_stay_and_thoughts_are_not_counted():
         "tool_calls": [{"id": "c", "tool": "read", "arguments": {"path": "src/in_args.py"}}],
     }
     terms = terms_of(message)
-    assert argument_terms(message) == terms.used == {"src/in_args.py", "in_args"}
+    assert argument_terms(message).used == terms.used == {"src/in_args.py", "in_args"}
     assert set(terms.shown(Cut(0, 0))) == {"src/in_args.py", "in_args"}
     assert set(terms.shown(None)) == {"src/in_args.py", "in_args", "in_the_text"}
     assert terms.text_chars == (611,)
@@ -106,7 +106,16 @@ def test_a_term_in_two_texts_is_shown_by_the_one_that_needs_less():
 )
 def test_both_shapes_of_calls_have_arguments(call):
     """Arguments are found as an object and as JSON text."""
-    assert argument_terms({"role": "assistant", "content": "", "tool_calls": [call]}) == {"my_name"}
+    assert argument_terms({"role": "assistant", "content": "", "tool_calls": [call]}).names == {"my_name"}
+
+
+def test_the_body_of_a_file_is_not_what_somebody_needed():
+    """A call that writes one shows its names; only its short arguments say what it is about."""
+    body = "".join(f"def function_{number}(): ...\n" for number in range(20))
+    call = {"id": "c", "tool": "write", "arguments": {"path": "src/new_file.py", "content": body}}
+    terms = terms_of({"role": "assistant", "content": "", "tool_calls": [call]})
+    assert terms.used == {"src/new_file.py", "new_file"}
+    assert {"function_0", "function_19"} <= set(terms.shown(Cut(0, 0)))
 
 
 @given(
