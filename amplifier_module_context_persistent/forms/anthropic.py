@@ -29,13 +29,14 @@ from ..messages.media_blocks import IMAGE_TYPES, source_of
 from ..messages.message import THINKING_BLOCKS, Message, call_arguments_of, call_name_of, is_block
 from ..messages.metadata import metadata_of
 from ..messages.text import block_text, blocks_without_calls
-from . import calls_among_blocks
+from . import calls_among_blocks, mcp
 from .anthropic_server_tools import SERVER_CALLS, SERVER_RESULTS, with_whole_pairs
 from .block_text import as_blocks, result_blocks, told
 from .calls_among_blocks import is_next_part, read_said, write_answer
 from .canonical import (
     PLAIN_TEXT,
     answer,
+    as_text,
     beside,
     call,
     call_id_in,
@@ -75,9 +76,9 @@ _OF_SOURCES: Mapping[str, tuple[str, ...]] = {
 _ENVELOPE = ("id", "type", "model", "stop_reason", "stop_sequence", "stop_details", "usage", "container")
 _OURS_ON_A_CALL = frozenset({"id", "tool", "arguments", "name", "input", "type", "function", "visibility"})
 _OURS_ON_A_BLOCK = frozenset({"visibility", "original"})
-_OF_MCP = frozenset({"resource", "resource_link"})
-_OF_MCP_ON_A_TEXT = frozenset({"annotations", "_meta", "meta"})
-"""Types and keys that Anthropic refuses in a result to which a caller gave the content of an MCP tool's."""
+_FROM_MCP = frozenset({"resource", "link"})
+_OF_MCP_ON_A_TEXT = frozenset({"annotations", "_meta", "meta", *_FROM_MCP})
+"""Keys that Anthropic refuses in a result to which a caller gave the content of an MCP tool's."""
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -221,14 +222,19 @@ def _read_result(at: int, block: Mapping[str, Any]) -> Message | None:
     call_id = call_id_in(block, key, where, of="result")
     content = block.get("content", block.get("output"))
     if isinstance(content, Mapping):
-        content = [content]
+        content = [content] if "type" in content else as_text(content)
     if isinstance(content, list):
-        content = [dict(inner) for inner in objects_in(content, f"{where}.content")]
+        content = [_read_inner(inner) for inner in objects_in(content, f"{where}.content")]
     elif content is not None and not isinstance(content, str):
         raise refused(f"{where}.content", f"{type(content).__name__} is no content", "give a text or a list of blocks")
     read_result = result(call_id, "" if content is None else content, failed=block.get("is_error") is True)
     more = without(block, "type", key, "content", "output", "is_error")
     return marked(read_result, NAME, beside=more)
+
+
+def _read_inner(block: Mapping[str, Any]) -> Message:
+    """A block of a result; callers also give what an MCP tool gave, of which other providers know the words."""
+    return mcp.read_block(block) if block.get("type") in mcp.KINDS else dict(block)
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -339,6 +345,8 @@ def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
     """A block as Anthropic takes it; None for one that says nothing, or is not signed."""
     original = original_of(block)
     kind, own = original.get("type"), is_own(message)
+    if exact and own and not _FROM_MCP.isdisjoint(original):
+        return mcp.write_block(original, own=True)
     if exact and own:
         return {key: value for key, value in original.items() if key not in _OURS_ON_A_BLOCK}
     if kind == "thinking":
@@ -352,8 +360,6 @@ def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
         return _document(original, is_foreign=form_of(message) not in ("", NAME))
     if kind in KINDS and form_of(message) in ("", NAME):
         return dict(original)
-    if own and kind in _OF_MCP:
-        return {"type": "text", "text": text(mapping(original.get("resource")).get("text")) or told(block)}
     if own and is_item(original):
         return dict(original)
     marks = {"cache_control": original["cache_control"]} if "cache_control" in original else {}
@@ -388,7 +394,7 @@ def _is_anthropic_source(source: Any, form: str) -> bool:
 def _document(block: Mapping[str, Any], *, is_foreign: bool) -> Message:
     """A document or search result; of another provider's only the keys that Anthropic's have too."""
     if not is_foreign:
-        return {key: value for key, value in block.items() if key not in _OURS_ON_A_BLOCK}
+        return {key: value for key, value in block.items() if key not in _OURS_ON_A_BLOCK | _FROM_MCP}
     written: Message = {key: value for key, value in block.items() if key in _OF_DOCUMENTS}
     if isinstance(source := block.get("source"), Mapping):
         written["source"] = {key: source[key] for key in _OF_SOURCES[source["type"]] if key in source}

@@ -47,6 +47,7 @@ NAME = "mcp"
 KINDS = frozenset({"resource", "resource_link"})
 """Types of blocks that only this form has."""
 _TYPE_KEYS = ("mimeType", "mime_type")
+_KEPT = frozenset({"resource", "link"})
 ON_RESULTS = frozenset({"structuredContent", "isError"})
 """Keys of a result that only this form has."""
 
@@ -102,6 +103,13 @@ def read_block(block: Mapping[str, Any]) -> Message:
     return item_block(block)
 
 
+def bare_content(content: Any) -> Any:
+    """Content of a result without what only this form needs to write it again, for importers."""
+    if not isinstance(content, list):
+        return content
+    return [without(block, *_KEPT) if not _KEPT.isdisjoint(block) else block for block in content]
+
+
 def _link(block: Mapping[str, Any]) -> str:
     """A link as one line: its name, what it is, where it is."""
     name = text(block.get("title")) or text(block.get("name"))
@@ -123,7 +131,7 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
 def _write_one(message: Message) -> Message:
     own = form_of(message) == NAME
     kept = beside(message) if own else {}
-    blocks = [block for one in result_blocks(message) if (block := _write_block(one, own=own)) is not None]
+    blocks = [block for one in result_blocks(message) if (block := write_block(one, own=own)) is not None]
     written: Message = {"role": "tool", "tool_call_id": message.get("tool_call_id"), "content": blocks}
     structured = [block for block in result_blocks(message) if own and block.get("structured") is True]
     if structured:
@@ -137,7 +145,8 @@ def _write_one(message: Message) -> Message:
     return {**written, **failed, **kept}
 
 
-def _write_block(block: Message, *, own: bool) -> Message | None:
+def write_block(block: Mapping[str, Any], *, own: bool) -> Message | None:
+    """Write a block of a result; `own` says that it came in this form."""
     original = original_of(block)
     if own and isinstance(link := original.get("link"), Mapping):
         return {"type": "resource_link", **link}

@@ -252,5 +252,5 @@ async def test_content_of_mcp_in_a_result_of_anthropics() -> None:
     body = to_anthropic(await memory.get_messages_for_request(), cache=False)
     told = body["messages"][2]["content"][0]["content"]
     assert told[:2] == [{"type": "text", "text": "hello"}, {"type": "text", "text": "its words"}]
-    assert told[2]["text"].startswith("[resource link: x, ")
+    assert told[2]["text"].startswith("[link to x: file:///x.txt")
     assert (await memory.messages_as("anthropic"))[2] == result

@@ -10,6 +10,7 @@ from typing import Any
 
 from ....errors import RecordError
 from ....forms.canonical import blocks_of, parsed_calls, plain_content
+from ....forms.mcp import bare_content
 from ....forms.recognise import Form, is_plain
 from ....messages.metadata import metadata_of
 from .account import Account
@@ -31,7 +32,7 @@ def said_parts(form: Form, content: Any) -> tuple[list[Message], list[Message]]:
     results, said = list[Message](), list[Message]()
     for message in _read(form, "user", blocks_of(content)):
         if message["role"] == "tool":
-            results.append(message)
+            results.append({**message, "content": bare_content(message["content"])})
         else:
             said += message["content"]
     return results, said
