@@ -75,7 +75,7 @@ class LogCoverage:
         index = reader.index
         if index.damage or not 0 < self.end_offset <= reader.scanner.offset:
             return False
-        if any(flag & UNCHAINED for flag in index.flags):
+        if any(flag & UNCHAINED for flag in index.columns.flags):
             return False
         return LogCoverage.up_to(reader, self.end_offset, self.stamp).tail == self.tail
 

@@ -129,7 +129,7 @@ def _without_small(words: RankedWords) -> RankedWords | None:
 
 def batches(log: ReadableLog, first: int) -> Iterator[range]:
     """The ordinals of a log from the first one on, in batches of a size that is read in a few milliseconds."""
-    lengths, count = log.index.lengths, len(log.index)
+    lengths, count = log.index.columns.lengths, len(log.index)
     while first < count:
         end, size = first, 0
         while end < count and end - first < BATCH_MESSAGES and size < BATCH_BYTES:
@@ -147,11 +147,14 @@ def read_batch(reader: LogReader, ordinals: range, stamp: Stamp) -> Batch:
     """
     index = reader.index
     messages = [
-        (index.offsets[ordinal], message) for ordinal, message in zip(ordinals, reader.read(ordinals), strict=True)
+        (index.columns.offsets[ordinal], message)
+        for ordinal, message in zip(ordinals, reader.read(ordinals), strict=True)
     ]
     is_last = ordinals.stop == len(index)
     last = ordinals.stop - 1
-    end = min(reader.scanner.offset, reader.size) if is_last else index.offsets[last] + index.lengths[last]
+    end = index.columns.offsets[last] + index.columns.lengths[last]
+    if is_last:
+        end = min(reader.scanner.offset, reader.size)
     return Batch(messages, LogCoverage.up_to(reader, end, stamp))
 
 
@@ -161,7 +164,7 @@ def lacking(reader: LogReader, start: int, stamp: Stamp) -> Iterator[Batch]:
     Raises:
         LogUnreadableError: the log cannot be read.
     """
-    first = bisect_left(reader.index.offsets, start)
+    first = bisect_left(reader.index.columns.offsets, start)
     if first == len(reader.index):
         yield read_batch(reader, range(first, first), stamp)
     for ordinals in batches(reader, first):

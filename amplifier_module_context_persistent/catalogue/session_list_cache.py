@@ -148,7 +148,7 @@ class Glances:
         place = (0, 0, 0)
         if line:
             content = next(iter(log.lines([ordinal])))[1]
-            place = (log.index.offsets[ordinal], len(content), crc32(content))
+            place = (log.index.columns.offsets[ordinal], len(content), crc32(content))
         with contextlib.suppress(TypeError):  # a lone surrogate in a model's name
             told = told_of(asdict(replace(glance, first_line="")), place)
             if location:
@@ -246,7 +246,7 @@ def _said_first(message: Message) -> str:
 
 
 def _tokens(log: ReadableLog, counter: TokenCounter) -> int:
-    live, lengths = log.index.live, log.index.lengths
+    live, lengths = log.index.live, log.index.columns.lengths
     if len(live) <= SAMPLES:
         return sum(tokens_of(message, counter) for message in log.read(live))
     runs = [run[at : at + _RUN] for run in runs_of(live) for at in range(0, len(run), _RUN)]
@@ -272,7 +272,7 @@ def _open_calls(log: ReadableLog) -> int:
     """Count the calls of the last assistant message with calls that no later message answers."""
     index = log.index
     position = len(index.live)
-    while position and index.roles[index.live[position - 1]] != ASSISTANT:
+    while position and index.columns.roles[index.live[position - 1]] != ASSISTANT:
         position -= 1
     if not position:
         return 0
@@ -295,7 +295,9 @@ def _time_near(log: ReadableLog, positions: range) -> str:
 def _model(log: ReadableLog) -> str:
     index = log.index
     answers = (
-        position for position in reversed(range(len(index.live))) if index.roles[index.live[position]] == ASSISTANT
+        position
+        for position in reversed(range(len(index.live)))
+        if index.columns.roles[index.live[position]] == ASSISTANT
     )
     for position in islice(answers, 1):
         for message in log.read([index.live[position]]):
@@ -316,7 +318,7 @@ def _first_line(log: ReadableLog) -> tuple[str, int]:
 
 def _users(index: Index) -> Iterator[int]:
     for run in runs_of(index.live):
-        ordinal = index.roles.find(USER, run.start, run.stop)
+        ordinal = index.columns.roles.find(USER, run.start, run.stop)
         while ordinal >= 0:
             yield ordinal
-            ordinal = index.roles.find(USER, ordinal + 1, run.stop)
+            ordinal = index.columns.roles.find(USER, ordinal + 1, run.stop)

@@ -75,7 +75,7 @@ class Snapshot:
             "control_counts": dict(index.control_counts),
             "generation": index.generation,
         }
-        return cls(index, bytes(index.flags), index.live[:], state)
+        return cls(index, bytes(index.columns.flags), index.live[:], state)
 
     def described(self) -> dict[str, Any]:
         """All but the columns, in plain JSON types."""
@@ -85,7 +85,8 @@ class Snapshot:
         """The columns of so many records at a time, one column after the other."""
         for start in range(0, len(self.flags), CHUNK_RECORDS):
             part = slice(start, min(start + CHUNK_RECORDS, len(self.flags)))
-            yield b"".join((self.flags if name == "flags" else getattr(self.index, name))[part] for name in COLUMNS)
+            columns = (self.flags if name == "flags" else getattr(self.index.columns, name) for name in COLUMNS)
+            yield b"".join(column[part] for column in columns)
 
 
 def restore(given: dict[str, Any], chunks: Iterable[bytes], end: int, max_record_bytes: int, read: Read) -> Scanner:
@@ -133,26 +134,26 @@ def _columns(count: int, chunks: Iterable[bytes], end: int) -> Index:
     for start, chunk in zip(range(0, count, CHUNK_RECORDS), chunks, strict=True):
         records, at = min(CHUNK_RECORDS, count - start), 0
         for name in COLUMNS:
-            column = getattr(index, name)
+            column = getattr(index.columns, name)
             part = memoryview(chunk)[at : at + records * getattr(column, "itemsize", 1)]
             at += len(part)
             column.extend(part) if isinstance(column, bytearray) else column.frombytes(part)
-        if at != len(chunk) or len(index.plain_users) != start + records:
+        if at != len(chunk) or len(index.columns.plain_users) != start + records:
             raise ValueError("a chunk of another length")
     return index
 
 
 def _check_columns(index: Index, end: int, max_record_bytes: int) -> None:
     codes = (
-        (index.roles, len(ROLES)),
-        (index.flags, _MOST_FLAGS),
-        (index.answered_by, len(index.models)),
-        (index.plain_users, 2),
+        (index.columns.roles, len(ROLES)),
+        (index.columns.flags, _MOST_FLAGS),
+        (index.columns.answered_by, len(index.models)),
+        (index.columns.plain_users, 2),
     )
     if any(column.translate(None, bytes(range(most))) for column, most in codes):
         raise ValueError("a code that is none")
-    most_bytes, last = max(index.lengths, default=0), max(index.offsets, default=0)
-    if last > end or most_bytes > max_record_bytes + 1 or 0 in index.lengths:
+    most_bytes, last = max(index.columns.lengths, default=0), max(index.columns.offsets, default=0)
+    if last > end or most_bytes > max_record_bytes + 1 or 0 in index.columns.lengths:
         raise ValueError("a record beyond the end, or without a byte")
 
 

@@ -86,7 +86,7 @@ def prepare_part(
     """
     check_may_append(index, location)
     part = Part([], [])
-    most_bytes, total_bytes, first = max_record_bytes - SEAL_BYTES, 0, len(index.offsets)
+    most_bytes, total_bytes, first = max_record_bytes - SEAL_BYTES, 0, len(index.columns.offsets)
     for prepare in batch:
         stop, control = first, False
         try:

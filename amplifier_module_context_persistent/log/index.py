@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from .id_table import IdTable
+from .message_columns import MessageColumns, Row
 from .record_line import REMOVALS, ROLES
 from .session_records import SessionRecords
 
@@ -27,10 +28,6 @@ UNCHAINED = 2  # no checksum: written by the older module or by hand
 PINNED = 4  # metadata.pinned or metadata.critical
 LIVE = 8
 UNHELD = 16  # of a reset that is not in force, or a damaged copy: nothing finds it by its id
-
-Row = tuple[int, int, int, int, int, int, int, int, int]
-"""What the columns hold of one message record: offset, length, role, flags, hash of its id, seed, check, a position in
-`Index.models`, and 1 for a plain user's message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +61,9 @@ class TornTail:
 class Index:
     """What a log is: columns over its message records, the live history, its headers and its damage."""
 
-    offsets: array[int] = field(default_factory=lambda: array("Q"))
-    lengths: array[int] = field(default_factory=lambda: array("I"))
-    roles: bytearray = field(default_factory=bytearray)
-    flags: bytearray = field(default_factory=bytearray)
-    id_hashes: array[int] = field(default_factory=lambda: array("q"))
-    seeds: array[int] = field(default_factory=lambda: array("I"))
-    checks: array[int] = field(default_factory=lambda: array("I"))
-    """What a later reading is checked against: of a record that verified, its checksum (with its seed); of any other
-    one, the CRC of all its bytes."""
-    answered_by: bytearray = field(default_factory=bytearray)
-    """Of an answer, who gave it: a position in `models`; 0 where nobody knows."""
+    columns: MessageColumns = field(default_factory=MessageColumns)
     models: list[tuple[str, str]] = field(default_factory=lambda: [("", "")])
     """The providers and models that receipts name; the first one stands for nobody."""
-    plain_users: bytearray = field(default_factory=bytearray)
-    """1 for a user's message whose line names no source, nothing ephemeral and no reminder; of a 0 nothing is known."""
     live: array[int] = field(default_factory=lambda: array("I"))
     headers: list[dict[str, Any]] = field(default_factory=list)
     control_counts: Counter[str] = field(default_factory=Counter)
@@ -93,7 +78,7 @@ class Index:
     """Finds hashes in `id_hashes`; made as ids are looked up."""
 
     def __len__(self) -> int:
-        return len(self.offsets)
+        return len(self.columns.offsets)
 
     def add(self, row: Row) -> int:
         """Add a message record; one flagged `LIVE` goes to the end of the live history. Nothing else fills the columns.
@@ -102,18 +87,19 @@ class Index:
             Its ordinal.
         """
         offset, length, role, flags, id_hash, seed, check, model, is_plain_user = row
-        ordinal = len(self.offsets)
+        columns = self.columns
+        ordinal = len(columns.offsets)
         if flags & LIVE:
             self.live.append(ordinal)
-        self.offsets.append(offset)
-        self.lengths.append(length)
-        self.roles.append(role)
-        self.flags.append(flags)
-        self.id_hashes.append(id_hash)
-        self.seeds.append(seed)
-        self.checks.append(check)
-        self.answered_by.append(model)
-        self.plain_users.append(is_plain_user)
+        columns.offsets.append(offset)
+        columns.lengths.append(length)
+        columns.roles.append(role)
+        columns.flags.append(flags)
+        columns.id_hashes.append(id_hash)
+        columns.seeds.append(seed)
+        columns.checks.append(check)
+        columns.answered_by.append(model)
+        columns.plain_users.append(is_plain_user)
         return ordinal
 
     def under_plan(self, plan: dict[str, Any] | None) -> Index:
@@ -122,7 +108,7 @@ class Index:
 
     def model_of(self, ordinal: int) -> tuple[str, str]:
         """The provider and the model that gave an answer; empty texts where nobody knows."""
-        return self.models[self.answered_by[ordinal]]
+        return self.models[self.columns.answered_by[ordinal]]
 
     @property
     def has_removals(self) -> bool:
@@ -131,7 +117,7 @@ class Index:
 
     def is_held(self, ordinal: int) -> bool:
         """Whether a record is, or was, part of the history."""
-        return not self.flags[ordinal] & UNHELD
+        return not self.columns.flags[ordinal] & UNHELD
 
     def withdraw(self, ordinal: int) -> None:
         """Take a damaged copy out of the live history; nothing finds it by its id any more."""
@@ -139,15 +125,15 @@ class Index:
             self.live = array("I", (one for one in self.live if one != ordinal))
             self.session.forget(ordinal)
         self.generation += 1
-        self.flags[ordinal] = self.flags[ordinal] & ~LIVE | UNHELD
+        self.columns.flags[ordinal] = self.columns.flags[ordinal] & ~LIVE | UNHELD
 
     def replace_live(self, ordinals: Iterable[int]) -> None:
         """Put another live history in the place of this one, as a committed reset does; plans before it are void."""
         for ordinal in self.live:
-            self.flags[ordinal] &= ~LIVE
+            self.columns.flags[ordinal] &= ~LIVE
         self.live = array("I", ordinals)
         for ordinal in self.live:
-            self.flags[ordinal] = self.flags[ordinal] & ~UNHELD | LIVE
+            self.columns.flags[ordinal] = self.columns.flags[ordinal] & ~UNHELD | LIVE
         self.session.take_reset(self.live)
         self.generation += 1
 
@@ -160,17 +146,17 @@ class Index:
 
     def find_hashed(self, hashed: int) -> int | None:
         """Find the last record whose message id has a hash, as `find` does."""
-        self.id_table.catch_up(self.id_hashes)
-        positions = self.id_table.positions(hashed, self.id_hashes)
-        return next((one for one in positions if not self.flags[one] & UNHELD), None)
+        self.id_table.catch_up(self.columns.id_hashes)
+        positions = self.id_table.positions(hashed, self.columns.id_hashes)
+        return next((one for one in positions if not self.columns.flags[one] & UNHELD), None)
 
     def find_live(self, message_id: str, live: Sequence[int]) -> int | None:
         """Find the record with a message id among some records."""
         ordinal = self.find(message_id)
         if ordinal is None or ordinal in live:
             return ordinal
-        hashed = self.id_hashes[ordinal]
-        return next((one for one in live if self.id_hashes[one] == hashed), None)
+        hashed = self.columns.id_hashes[ordinal]
+        return next((one for one in live if self.columns.id_hashes[one] == hashed), None)
 
     def find_all(self, message_ids: Sequence[str]) -> dict[str, int]:
         """Find many records in one pass over a column from its end, building nothing of its size."""
@@ -178,13 +164,13 @@ class Index:
             pairs = ((message_id, self.find(message_id)) for message_id in message_ids)
             return {message_id: ordinal for message_id, ordinal in pairs if ordinal is not None}
         wanted = {id_hash_of(message_id): message_id for message_id in message_ids}
-        missing, found, hashes = set(wanted), dict[str, int](), self.id_hashes
+        missing, found, hashes = set(wanted), dict[str, int](), self.columns.id_hashes
         for start in range(len(hashes) // _BLOCK * _BLOCK, -1, -_BLOCK):  # what is asked for is mostly near the end
             block = hashes[start : start + _BLOCK]
             if missing.isdisjoint(block):
                 continue
             for ordinal, hashed in zip(range(start + len(block) - 1, -1, -1), reversed(block), strict=False):
-                if hashed in missing and not self.flags[ordinal] & UNHELD:
+                if hashed in missing and not self.columns.flags[ordinal] & UNHELD:
                     missing.discard(hashed)
                     found[wanted[hashed]] = ordinal
             if not missing:
@@ -193,7 +179,7 @@ class Index:
 
     def is_live(self, ordinal: int) -> bool:
         """Whether a record is part of the live history."""
-        return bool(self.flags[ordinal] & LIVE)
+        return bool(self.columns.flags[ordinal] & LIVE)
 
 
 def runs_of(ordinals: Sequence[int]) -> Iterator[range]:

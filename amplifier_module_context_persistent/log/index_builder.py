@@ -75,7 +75,8 @@ class IndexBuilder:
     def adopt(self, index: Index) -> bool:
         """Fill an index that callers hold in the place of the own one; False, and nothing done, if it has others."""
         own = self.index
-        if (own.offsets, own.lengths, own.live) != (index.offsets, index.lengths, index.live):
+        mine, theirs = own.columns, index.columns
+        if (mine.offsets, mine.lengths, own.live) != (theirs.offsets, theirs.lengths, index.live):
             return False
         for column in fields(Index):
             setattr(index, column.name, getattr(own, column.name))
@@ -157,7 +158,7 @@ class IndexBuilder:
             self.session.take(kind, value, standing, self.place, may_be_copy=self.copying)
 
     def _is_known(self, hashed: int) -> bool:
-        table, hashes = self.index.id_table, self.index.id_hashes
+        table, hashes = self.index.id_table, self.index.columns.id_hashes
         table.catch_up(hashes)
         return next(table.positions(hashed, hashes), None) is not None
 

@@ -50,7 +50,7 @@ def fetch_lines(index: Index, ordinals: Sequence[int], read: Read) -> Iterator[L
         ordinals: which ones; any order, repetitions too.
         read: reads the log.
     """
-    offsets, lengths = index.offsets, index.lengths
+    offsets, lengths = index.columns.offsets, index.columns.lengths
     at, count = 0, len(ordinals)
     while at < count:
         start = end = offsets[ordinals[at]]
@@ -73,7 +73,8 @@ def fetch_neighbours(index: Index, ordinals: range, read: Read) -> bytes:
         ordinals: which ones.
         read: reads the log.
     """
-    offsets, lengths = index.offsets[ordinals.start : ordinals.stop], index.lengths[ordinals.start : ordinals.stop]
+    part = slice(ordinals.start, ordinals.stop)
+    offsets, lengths = index.columns.offsets[part], index.columns.lengths[part]
     start, size = offsets[0], offsets[-1] + lengths[-1] - offsets[0]
     between = size - sum(lengths)
     if between > _SPAN_BYTES:
@@ -91,7 +92,7 @@ def checked(index: Index, lines: Iterable[Line], location: str) -> Iterator[Line
     Raises:
         LogUnreadableError: one is not.
     """
-    flags, seeds, checks, crc = index.flags, index.seeds, index.checks, crc32
+    flags, seeds, checks, crc = index.columns.flags, index.columns.seeds, index.columns.checks, crc32
     for ordinal, line in lines:
         check = checks[ordinal]
         if flags[ordinal] & FOREIGN:
@@ -100,7 +101,7 @@ def checked(index: Index, lines: Iterable[Line], location: str) -> Iterator[Line
             same = line[-CRC_TAIL_BYTES:] == b',"_crc":"%08x"}' % check
             same = same and crc(b"}", crc(line[:-CRC_TAIL_BYTES], seeds[ordinal])) == check
         if not same:
-            where = f"the record at {index.offsets[ordinal]:,}"
+            where = f"the record at {index.columns.offsets[ordinal]:,}"
             reason = f"{where} was changed since it was read; close the log, and run verify to see what it holds now"
             raise LogUnreadableError(errno.EIO, reason, location)
         yield ordinal, line
@@ -116,10 +117,10 @@ def parsed(index: Index, lines: Iterable[Line], location: str) -> Iterator[Messa
         try:
             message = decode(line)
         except ValueError as error:
-            reason = f"the record at {index.offsets[ordinal]:,} cannot be read: {error}"
+            reason = f"the record at {index.columns.offsets[ordinal]:,} cannot be read: {error}"
             raise LogUnreadableError(errno.EIO, reason, location) from error
         metadata = message.get("metadata")
         if not (isinstance(metadata, dict) and metadata.get("message_id")):
             given = metadata if isinstance(metadata, dict) else {}
-            message["metadata"] = {**given, "message_id": message_id_of(message, line, index.offsets[ordinal])}
+            message["metadata"] = {**given, "message_id": message_id_of(message, line, index.columns.offsets[ordinal])}
         yield message

@@ -394,4 +394,4 @@ def count_lost(known: Index, found: Index) -> int:
     """Count the messages that were known, and so acknowledged or read, and that no purge removed since."""
     if found.control_counts["purge"] > known.control_counts["purge"]:
         return 0
-    return (Counter(known.id_hashes) - Counter(found.id_hashes)).total()
+    return (Counter(known.columns.id_hashes) - Counter(found.columns.id_hashes)).total()

@@ -209,7 +209,7 @@ class Resets:
         state.members = [*sound, *zip(free, damaged, strict=False)]
 
     def _is_damaged(self, ordinal: int) -> bool:
-        return bool(self.index.flags[ordinal] & (DAMAGED | UNCHAINED))
+        return bool(self.index.columns.flags[ordinal] & (DAMAGED | UNCHAINED))
 
     def _position_of(self, message_id: str) -> int | None:
         return find_position(self.index, self.index.live, message_id) if message_id else None
@@ -241,7 +241,7 @@ class _LostLines:
     """
 
     def __init__(self, index: Index, live: Sequence[int]) -> None:
-        self._offsets, self._live = index.offsets, live
+        self._offsets, self._live = index.columns.offsets, live
         self._breaks = sorted(found.offset for found in index.damage if found.kind != "reset")
         lost = (f for f in index.damage if f.kind in _LOST_KINDS and f.length >= _SHORTEST_MESSAGE_BYTES)
         self._lost = sorted(found.offset for found in lost)

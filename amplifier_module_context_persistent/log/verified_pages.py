@@ -111,7 +111,7 @@ def _split(index: Index, ordinals: range, lines: bytes) -> Iterator[Line]:
     """Part lines by the lengths that the index knows: a changed byte may be an LF."""
     at = 0
     for ordinal in ordinals:
-        length = index.lengths[ordinal]
+        length = index.columns.lengths[ordinal]
         yield ordinal, lines[at : at + length - 1]
         at += length
 
@@ -119,7 +119,7 @@ def _split(index: Index, ordinals: range, lines: bytes) -> Iterator[Line]:
 def _is_ordinary(index: Index, line: Line, message: Message) -> bool:
     """Whether a line that was verified gives its message by parsing it and dropping the keys of the log."""
     ordinal, content = line
-    is_foreign, is_marked = index.flags[ordinal] & FOREIGN, content[_MARK_AT:-CRC_TAIL_BYTES] == MARK
+    is_foreign, is_marked = index.columns.flags[ordinal] & FOREIGN, content[_MARK_AT:-CRC_TAIL_BYTES] == MARK
     if is_foreign or is_marked or "_reset" in message:
         return False
     (alone,) = _parse(content + b"\n", has_members=True)

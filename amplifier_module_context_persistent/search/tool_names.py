@@ -45,7 +45,7 @@ def tools_of(records: Records, live: Sequence[int], position: int, message: Mess
 
 def caller_of(records: Records, live: Sequence[int], position: int, call_id: str) -> tuple[int, Message] | None:
     """The message that makes the call which a result answers, and where it stands; None if none near it does."""
-    roles = records.index.roles
+    roles = records.index.columns.roles
     for at in range(position - 1, max(-1, position - 1 - NEAR), -1):
         if roles[live[at]] == ASSISTANT:
             (message,) = records.read([live[at]])

@@ -102,7 +102,9 @@ class SessionIndex:
             if reader is not None:
                 found.append(read_batch(reader, ordinals, Stamp.of(reader.file.status())))
             else:
-                messages = zip(log.index.offsets[ordinals.start : ordinals.stop], log.read(ordinals), strict=True)
+                messages = zip(
+                    log.index.columns.offsets[ordinals.start : ordinals.stop], log.read(ordinals), strict=True
+                )
                 found.append(Batch(list(messages), None))
             self._next = ordinals.stop
             if time.monotonic() > end:
@@ -124,7 +126,7 @@ class SessionIndex:
             known = still_known(reader, noted)
             target = None if log.index.damage else target
         self._fill = RankedFill(target, noted, known)
-        self._next = bisect_left(log.index.offsets, self._fill.end_offset) if known is not None else 0
+        self._next = bisect_left(log.index.columns.offsets, self._fill.end_offset) if known is not None else 0
 
     def forget(self) -> None:
         """Begin anew at the next reading."""
@@ -283,12 +285,12 @@ def _read_answers(
     log: Log, found: Sequence[tuple[int, Ranked]], wanted: RecallQuery
 ) -> list[tuple[Message, str, Ranked]]:
     """Read messages, each with the tool whose result it is; without those that the search is not about."""
-    index, known, read = log.index, log.index.offsets, []
+    index, known, read = log.index, log.index.columns.offsets, []
     for offset, ranked in found:
         ordinal = bisect_left(known, offset)
         if ordinal == len(known) or known[ordinal] != offset or not index.is_live(ordinal):
             continue
-        if wanted.role and index.roles[ordinal] != ROLE_CODES[wanted.role]:
+        if wanted.role and index.columns.roles[ordinal] != ROLE_CODES[wanted.role]:
             continue
         (message,) = log.read([ordinal])
         tool = searched_tool(log, index.live, _position_of(index, ordinal), message, wanted)

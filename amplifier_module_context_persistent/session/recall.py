@@ -181,7 +181,7 @@ class RecallSearch:
         times = _STORED_BATCHES if is_stored_search else 1
         while stop - self._at < min(stop, times * BATCH_MESSAGES) and size < times * _BATCH_BYTES:
             self._at -= 1
-            size += log.index.lengths[self._live[self._at]]
+            size += log.index.columns.lengths[self._live[self._at]]
         return range(self._at, stop)
 
     def _read_batch(self, log: Log, batch: range) -> None:
@@ -189,9 +189,9 @@ class RecallSearch:
         index, live, wanted = log.index, self._live, self._wanted
         positions: Sequence[int] = batch
         if wanted.role:
-            positions = [at for at in batch if index.roles[live[at]] == ROLE_CODES[wanted.role]]
+            positions = [at for at in batch if index.columns.roles[live[at]] == ROLE_CODES[wanted.role]]
         if (among := self._among) is not None:
-            positions = [at for at in positions if index.offsets[live[at]] in among]
+            positions = [at for at in positions if index.columns.offsets[live[at]] in among]
         if wanted.pattern is not None and wanted.pattern.needle:
             ordinals = live[batch.start : batch.stop] if positions is batch else [live[at] for at in positions]
             may_match = lines_that_may_match(log, ordinals, wanted.pattern)
@@ -304,7 +304,7 @@ def lines_that_may_match(log: Log, ordinals: Sequence[int], pattern: Pattern) ->
     Raises:
         LogUnreadableError: the log cannot be read.
     """
-    flags = log.index.flags
+    flags = log.index.columns.flags
     foreign = {ordinal for ordinal in ordinals if flags[ordinal] & _FOREIGN}
     own = [ordinal for ordinal in ordinals if ordinal not in foreign] if foreign else ordinals
     if finds_bytes(log):

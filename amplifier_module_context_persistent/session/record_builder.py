@@ -85,7 +85,7 @@ class RecordBuilder:
         self._deferred: deque[Deferred] = deque()
 
     def _holds_conversation(self, index: Index) -> bool:
-        if any(role != SYSTEM for role in index.roles) or index.has_removals:
+        if any(role != SYSTEM for role in index.columns.roles) or index.has_removals:
             return True
         return not all(map(is_memory_file, self._log.read(range(len(index)))))
 
@@ -147,7 +147,7 @@ class RecordBuilder:
                 taken.add(message_id)
                 added = message if bodies else self._with_line(message, index)
                 bodies.append(encode_message(added, message_id=message_id, timestamp=timestamp))
-            is_begun = self._headed and len(index.offsets)
+            is_begun = self._headed and len(index.columns.offsets)
             return bodies if is_begun or not bodies else [*self._preamble(index), *bodies]
 
         return prepare
@@ -298,7 +298,7 @@ class RecordBuilder:
         """The memory files before the live history: records, or in an empty log messages to be written."""
         if len(index) == 0:
             return list(self._extras.unsaved)
-        system = [ordinal for ordinal in index.live if index.roles[ordinal] == SYSTEM]
+        system = [ordinal for ordinal in index.live if index.columns.roles[ordinal] == SYSTEM]
         return [o for o, message in zip(system, self._log.read(system), strict=True) if is_memory_file(message)]
 
     def _preamble(self, index: Index) -> list[bytes]:

@@ -350,7 +350,7 @@ class SystemPrompt:
 def has_system_prompt(log: Log) -> bool:
     """Whether the live history has a system message for models that is neither a memory file nor from a hook."""
     index = log.index
-    system = [ordinal for ordinal in index.live if index.roles[ordinal] == SYSTEM]
+    system = [ordinal for ordinal in index.live if index.columns.roles[ordinal] == SYSTEM]
     return any(map(_is_system_prompt, log.read(system)))
 
 

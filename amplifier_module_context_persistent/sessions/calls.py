@@ -82,7 +82,7 @@ class CallLookup:
     def open_calls(self, live: Sequence[int], position: int, message: Message) -> frozenset[str]:
         """Give the ids of a message's calls that no message near it answers."""
         calls = {call.id for call in calls_of(message)}
-        roles = self._log.index.roles
+        roles = self._log.index.columns.roles
         for at in range(position + 1, min(len(live), position + 1 + NEAR)):
             if not calls:
                 break

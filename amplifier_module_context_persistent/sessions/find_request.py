@@ -86,7 +86,7 @@ def _source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> Found
             "the log has no receipts: no view was requested, or `receipts` is off; "
             "`replay --views` shows what the default policy would have shown"
         )
-    answers = [place for place, ordinal in enumerate(index.live) if index.roles[ordinal] == ASSISTANT]
+    answers = [place for place, ordinal in enumerate(index.live) if index.columns.roles[ordinal] == ASSISTANT]
     wanted = _from_first(number, len(answers), f"the source made one before each answer, {len(answers):,}")
     place = answers[wanted - 1]
     plans = [name_of(record.get("id")) for position, _, record in imported_plans(index, book) if position < place]

@@ -85,7 +85,7 @@ class SessionFollower:
                 f"after: the session has no message with the id {message_id!r}; perhaps it was purged; "
                 "give after='' to begin with the whole history"
             )
-        self._seen, self._offset = ordinal + 1, self._index.offsets[ordinal]
+        self._seen, self._offset = ordinal + 1, self._index.columns.offsets[ordinal]
         self._is_late = True
 
     def look(self) -> Iterator[LiveMessage | SessionChange]:
@@ -114,8 +114,8 @@ class SessionFollower:
 
     def _look_anew(self, index: Index) -> Iterator[LiveMessage | SessionChange]:
         """Look at a log that was rewritten: the hashes of ids tell which messages were given."""
-        given = set(self._index.id_hashes[: self._seen])
-        positions = [at for at, ordinal in enumerate(index.live) if index.id_hashes[ordinal] not in given]
+        given = set(self._index.columns.id_hashes[: self._seen])
+        positions = [at for at, ordinal in enumerate(index.live) if index.columns.id_hashes[ordinal] not in given]
         is_purge = index.control_counts["purge"] > self._purges
         change = SessionChange("purged" if is_purge else "replaced", len(index.live))
         self._seen, self._offset, self._begun = 0, self._log.scanner.offset, {}
@@ -153,7 +153,7 @@ class SessionFollower:
         self, positions: list[int], changes: list[tuple[int, SessionChange]]
     ) -> Iterator[LiveMessage | SessionChange]:
         """Give messages and changes in the order of the log."""
-        offsets, live = self._index.offsets, self._index.live
+        offsets, live = self._index.columns.offsets, self._index.live
         places = [offsets[live[position]] for position in positions]
         for place, message in zip(places, self._transcript.placed(among=positions), strict=True):
             while changes and changes[0][0] <= place:

@@ -106,7 +106,7 @@ class ProjectSearch:
             return None
         ranges = self._found.get(name, [])
         starts = [first for first, _ in ranges]
-        offsets = reader.index.offsets
+        offsets = reader.index.columns.offsets
 
         def may_match(offset: int) -> bool:
             at = bisect_right(starts, offset) - 1
@@ -169,7 +169,7 @@ def _blocks(reader: LogReader, start: int, most_bytes: int) -> Iterator[tuple[Bl
     Raises:
         LogUnreadableError: the log cannot be read.
     """
-    offsets = reader.index.offsets
+    offsets = reader.index.columns.offsets
     texts, size, first, done = list[str](), 0, 0, start
     for at in range(bisect_left(offsets, start), len(offsets), _BATCH):
         batch = range(at, min(at + _BATCH, len(offsets)))
@@ -178,7 +178,7 @@ def _blocks(reader: LogReader, start: int, most_bytes: int) -> Iterator[tuple[Bl
             texts.append(searched_text(message))
             size += len(texts[-1]) if texts[-1].isascii() else len(texts[-1].encode("utf-8", "surrogatepass"))
             if size >= BLOCK_BYTES:
-                done = offsets[ordinal] + reader.index.lengths[ordinal]
+                done = offsets[ordinal] + reader.index.columns.lengths[ordinal]
                 yield Block("\n".join(texts), first, offsets[ordinal]), done
                 texts, size = [], 0
         if done - start >= most_bytes:

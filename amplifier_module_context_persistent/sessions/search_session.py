@@ -161,7 +161,7 @@ def hidden_texts(transcript: Transcript) -> Iterator[HiddenText]:
         LogUnreadableError: the log's bytes changed while they were read, or a file outside it cannot be read.
     """
     reader = cast("StoredLog", transcript.reader)  # as every log that is stored is
-    live = {reader.index.offsets[ordinal] for ordinal in reader.index.live}
+    live = {reader.index.columns.offsets[ordinal] for ordinal in reader.index.live}
     last = 0
     for line in reader.whole_lines():
         last = line.number

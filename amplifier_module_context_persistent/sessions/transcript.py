@@ -164,14 +164,14 @@ class Transcript:
             batch: list[int] = [
                 position
                 for position in positions[begin : begin + _BATCH]
-                if role is None or index.roles[live[position]] == ROLE_CODES[role]
+                if role is None or index.columns.roles[live[position]] == ROLE_CODES[role]
             ]
             if may_match is not None:
                 lines = reader.lines([live[position] for position in batch])
                 batch = [
                     position
                     for position, (ordinal, line) in zip(batch, lines, strict=True)
-                    if index.flags[ordinal] & (DAMAGED | UNCHAINED) or may_match(line)
+                    if index.columns.flags[ordinal] & (DAMAGED | UNCHAINED) or may_match(line)
                 ]
             messages = reader.read([live[position] for position in batch])
             for position, message in zip(batch, messages, strict=True):

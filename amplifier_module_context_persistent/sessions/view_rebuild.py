@@ -21,6 +21,7 @@ from ..config import Config
 from ..errors import ConfigError
 from ..log.base import LogDescription, Outcome, Prepare, ReadableLog
 from ..log.index import DAMAGED, Index
+from ..log.message_columns import MessageColumns
 from ..log.record_kinds import control_of
 from ..log.record_line import Message, decode, encode_object, name_of
 from ..log.scanner import Scanner
@@ -218,8 +219,8 @@ _PAST_COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "answered_
 
 def _index_of(index: Index, records: int) -> Index:
     """The index as it was when the log held so many messages."""
-    columns = {name: getattr(index, name)[:records] for name in _PAST_COLUMNS}
-    return Index(**columns, models=index.models, headers=index.headers)
+    columns = {name: getattr(index.columns, name)[:records] for name in _PAST_COLUMNS}
+    return Index(MessageColumns(**columns), models=index.models, headers=index.headers)
 
 
 def _as_of(known: Index, live: array[int], upto: str, record: Message | None) -> Index | None:
@@ -248,7 +249,9 @@ class _CharacterCounter:
 def _damaged(view: Sequence[Message], index: Index) -> list[str]:
     ids = [str(metadata_of(message).get("message_id", "")) for message in view]
     found = index.find_all([message_id for message_id in ids if message_id])
-    return [message_id for message_id in ids if message_id in found and index.flags[found[message_id]] & DAMAGED]
+    return [
+        message_id for message_id in ids if message_id in found and index.columns.flags[found[message_id]] & DAMAGED
+    ]
 
 
 class PastLog:
@@ -360,7 +363,8 @@ class Rebuilder:
         if len(index) > noted.records:
             return False
         for name in _PAST_COLUMNS:
-            getattr(index, name).extend(getattr(self._book.index, name)[len(getattr(index, name)) : noted.records])
+            column = getattr(index.columns, name)
+            column.extend(getattr(self._book.index.columns, name)[len(column) : noted.records])
         ordinal = index.find(upto) if upto else None
         if ordinal is None:
             return not upto and not index.live

@@ -183,9 +183,9 @@ Read = Callable[[Sequence[int]], Iterable[Message]]
 def turn_starts(index: Index, read: Read) -> list[int]:
     """Where each turn begins in the live history; empty where that is."""
     live = index.live
-    roles = bytes(map(index.roles.__getitem__, live))
+    roles = bytes(map(index.columns.roles.__getitem__, live))
     users = [found.start() for found in re.finditer(re.escape(bytes([USER])), roles)]
-    unknown = [position for position in users if not index.plain_users[live[position]]]
+    unknown = [position for position in users if not index.columns.plain_users[live[position]]]
     messages = read([live[position] for position in unknown])
     others = {position for position, message in zip(unknown, messages, strict=True) if not is_human(message)}
     starts = [position for position in users if position not in others]

@@ -309,7 +309,7 @@ def budget_in_use(index: Index, record: Mapping[str, Any] | None) -> int:
     if not isinstance(budget, int) or upto is None or not index.is_live(upto):
         return 0
     later = index.live[live_positions(index.live, [upto])[0] + 1 :]
-    return budget if sum(map(index.lengths.__getitem__, later)) <= _BYTES_A_TOKEN * budget else 0
+    return budget if sum(map(index.columns.lengths.__getitem__, later)) <= _BYTES_A_TOKEN * budget else 0
 
 
 def is_plan_for(index: Index, record: Mapping[str, Any] | None, budget_tokens: int) -> bool:

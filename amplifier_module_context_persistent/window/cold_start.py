@@ -49,8 +49,8 @@ def older_candidates(
     """Pick of a live history the entries before `start` that a view may keep, in order; also its `first` messages."""
     live = index.live
     looked_at = live[: start + _AROUND]
-    roles = bytes(map(index.roles.__getitem__, looked_at))
-    pinned = bytes(map(index.flags.__getitem__, looked_at)).translate(_PINNED)
+    roles = bytes(map(index.columns.roles.__getitem__, looked_at))
+    pinned = bytes(map(index.columns.flags.__getitem__, looked_at)).translate(_PINNED)
     texts = [at for found in _INSTRUCTIONS.finditer(roles) if not pinned[at := found.start()]]
     held = classify_all([live[at] for at in texts])
     for pin in re.finditer(b"\1", pinned):

@@ -105,5 +105,9 @@ class Extras:
 
 def conversation_start(index: Index) -> int:
     """The position in the live history of the first message that is no system text; its length without one."""
-    talks = (position for position, ordinal in enumerate(index.live) if index.roles[ordinal] not in (SYSTEM, DEVELOPER))
+    talks = (
+        position
+        for position, ordinal in enumerate(index.live)
+        if index.columns.roles[ordinal] not in (SYSTEM, DEVELOPER)
+    )
     return next(talks, len(index.live))

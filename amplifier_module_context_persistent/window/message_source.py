@@ -62,9 +62,9 @@ class MessageSource:
                 late=ordinal not in early,
                 reminds=reminds,
                 kinds=self._kinds,
-                size_bytes=index.lengths[ordinal],
+                size_bytes=index.columns.lengths[ordinal],
                 asked=index.model_of(ordinal),
-                follows_result=ordinal > 0 and index.roles[ordinal - 1] == TOOL,
+                follows_result=ordinal > 0 and index.columns.roles[ordinal - 1] == TOOL,
             )
             for ordinal, message in zip(ordinals, log.read(ordinals), strict=True)
         ]

@@ -35,7 +35,7 @@ def hides_in_item(log: Log, state: PlanState) -> bool:
     if not index.session.hidden or plan is None or plan.native is None:
         return False
     known = {entry.ordinal for entry in state.entries} | {*index.find_all(plan.hidden).values()}
-    return any(index.roles[ordinal] == USER for ordinal in index.session.hidden - known)
+    return any(index.columns.roles[ordinal] == USER for ordinal in index.session.hidden - known)
 
 
 def cut_now(config: Config, request: ViewRequest, arrangement: Arrangement, tokens: int, basis: Hashable) -> int | None:

@@ -102,7 +102,9 @@ def scan(content: bytes) -> tuple[list[Damage], set[int]]:
     whole = content.rfind(b"\n") + 1
     scanner.feed(content[:whole])
     index = scanner.index
-    stored = [content[at : at + size - 1] for at, size in zip(index.offsets, index.lengths, strict=True)]
+    stored = [
+        content[at : at + size - 1] for at, size in zip(index.columns.offsets, index.columns.lengths, strict=True)
+    ]
     return index.damage, {n for n, own in enumerate(LINES) if own[:-1] in stored}
 
 

@@ -112,10 +112,10 @@ def test_a_log_in_memory_has_the_bytes_of_one_on_disk(path: str) -> None:
         append_bodies(disk, *bodies)
         append_bodies(memory, *bodies)
     assert list(disk.read([0, 1, 2])) == list(memory.read([0, 1, 2]))
-    assert (disk.index.live, disk.index.offsets, disk.index.id_hashes) == (
+    assert (disk.index.live, disk.index.columns.offsets, disk.index.columns.id_hashes) == (
         memory.index.live,
-        memory.index.offsets,
-        memory.index.id_hashes,
+        memory.index.columns.offsets,
+        memory.index.columns.id_hashes,
     )
 
 

@@ -115,7 +115,7 @@ def test_no_flipped_bit_changes_more_than_its_own_message(name: str) -> None:
             if lines[at].startswith(b'{"_record":"pin"') and b'"id":"y"' in lines[at]:
                 assert scanner.index.session.pins == sound.session.pins - {sound.live[1]}
     print(f"bits flipped in logs with resets: {count}")
-    assert sum(bool(flag & UNCHAINED) for flag in sound.flags) == 0
+    assert sum(bool(flag & UNCHAINED) for flag in sound.columns.flags) == 0
 
 
 @pytest.mark.parametrize("lost", [b'"_reset":["r",1]', b'"_reset":["r",0]'], ids=["the second", "the first"])

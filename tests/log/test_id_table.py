@@ -31,9 +31,9 @@ class CountedColumn(array):  # type: ignore[type-arg]
 def index_of(count: int) -> Index:
     """An index of records with the ids `m0`, `m1` and so on, whose column of hashes counts."""
     index = Index()
-    index.offsets.extend(range(count))
-    index.flags.extend(bytes([LIVE]) * count)
-    index.id_hashes = CountedColumn("q", (id_hash_of(b"m%d" % number) for number in range(count)))
+    index.columns.offsets.extend(range(count))
+    index.columns.flags.extend(bytes([LIVE]) * count)
+    index.columns.id_hashes = CountedColumn("q", (id_hash_of(b"m%d" % number) for number in range(count)))
     return index
 
 
@@ -69,7 +69,7 @@ async def test_a_message_with_an_id_costs_the_same_however_long_the_session_is(t
     write_messages(path, 20_000)
     manager = PersistentContextManager(log=(log := FileLog(path, durability="write")), tokenizer="estimate")
     await manager.add_message({"role": "user", "content": "one", "metadata": {"message_id": "one"}})
-    log.index.id_hashes = CountedColumn("q", log.index.id_hashes)
+    log.index.columns.id_hashes = CountedColumn("q", log.index.columns.id_hashes)
     before = CountedColumn.looked_at
     for number in range(50):
         for message_id, content in ((f"new{number}", "new"), (f"m{number}", f"text {number}"), (f"m{number}", "other")):
@@ -103,7 +103,7 @@ def test_records_that_nothing_finds_are_passed_over() -> None:
         index.add(row(id_hash=id_hash_of(b"m5")))
     assert index.find("m5") == len(index) - 1
     for expected in (len(index) - 2, len(index) - 3, 5, None):
-        index.flags[index.find("m5") or 0] |= UNHELD
+        index.columns.flags[index.find("m5") or 0] |= UNHELD
         assert index.find("m5") == expected
 
 

@@ -34,18 +34,18 @@ def filled(count: int) -> Index:
 def test_records_are_named_in_their_order() -> None:
     """An ordinal is the place among the message records."""
     index = filled(3)
-    assert (len(index), list(index.live), list(index.offsets)) == (3, [0, 1, 2], [0, 10, 20])
+    assert (len(index), list(index.live), list(index.columns.offsets)) == (3, [0, 1, 2], [0, 10, 20])
 
 
 def test_replacing_the_live_history_moves_the_marks_and_voids_the_plan() -> None:
     """A reset changes what is live, its marks and the generation, and a plan before it is gone."""
     index = filled(4)
     index.session.plan = {"any": 1}
-    index.flags[3] |= PINNED
+    index.columns.flags[3] |= PINNED
     index.replace_live([3, 1])
     assert list(index.live) == [3, 1]
     assert [index.is_live(ordinal) for ordinal in range(4)] == [False, True, False, True]
-    assert index.flags[3] == PINNED | LIVE
+    assert index.columns.flags[3] == PINNED | LIVE
     assert index.session.plan is None
     assert index.generation == 1
 
@@ -183,7 +183,7 @@ def test_a_damaged_copy_that_comes_first_gives_way() -> None:
     first, second = sealed([body(0), body(1)])
     scanner = scan([first, second.replace(b"message ", b"massage "), second])
     assert ids(scanner) == [0, 1]
-    assert scanner.index.offsets[scanner.index.live[1]] == len(first) + len(second)
+    assert scanner.index.columns.offsets[scanner.index.live[1]] == len(first) + len(second)
     assert ("repeated", 2, len(first)) in found(scanner)
 
 
@@ -216,7 +216,13 @@ def test_without_a_place_a_record_is_at_0() -> None:
     assert builder.index.damage == [Damage(0, 0, "unreadable", "nothing", 0)]
     builder.message({"role": "user"}, "id-0", 0)
     index = builder.index
-    assert [*index.offsets, *index.lengths, *index.seeds, *index.checks, *index.answered_by] == [0] * 5
+    assert [
+        *index.columns.offsets,
+        *index.columns.lengths,
+        *index.columns.seeds,
+        *index.columns.checks,
+        *index.columns.answered_by,
+    ] == [0] * 5
 
 
 def test_messages_with_the_same_id_are_live_unless_they_are_doubtful() -> None:

@@ -57,7 +57,7 @@ def test_every_changed_bit_of_a_line_is_an_error_and_those_before_it_are_given(a
     """Of its text, of its checksum, of its keys, at any place among lines that are read together."""
     content = b"".join(sealed(BODIES[:9]))
     index = scan([content]).index
-    start, length = index.offsets[6], index.lengths[6]
+    start, length = index.columns.offsets[6], index.columns.lengths[6]
     for at in range(start, start + length - 1):
         for bit in range(8):
             changed = bytearray(content)

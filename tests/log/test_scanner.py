@@ -44,8 +44,8 @@ def test_sound_lines_are_read_without_a_finding(six: list[bytes], piece: int) ->
     assert ids(scanner) == [0, 1, 2, 3, 4, 5]
     assert found(scanner) == []
     assert (scanner.offset, scanner.line) == (sum(map(len, six)), 6)
-    assert [scanner.index.offsets[n] for n in range(6)] == [offset_of(six, n + 1) for n in range(6)]
-    assert list(scanner.index.lengths) == list(map(len, six))
+    assert [scanner.index.columns.offsets[n] for n in range(6)] == [offset_of(six, n + 1) for n in range(6)]
+    assert list(scanner.index.columns.lengths) == list(map(len, six))
     assert scanner.seed == int(json.loads(six[-1])["_crc"], 16)
 
 
@@ -54,7 +54,7 @@ def test_every_role_is_told(role: str) -> None:
     """Roles are read from the head of the line, and by parsing where the line is not ours."""
     line = sealed([encode_message({"role": role}, message_id="id-0", timestamp=STAMP)])[0]
     for one in (line, b'{"content":1,"role":"%s"}\n' % role.encode()):
-        assert scan([one]).index.roles[0] == ROLE_CODES[role]
+        assert scan([one]).index.columns.roles[0] == ROLE_CODES[role]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_pins_are_told_without_parsing_and_with(metadata: dict[str, Any], pinned
     ours = sealed([encode_message(message, message_id="id-0", timestamp=STAMP)])[0]
     bare = json.dumps(message).encode() + b"\n"
     for line in (ours, bare):
-        assert bool(scan([line]).index.flags[0] & PINNED) is pinned
+        assert bool(scan([line]).index.columns.flags[0] & PINNED) is pinned
 
 
 @pytest.mark.parametrize("name", ["a", "x" * 500, 'quo"te', "back\\slash", "ünï", "\ud800", "\n", ""])
@@ -130,7 +130,9 @@ def test_an_answer_is_known_by_the_request_before_it() -> None:
     for piece in (1, 100):
         index = scan(sealed(bodies), piece=piece).index
         known = [
-            index.model_of(ordinal) for ordinal in range(len(index)) if index.roles[ordinal] == ROLE_CODES["assistant"]
+            index.model_of(ordinal)
+            for ordinal in range(len(index))
+            if index.columns.roles[ordinal] == ROLE_CODES["assistant"]
         ]
         nobody = ("", "")
         assert known[0::2] == [("anthropic", ""), ("openai", "gpt-5"), ('a "b"', "m\\n"), nobody]
@@ -174,7 +176,7 @@ def test_bare_lines_are_records_and_the_chain_goes_on_behind_them() -> None:
     for piece in (1, 4):
         both = scan(lines + more, piece=piece)
         assert found(both) == []
-        assert list(both.index.flags) == [UNCHAINED | 8, UNCHAINED | 8, 8, 8]
+        assert list(both.index.columns.flags) == [UNCHAINED | 8, UNCHAINED | 8, 8, 8]
         assert both.index.find(message_id_of(json.loads(bare(1)), bare(1), len(bare(0)))) == 1
     assert scanner.seed == zlib.crc32(bare(1)[:-1], zlib.crc32(bare(0)[:-1]))
 
@@ -182,7 +184,7 @@ def test_bare_lines_are_records_and_the_chain_goes_on_behind_them() -> None:
 def test_equal_bare_lines_have_different_ids() -> None:
     """A derived id depends on the place too."""
     scanner = scan([bare(0), bare(0)])
-    assert len(set(scanner.index.id_hashes)) == 2
+    assert len(set(scanner.index.columns.id_hashes)) == 2
 
 
 def test_a_bare_line_behind_chained_ones_is_reported_and_read(six: list[bytes]) -> None:
@@ -203,7 +205,7 @@ def test_a_flipped_byte_is_reported_and_the_next_line_is_not_condemned(six: list
     scanner = scan(six)
     assert ids(scanner) == [0, 1, 2, 3, 4, 5]
     assert found(scanner) == [("checksum", 3, offset_of(six, 3))]
-    assert [bool(flag & DAMAGED) for flag in scanner.index.flags] == [False, False, True, False, False, False]
+    assert [bool(flag & DAMAGED) for flag in scanner.index.columns.flags] == [False, False, True, False, False, False]
 
 
 @pytest.mark.parametrize("at", range(1, 21))
@@ -230,7 +232,7 @@ def test_a_first_line_whose_checksum_was_altered_is_told_from_one_that_had_none(
 def test_lines_put_in_before_the_first_one_do_not_condemn_it(six: list[bytes], count: int) -> None:
     """However many have no checksum, the first record that has one is what it was."""
     scanner = scan([*(bare(number) for number in range(count)), *six])
-    assert not any(flag & DAMAGED for flag in scanner.index.flags)
+    assert not any(flag & DAMAGED for flag in scanner.index.columns.flags)
     assert len(scanner.index.live) == count + 6
 
 
@@ -292,9 +294,9 @@ def test_a_record_glued_behind_a_torn_one_is_read(six: list[bytes]) -> None:
     scanner = scan(lines)
     assert found(scanner)[0] == ("glued", 2, len(six[0]))
     assert ids(scanner) == [0, 2, 3, 4, 5]
-    assert scanner.index.offsets[1] == len(six[0]) + 40
-    assert scanner.index.lengths[1] == len(six[2])
-    assert [bool(flag & DAMAGED) for flag in scanner.index.flags] == [False, True, *[False] * 3]
+    assert scanner.index.columns.offsets[1] == len(six[0]) + 40
+    assert scanner.index.columns.lengths[1] == len(six[2])
+    assert [bool(flag & DAMAGED) for flag in scanner.index.columns.flags] == [False, True, *[False] * 3]
 
 
 def test_a_record_behind_nul_bytes_is_read(six: list[bytes]) -> None:
@@ -303,7 +305,7 @@ def test_a_record_behind_nul_bytes_is_read(six: list[bytes]) -> None:
     scanner = scan(lines)
     assert found(scanner) == [("glued", 2, len(six[0]))]
     assert ids(scanner) == [0, 1, 2, 3, 4, 5]
-    assert not any(flag & DAMAGED for flag in scanner.index.flags)
+    assert not any(flag & DAMAGED for flag in scanner.index.columns.flags)
 
 
 @pytest.mark.parametrize("between", [b"", b"J", b" ", b"\r", b"\x0b", b"\0\0", b"\xff", b'"}]'])
@@ -313,7 +315,7 @@ def test_records_whose_newline_was_altered_are_both_read(six: list[bytes], betwe
     scanner = scan(lines)
     assert found(scanner) == [("glued", 2, len(six[0]))]
     assert ids(scanner) == [0, 1, 2, 3, 4, 5]
-    assert not any(flag & DAMAGED for flag in scanner.index.flags)
+    assert not any(flag & DAMAGED for flag in scanner.index.columns.flags)
 
 
 def test_a_control_record_behind_nul_bytes_takes_effect() -> None:
@@ -321,7 +323,7 @@ def test_a_control_record_behind_nul_bytes_takes_effect() -> None:
     lines = sealed([body(0), encode_control("usage", provider="p", model="m", factor=2), body(1)])
     scanner = scan([lines[0], bytes(100) + lines[1], lines[2]])
     assert scanner.index.session.usage["p", "m"]["factor"] == 2
-    assert list(scanner.index.flags) == list(scan(lines).index.flags)
+    assert list(scanner.index.columns.flags) == list(scan(lines).index.columns.flags)
 
 
 @pytest.mark.parametrize("lost", [b"no json\n", b'{"role":"us'], ids=["altered", "torn"])
@@ -386,7 +388,7 @@ def test_skipped_lines_keep_the_chain(six: list[bytes]) -> None:
     scanner.feed(b"".join(six[3:]))
     assert found(scanner) == [("oversized", 3, offset_of(six, 3))]
     assert ids(scanner) == [0, 1, 3, 4, 5]
-    assert list(scanner.index.offsets) == [offset_of(six, line) for line in (1, 2, 4, 5, 6)]
+    assert list(scanner.index.columns.offsets) == [offset_of(six, line) for line in (1, 2, 4, 5, 6)]
     assert (scanner.offset, scanner.line) == (sum(map(len, six)), 6)
 
 
@@ -408,7 +410,7 @@ def test_a_flipped_bit_in_a_line_that_was_no_record_stops_no_scan(content: bytes
         flipped = bytearray(line)
         flipped[at // 8] ^= 1 << at % 8
         scanner = scan([bytes(flipped), *LINES])
-        assert scanner.index.offsets[-4] == len(line)
+        assert scanner.index.columns.offsets[-4] == len(line)
         assert list(scanner.index.live[-4:]) == list(range(len(scanner.index)))[-4:]
         assert found(scanner)
 
@@ -462,7 +464,7 @@ def test_sound_messages_with_the_same_id_are_both_live() -> None:
     bare = b'{"role": "user", "content": "x", "metadata": {"pinned": true, "message_id": "id-0"}}\n'
     scanner = scan([bare, bare])
     assert (ids(scanner), found(scanner)) == ([0, 0], [])
-    assert scanner.index.flags[0] & UNCHAINED
+    assert scanner.index.columns.flags[0] & UNCHAINED
     assert [kind for kind, *_ in found(scan([*sealed([pinned]), bare]))] == ["unchained", "repeated"]
 
 
@@ -488,7 +490,7 @@ def test_sound_messages_and_receipts_are_not_parsed(piece: int) -> None:
     names = ["i", "id-1", "ünï", "x" * 500]
     bodies = [line for role in ROLES for name in names for line in (message(role, name, content="text"), receipt)]
     scanner = scan(sealed(bodies), piece=piece)
-    assert list(scanner.index.roles) == [ROLE_CODES[role] for role in ROLES for _ in names]
+    assert list(scanner.index.columns.roles) == [ROLE_CODES[role] for role in ROLES for _ in names]
     assert scanner.index.control_counts == {"view": len(bodies) // 2}
     assert scanner.line == len(bodies)
     assert found(scanner) == []
@@ -548,7 +550,7 @@ def test_what_is_not_parsed_is_indexed_as_if_it_were() -> None:
 def test_who_wrote_a_users_message_is_left_open_where_its_line_may_name_another(fields: dict[str, Any]) -> None:
     """Such a message is parsed before it is taken for the beginning of a turn."""
     lines = sealed([message(content="text"), message(name="id-1", **fields)])
-    assert list(scan(lines).index.plain_users) == [True, False]
+    assert list(scan(lines).index.columns.plain_users) == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_a_scan_goes_on_where_lines_were_passed_over() -> None:
         scanner.feed(b"".join(LINES[first:]))
         assert found(scanner) == []
         assert ids(scanner) == list(range(first, 6))
-        assert list(scanner.index.offsets) == [before + end for end in ENDS[first:6]]
+        assert list(scanner.index.columns.offsets) == [before + end for end in ENDS[first:6]]
         assert scanner.line == 6 + bool(before)
         scanner.feed(bare(9))
         assert [kind for kind, *_ in found(scanner)] == ["unchained"]
@@ -96,4 +96,4 @@ def test_a_line_that_another_program_wrote_anew_is_damaged() -> None:
     anew = json.dumps({"_crc": value.pop("_crc"), **value}).encode() + b"\n"
     scanner = scan([anew, bare(1)])
     assert [kind for kind, *_ in found(scanner)] == ["checksum", "unchained"]
-    assert [bool(flag & DAMAGED) for flag in scanner.index.flags] == [True, False]
+    assert [bool(flag & DAMAGED) for flag in scanner.index.columns.flags] == [True, False]

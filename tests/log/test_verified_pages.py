@@ -119,7 +119,7 @@ def test_a_line_that_changed_since_it_was_verified_is_an_error(tmp_path: Path, p
         for _ in range(3):  # the third one has nothing left to verify
             expected = list(reader.read(reader.index.live))
         ordinal = page * PAGE + 77
-        start, length = reader.index.offsets[ordinal], reader.index.lengths[ordinal]
+        start, length = reader.index.columns.offsets[ordinal], reader.index.columns.lengths[ordinal]
         at = start + {"text": 30, "checksum": length - 5, "key": 3, "line end": 40}[place]
         altered = bytearray(content)
         altered[at] = ord("\n") if place == "line end" else altered[at] ^ 1

@@ -237,7 +237,7 @@ def check(rng: random.Random, block: bytes, counts: Counts) -> None:
             raise FoundError(f"fed {fed} bytes, the scanner stands at {scanner.offset}, line {scanner.line}")
     index = scanner.index
     reported = {(found.line, found.offset) for found in index.damage}
-    indexed = dict(zip(index.offsets, index.lengths, strict=True))
+    indexed = dict(zip(index.columns.offsets, index.columns.lengths, strict=True))
     if len(indexed) != len(index) or any(ordinal >= len(index) for ordinal in index.live):
         raise FoundError("a record is indexed twice, or one is live that is none")
     offset = controls = 0

@@ -41,7 +41,7 @@ class LogContract:
         assert append_bodies(log, encode_control("view"), body(2)) == range(2, 3)
         assert numbers(log) == [0, 1, 2]
         assert log.index.control_counts == {"view": 1}
-        assert list(log.index.offsets) == sorted(set(log.index.offsets))
+        assert list(log.index.columns.offsets) == sorted(set(log.index.columns.offsets))
 
     def test_each_caller_is_told_its_own_outcome(self, log: Log) -> None:
         """What one of a batch raises concerns it alone, and nothing of it is stored."""

@@ -18,7 +18,7 @@ def scan(lines: Sequence[bytes], *, piece: int = 10**9, **options: Any) -> Scann
 def ids(scanner: Scanner, count: int = 40) -> list[int]:
     """The numbers of the live messages."""
     number = {id_hash_of(f"id-{n}".encode()): n for n in range(count)}
-    return [number[scanner.index.id_hashes[ordinal]] for ordinal in scanner.index.live]
+    return [number[scanner.index.columns.id_hashes[ordinal]] for ordinal in scanner.index.live]
 
 
 def found(scanner: Scanner) -> list[tuple[str, int, int]]:
@@ -27,4 +27,4 @@ def found(scanner: Scanner) -> list[tuple[str, int, int]]:
 
 def live_offsets(scanner: Scanner) -> list[int]:
     """Where the live messages stand."""
-    return [scanner.index.offsets[ordinal] for ordinal in scanner.index.live]
+    return [scanner.index.columns.offsets[ordinal] for ordinal in scanner.index.live]

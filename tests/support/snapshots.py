@@ -80,8 +80,10 @@ def all_of(reader: LogReader) -> dict[str, Any]:
 
 def columns_of(index: Index) -> dict[str, Any]:
     """All that an index holds, by its names."""
-    columns = {field.name: getattr(index, field.name) for field in dataclasses.fields(index) if field.compare}
-    return {**columns, "usage": list(index.session.usage.items())}
+    kept = {field.name: getattr(index, field.name) for field in dataclasses.fields(index) if field.compare}
+    columns = kept.pop("columns")
+    each = {field.name: getattr(columns, field.name) for field in dataclasses.fields(columns)}
+    return {**kept, **each, "usage": list(index.session.usage.items())}
 
 
 def stored(path: str) -> list[Row]:

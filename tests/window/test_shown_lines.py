@@ -72,14 +72,14 @@ def test_what_a_view_no_longer_shows_is_let_go(log: FileLog, files: CountedReads
 
 def test_no_more_is_kept_than_the_limit(log: FileLog, files: CountedReads, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is beyond is read and verified for each view: where it was changed, that is an error and not handed out."""
-    monkeypatch.setattr(message_source, "MOST_BYTES", log.index.lengths[0] + 10)
+    monkeypatch.setattr(message_source, "MOST_BYTES", log.index.columns.lengths[0] + 10)
     lines = ShownLines()
     list(lines.read(log, range(5), is_view=True))
     before = files.reads
     list(lines.read(log, [0]))
     assert files.reads == before
     content = bytearray(content_of(log.path))
-    content[log.index.offsets[2] + 40] ^= 1
+    content[log.index.columns.offsets[2] + 40] ^= 1
     with open(log.path, "r+b") as file:
         file.write(content)
     assert next(lines.read(log, [0], is_view=True))["content"] == KINDS[0]["content"]

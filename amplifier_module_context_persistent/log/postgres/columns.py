@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from zlib import crc32
 
 from ..index import ASSISTANT, LIVE, PINNED, id_hash_of
-from ..index import Row as IndexRow
+from ..message_columns import Row as IndexRow
 from ..record_line import CONTROL_HEAD, CRC_TAIL_BYTES, member_of, stored_crc
 from ..scanner import Scanner
 from .rows import CONTROL, INDEXED, MESSAGE, OTHER, PLAIN_USER, RECEIPT, Columns, Row
@@ -48,11 +48,11 @@ def _scanned(line: bytes, scanner: Scanner) -> tuple[int, int, int, int, int]:
             asked = "\0".join(index.models[scanner.builder.session.pending_model])
             return RECEIPT, 0, 0, crc, 1 + id_hash_of(asked)
         return CONTROL, 0, 0, crc, 0
-    is_one = len(index) == number + 1 and index.flags[number] & ~PINNED == LIVE and member_of(line) is None
+    is_one = len(index) == number + 1 and index.columns.flags[number] & ~PINNED == LIVE and member_of(line) is None
     if not is_one:
         return MESSAGE, 0, 0, crc, 0
-    flags = index.flags[number] & PINNED | (PLAIN_USER if index.plain_users[number] else 0)
-    return INDEXED, index.roles[number], flags, crc, index.id_hashes[number]
+    flags = index.columns.flags[number] & PINNED | (PLAIN_USER if index.columns.plain_users[number] else 0)
+    return INDEXED, index.columns.roles[number], flags, crc, index.columns.id_hashes[number]
 
 
 def lines_to_read(columns: Sequence[Columns]) -> list[int]:

@@ -46,7 +46,7 @@ class RowBytes:
 
     def fetch(self, index: Index, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Give records' lines, without LF, in the order asked for; wherever they lie, many are one question."""
-        offsets, lengths, starts = index.offsets, index.lengths, self.starts
+        offsets, lengths, starts = index.columns.offsets, index.columns.lengths, self.starts
         at = 0
         while at < len(ordinals):
             size, stop = 0, at
@@ -70,7 +70,7 @@ class RowBytes:
 
     def find(self, index: Index, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
         """The records, of some, in whose rows bytes stand, or may stand otherwise written."""
-        numbers = {ordinal: bisect_right(self.starts, index.offsets[ordinal]) - 1 for ordinal in ordinals}
+        numbers = {ordinal: bisect_right(self.starts, index.columns.offsets[ordinal]) - 1 for ordinal in ordinals}
         rows_asked = sorted(set(numbers.values()))
         found = self._query(rows.find_bytes, rows_asked, needle, ignores_case=ignores_case)
         return {ordinal for ordinal, number in numbers.items() if number in found}

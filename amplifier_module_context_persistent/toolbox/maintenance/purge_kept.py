@@ -105,7 +105,7 @@ class Rewrite:
         index = reader.index
         self._total = len(index)
         self._gone = ordinals_gone(index, purge)
-        self._cut_offset = 0 if purge.before is None else index.offsets[_first_kept(index, purge.before)]
+        self._cut_offset = 0 if purge.before is None else index.columns.offsets[_first_kept(index, purge.before)]
         self._gone_ids: set[str] = set()
         self._was_live = bytearray() if purge.everything else was_live(reader)
         self._scanner = Scanner(reader.max_record_bytes)
@@ -124,11 +124,11 @@ class Rewrite:
         self._late: list[bytes] = []
         counts.messages_removed = len(self._gone)
         counts.messages_kept = self._total - len(self._gone)
-        self._any_chained = any(not flags & UNCHAINED for flags in index.flags) or bool(index.headers)
+        self._any_chained = any(not flags & UNCHAINED for flags in index.columns.flags) or bool(index.headers)
 
     def expected(self) -> list[int]:
         """The hashes of the ids of the messages that stay live, in order."""
-        hashes = self._scanner.index.id_hashes
+        hashes = self._scanner.index.columns.id_hashes
         return [hashes[ordinal] for ordinal in self._live]
 
     def run(self) -> None:
@@ -163,7 +163,7 @@ class Rewrite:
             self._lines.put_raw(_DAMAGED_RECORD)  # nothing that shows the damage was carried over; it is to be reported
         self._live = [ordinal for ordinal in index.live if ordinal not in self._gone]
         kept = (ordinal for ordinal in range(self._total) if ordinal not in self._gone)
-        self._counts.altered_kept = sum(bool(index.flags[ordinal] & DAMAGED) for ordinal in kept)
+        self._counts.altered_kept = sum(bool(index.columns.flags[ordinal] & DAMAGED) for ordinal in kept)
 
     def take_appended(self, lines: Iterator[NumberedLine]) -> None:
         """Give on what was appended since; all of it stays, redacted likewise."""
@@ -210,14 +210,14 @@ class Rewrite:
         if ordinal not in self._known_unaltered or len(index) != ordinal + 1:
             return False
         place = (line.offset, len(line.content) + 1)
-        is_same_place = place == (known.offsets[ordinal], known.lengths[ordinal])
-        return is_same_place and index.checks[ordinal] == known.checks[ordinal]
+        is_same_place = place == (known.columns.offsets[ordinal], known.columns.lengths[ordinal])
+        return is_same_place and index.columns.checks[ordinal] == known.columns.checks[ordinal]
 
     def _take_unaltered(self, ordinal: int, line: bytes) -> None:
         """Carry over a message that the plan has looked at: the line is the same, as its checksum tells."""
         self._ids.append(self._known_unaltered[ordinal])
         self._answer_altered = False
-        if self._scanner.index.roles[ordinal] == ASSISTANT:
+        if self._scanner.index.columns.roles[ordinal] == ASSISTANT:
             self._put_asked(ordinal)
         self._put(line[:-CRC_TAIL_BYTES])
         if self._stays_live(ordinal):
@@ -226,7 +226,7 @@ class Rewrite:
     def _take_pieces(self, line: NumberedLine, first: int, *, damaged: bool) -> None:
         """Take the records of a line, and bytes that are none; the line's first message has the ordinal `first`."""
         index = self._scanner.index
-        offsets = {index.offsets[ordinal]: ordinal for ordinal in range(first, len(index))}
+        offsets = {index.columns.offsets[ordinal]: ordinal for ordinal in range(first, len(index))}
         for offset, content, value in pieces_of(line.offset, line.content):
             if value is None:
                 self._take_raw(offset, content)
@@ -261,7 +261,7 @@ class Rewrite:
                 self._live.append(ordinal)
 
     def _is_damaged(self, ordinal: int) -> bool:
-        flags = self._reader.index.flags[ordinal]
+        flags = self._reader.index.columns.flags[ordinal]
         return bool(flags & DAMAGED) or (bool(flags & UNCHAINED) and self._any_chained)
 
     def _put_message(self, ordinal: int, line: bytes, value: Message, *, damaged: bool) -> None:
@@ -423,7 +423,8 @@ class NoLines(ChainedLines):
 
 def _are_same_lines(found: Index, known: Index) -> bool:
     """Whether two scans of a log found the same messages at the same places, and the same damage."""
-    if (found.offsets, found.checks, found.flags) != (known.offsets, known.checks, known.flags):
+    mine, theirs = found.columns, known.columns
+    if (mine.offsets, mine.checks, mine.flags) != (theirs.offsets, theirs.checks, theirs.flags):
         return False
     return [(one.kind, one.offset) for one in found.damage] == [(one.kind, one.offset) for one in known.damage]
 
@@ -435,5 +436,5 @@ def check_written(index: Index, expected: list[int]) -> None:
         PurgeError: it does not.
     """
     wrong = [found for found in index.damage if found.kind not in _TOLERATED]
-    if wrong or [index.id_hashes[ordinal] for ordinal in index.live] != expected:
+    if wrong or [index.columns.id_hashes[ordinal] for ordinal in index.live] != expected:
         raise PurgeError(_TOO_DAMAGED)

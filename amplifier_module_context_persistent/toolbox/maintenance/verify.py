@@ -139,7 +139,7 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
 
 def _report(reader: ReadableLog) -> Report:
     described, index = reader.describe(), reader.index
-    messages = dict(Counter(ROLES[role] for role in index.roles))
+    messages = dict(Counter(ROLES[role] for role in index.columns.roles))
     report = Report(described.location, described.size_bytes, messages, len(index.live))
     for kind, count in index.control_counts.items():
         name = kind if _KIND_NAME.fullmatch(kind) else "unknown"
@@ -171,8 +171,9 @@ def _columns(reader: ReadableLog, path: str) -> Iterator[Finding]:
             yield Finding("columns", "the columns give another history than the lines")
             return
         names = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "answered_by")
-        for ordinal, offset in enumerate(index.offsets):
-            if wrong := [name for name in names if getattr(found, name)[ordinal] != getattr(index, name)[ordinal]]:
+        both = [(name, getattr(found.columns, name), getattr(index.columns, name)) for name in names]
+        for ordinal, offset in enumerate(index.columns.offsets):
+            if wrong := [name for name, one, other in both if one[ordinal] != other[ordinal]]:
                 yield Finding("columns", f"its columns are not what its line says: {', '.join(wrong)}", offset=offset)
                 return
     finally:
@@ -182,7 +183,7 @@ def _columns(reader: ReadableLog, path: str) -> Iterator[Finding]:
 def _unmatched(reader: ReadableLog) -> Iterator[Finding]:
     """Calls of the live history without results, and results without calls."""
     index = reader.index
-    ordinals = [ordinal for ordinal in index.live if index.roles[ordinal] in (ASSISTANT, TOOL)]
+    ordinals = [ordinal for ordinal in index.live if index.columns.roles[ordinal] in (ASSISTANT, TOOL)]
     waiting: dict[str, int] = {}
     lost: list[int] = []
     for ordinal, message in zip(ordinals, reader.read(ordinals), strict=True):
@@ -193,9 +194,11 @@ def _unmatched(reader: ReadableLog) -> Iterator[Finding]:
                     lost.append(waiting[call.id])
                 waiting[call.id] = ordinal
         elif waiting.pop(result, None) is None:
-            yield Finding("orphan_result", "a tool result answers no call before it", offset=index.offsets[ordinal])
+            yield Finding(
+                "orphan_result", "a tool result answers no call before it", offset=index.columns.offsets[ordinal]
+            )
     for ordinal in sorted([*lost, *waiting.values()]):
-        yield Finding("open_call", "a tool call has no result", offset=index.offsets[ordinal])
+        yield Finding("open_call", "a tool call has no result", offset=index.columns.offsets[ordinal])
 
 
 def _beside(reader: LogReader) -> Iterator[Finding]:

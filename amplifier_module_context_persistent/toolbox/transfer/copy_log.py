@@ -81,7 +81,7 @@ def carry(
     """
     index, taken = reader.index, set[int]()
     for ordinal, line in reader.lines(ordinals):
-        offset, hashed = index.offsets[ordinal], index.id_hashes[ordinal]
+        offset, hashed = index.columns.offsets[ordinal], index.columns.id_hashes[ordinal]
         try:
             message = decode(line)
         except ValueError as error:
@@ -101,7 +101,7 @@ def carry(
             continue
         timed, named = bool(timestamp_of(message)), given_id(message) is not None
         renamed = given if own != given else None
-        yield CopiedMessage(ordinal, ROLES[index.roles[ordinal]], own, body, timed, renamed, named)
+        yield CopiedMessage(ordinal, ROLES[index.columns.roles[ordinal]], own, body, timed, renamed, named)
 
 
 def check_size(body: bytes) -> None:
@@ -116,7 +116,7 @@ def check_size(body: bytes) -> None:
 
 def refused_messages(reader: ReadableLog, refused: Mapping[int, str]) -> list[LostLine]:
     """The messages that cannot be copied, with their lines and offsets; `refused` is what `carry` filled."""
-    reasons = {reader.index.offsets[ordinal]: reason for ordinal, reason in refused.items()}
+    reasons = {reader.index.columns.offsets[ordinal]: reason for ordinal, reason in refused.items()}
     lines, offset, left = dict[int, int](), 0, len(reasons)
     for number, line in enumerate(reader.records() if reasons else (), start=1):
         if offset in reasons:

@@ -143,7 +143,7 @@ def fork_session(
             plan=str(plan.get("id")) if plan is not None else "",
             not_carried=refused_messages(transcript.reader, refused),
             host_files=host_files,
-            host_turn=sum(transcript.reader.index.roles[ordinal] == USER for ordinal in past.ordinals),
+            host_turn=sum(transcript.reader.index.columns.roles[ordinal] == USER for ordinal in past.ordinals),
         )
 
 

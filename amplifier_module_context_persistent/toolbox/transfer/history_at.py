@@ -92,6 +92,6 @@ def _up_to(transcript: Transcript, message_id: str) -> array[int]:
 
 def _turn_of(transcript: Transcript, ordinals: array[int]) -> int:
     index = transcript.reader.index
-    users = [ordinal for ordinal in ordinals if index.roles[ordinal] == USER]
-    unknown = [ordinal for ordinal in users if not index.plain_users[ordinal]]
+    users = [ordinal for ordinal in ordinals if index.columns.roles[ordinal] == USER]
+    unknown = [ordinal for ordinal in users if not index.columns.plain_users[ordinal]]
     return max(1, len(users) - len(unknown) + sum(map(is_human, transcript.reader.read(unknown))))

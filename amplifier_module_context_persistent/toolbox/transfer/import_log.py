@@ -134,7 +134,7 @@ def _told(erasure: Erasure) -> str:
 def _is_log(reader: LogReader) -> bool:
     """Whether a file holds control records, or checksums."""
     index = reader.index
-    return bool(index.control_counts) or any(not flags & UNCHAINED for flags in index.flags)
+    return bool(index.control_counts) or any(not flags & UNCHAINED for flags in index.columns.flags)
 
 
 def _session_id(reader: LogReader, source: Source, destination: Destination) -> str | None:
@@ -220,7 +220,7 @@ def _report(
     reader: LogReader, source: Source, session_id: str | None, target: str, added: int, *, is_older: bool
 ) -> Import:
     index, account = reader.index, Account()
-    for role, number in Counter(index.roles).items():
+    for role, number in Counter(index.columns.roles).items():
         account.mapped[ROLES[role]] += number
     _note_others(account, reader, account.mapped, "other line")
     account.notes = [LostLine(one.line, one.offset, f"{one.detail}; it is copied as it stands") for one in index.damage]
@@ -232,7 +232,7 @@ def _report(
         session_id,
         account,
         sessions=[ImportedSession("session", session_id, target, len(live), added, is_older=is_older)],
-        roles=Counter(ROLES[index.roles[ordinal]] for ordinal in live),
+        roles=Counter(ROLES[index.columns.roles[ordinal]] for ordinal in live),
         hidden=len(index) - len(live),
     )
 

@@ -32,7 +32,7 @@ def names_in_stored(reader: ReadableLog, ordinals: Iterable[int] | None = None) 
     index = reader.index
     own = range(_first_own(reader), len(index))
     wanted = own if ordinals is None else (ordinal for ordinal in ordinals if ordinal in own)
-    chosen = sorted(nsmallest(MOST_NAMED, wanted, key=index.id_hashes.__getitem__))
+    chosen = sorted(nsmallest(MOST_NAMED, wanted, key=index.columns.id_hashes.__getitem__))
     return [_name(message["metadata"]["message_id"], message) for message in reader.read(chosen)]
 
 

@@ -236,4 +236,4 @@ def test_the_lines_are_those_of_a_file(tmp_path: Path, location: str) -> None:
         with closing(FileLog(path)) as file:
             assert findings(path) == []
             assert numbers(file) == numbers(log) == [3]
-            assert list(file.index.offsets) == list(log.index.offsets)
+            assert list(file.index.columns.offsets) == list(log.index.columns.offsets)
