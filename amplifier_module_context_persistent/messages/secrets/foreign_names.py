@@ -10,9 +10,11 @@ Rules:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-from .found import Secret
+from .found import Secret, lowered
 from .names import UUID, is_example, is_placeholder, is_template, looks_random
+from .said import said_value
 
 _PASSWORDS = {
     "Arabic": ("كلمة المرور", "كلمة السر"),
@@ -56,11 +58,26 @@ _WORDS = {word for names in (*_PASSWORDS.values(), *_KEYS.values()) for word in 
 _ASCII_WORDS = sorted(filter(str.isascii, _WORDS))
 _OTHER_WORDS = sorted(_WORDS.difference(_ASCII_WORDS))
 _ALL_PASSWORDS = frozenset(word for names in _PASSWORDS.values() for word in names)
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """An expression for any of several names, whose words may be joined by a sign, as in `mot_de_passe`."""
+    return "|".join([re.escape(word).replace(r"\ ", "[ _-]") for word in words])
+
+
+def _spelled(name: str) -> str:
+    """A name as the table spells it."""
+    return name.lower().replace("_", " ").replace("-", " ") if name.lower() not in _ALL_PASSWORDS else name.lower()
+
+
 _VERBS = r"lautet|ist|war|est|es|é|è|e|är|er|on|jest|to|je|adalah|là|это|هي|is"
 _NAME = rf"""
-    (?<![A-Za-z]) (?: {"|".join(map(re.escape, _ASCII_WORDS))} ) (?![A-Za-z])
-    | (?: {"|".join(map(re.escape, _OTHER_WORDS))} )
+    (?<![A-Za-z]) (?: {_any_of(_ASCII_WORDS)} ) (?![A-Za-z])
+    | (?: {_any_of(_OTHER_WORDS)} )
 """
+_SPELLINGS = sorted({spelt for word in _WORDS for spelt in (word, word.replace(" ", "_"), word.replace(" ", "-"))})
+_ASCII_SPELLINGS = [*filter(str.isascii, _SPELLINGS)]
+_LETTER = re.compile("[a-z]")
 _NAME_ALONE = re.compile(_NAME, re.VERBOSE | re.IGNORECASE)
 _NAMED = re.compile(
     rf"""
@@ -73,6 +90,7 @@ _NAMED = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_ENDING = re.compile(r"\w{0,6}")
 _LEAST_CHARS = 6
 _MOST_KEY_CHARS = 100
 _SHOWN = re.compile(r"[!-~]+")
@@ -84,27 +102,65 @@ def is_named_in_another_language(key: str, item: str) -> bool:
     if not _SHOWN.fullmatch(item) or len(key) > _MOST_KEY_CHARS:
         return False
     match = _NAME_ALONE.search(key.replace("_", " ").replace("-", " "))
-    return match is not None and _is_secret(item, match[0].lower())
+    return match is not None and _is_secret(item, _spelled(match[0]))
+
+
+def names_foreign_password(name: str) -> bool:
+    """Whether a name, alone as in the head of a table, is that of a password in another language."""
+    return _spelled(name.strip()) in _ALL_PASSWORDS
+
+
+def foreign_names_in(text: str) -> list[tuple[int, int]]:
+    """Where names in other languages are in a text, in order."""
+    folded, found = lowered(text), list[tuple[int, int]]()
+    for word in _ASCII_SPELLINGS if text.isascii() else _SPELLINGS:
+        at = folded.find(word)
+        while at >= 0:
+            end = at + len(word)
+            if not word.isascii() or not _goes_on(folded, at, end):
+                found.append((at, end))
+            at = folded.find(word, end)
+    return sorted(found)
+
+
+def _goes_on(folded: str, start: int, end: int) -> bool:
+    """Whether a name of ASCII letters is only a part of a word."""
+    return _LETTER.match(folded, end) is not None or (start > 0 and _LETTER.match(folded, start - 1) is not None)
 
 
 def find_foreign(text: str) -> list[Secret]:
     """Find secrets that are beside a name in another language than English."""
-    folded = text.lower()
-    words = _ASCII_WORDS if text.isascii() else (*_ASCII_WORDS, *_OTHER_WORDS)
-    if not any(map(folded.__contains__, words)):
-        return []
-    found = []
-    for match in _NAMED.finditer(text):
-        group = "quoted" if match["quoted"] else "bare"
-        shown = _SHOWN.match(match[group])
-        if shown is None:
-            continue
-        value = shown[0].rstrip(".:*_")
-        if _is_secret(value, match["name"].lower()):
-            start = match.start(group)
-            kind = "password" if match["name"].lower() in _ALL_PASSWORDS else "key"
-            found.append(Secret(start, start + len(value), f"{kind} by its name"))
+    found: list[Secret] = []
+    done = 0
+    for start, end in foreign_names_in(text):
+        if start >= done and (secret := _beside(text, start) or _said(text, start, end)):
+            found.append(secret)
+            done = secret.end
     return found
+
+
+def _beside(text: str, start: int) -> Secret | None:
+    """Find the value that a name is given by a sign or a verb."""
+    match = _NAMED.match(text, start)
+    if match is None:
+        return None
+    group = "quoted" if match["quoted"] else "bare"
+    shown = _SHOWN.match(match[group])
+    if shown is None:
+        return None
+    value, name = shown[0].rstrip(".:*_"), _spelled(match["name"])
+    if not _is_secret(value, name):
+        return None
+    kind = "password" if name in _ALL_PASSWORDS else "key"
+    return Secret(match.start(group), match.start(group) + len(value), f"{kind} by its name")
+
+
+def _said(text: str, start: int, end: int) -> Secret | None:
+    """Find a password that a sentence says; a name may have an ending, as in `Lösenordet`."""
+    if _spelled(text[start:end]) not in _ALL_PASSWORDS:
+        return None
+    ending = _ENDING.match(text, end)
+    return said_value(text, ending.end() if ending else end, is_password=True)
 
 
 def _is_secret(value: str, name: str) -> bool:

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 
 from .found import Secret
-from .names import Likelihood, is_secret_text, kind_of_name, likelihood_of, names_service
+from .names import Likelihood, is_secret_text, kind_of_name, likelihood_of, names_password, names_service
+from .said import said_value
 
 _VALUE = r"(?P<quote>\\*[\"'`]?)(?P<secret>[^\s\"'`\\,;<>{}()|]{4,8192})"
 _QUOTED = r"[bru]?(?P<quote>\\*[\"'`])(?P<secret>[^\s\"'`\\]{4,8192})(?P=quote)"
@@ -74,6 +75,9 @@ _NEXT_LINE = re.compile(
 """A label that ends its line, and a value alone on the next one."""
 _WORDS_BEFORE = re.compile(r"(?:(?P<first>[A-Za-z]{2,15})[ ])?(?P<second>[A-Za-z]{2,15})[ ]\Z")
 _OPENS_LIST = re.compile(r"[\[({][ \t]*\\*[\"']?\Z")
+_LEAST_KEY = 20
+_LEAST_TOKEN = 28
+"""Characters of the shortest key in a sentence, behind a name that nothing else has, and behind another one."""
 _NEAR_CHARS = 40
 _BEFORE_CHARS = 300
 
@@ -89,7 +93,16 @@ def labelled_values(text: str, first: int, end: int) -> list[Secret]:
         if is_secret_text(value, name, is_quoted=is_program and strength is Likelihood.STRONG and not is_prose):
             start = match.start("secret")
             return [Secret(start, start + len(value), kind_of_name(name))]
-    return []
+    return _said(text, end, name)
+
+
+def _said(text: str, end: int, name: str) -> list[Secret]:
+    """Find the value that a sentence says behind a name."""
+    kind = kind_of_name(name)
+    is_strong = likelihood_of(name) is Likelihood.STRONG
+    least = _LEAST_KEY if is_strong or names_service(name) else _LEAST_TOKEN
+    found = said_value(text, end, is_password=is_strong and names_password(name), least_random=least)
+    return [Secret(found.start, found.end, kind)] if found else []
 
 
 def _whole_name(text: str, first: int, end: int) -> tuple[str, bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .found import Secret
+from .found import Secret, lowered
 from .labels import labelled_values
 from .names import (
     UUID,
@@ -96,7 +96,7 @@ class _Value:
 
 def find_named(text: str) -> list[Secret]:
     """Find secrets that are beside their names."""
-    folded = text.lower() if text.isascii() else text.replace("\u0130", "i").replace("\u017f", "s").lower()
+    folded = lowered(text)
     if not any(map(folded.__contains__, _HINTS)):
         return []
     found: list[Secret] = []

@@ -64,6 +64,7 @@ SERVICES = frozenset(
 
 From the rules of gitleaks, betterleaks and trufflehog that look for a service's name, as of November 2026.
 """
+_PASSWORD_WORDS = frozenset({"password", "passwd", "passwort", "passphrase", "pwd", "pw", "passcode"})
 _SERVICE_ENDS = frozenset(
     {"key", "token", "login", "pat", "auth", "secret", "password", "credential", "authtoken", "apikey"}
 )
@@ -111,14 +112,15 @@ _PLACEHOLDER = re.compile(
     r"""
       [$%{<\[(&*!`@|\\=,;:~?#].* | .*(?:\$\{|\{\{|%\(|<[a-z_ ]+>|\[(?:REDACTED|█*)\]|\.\.\.|…).*
     | (?:x+|X+|\*+|\.+|-+|_+|0+) | [a-z]{2,5}(?:[_-][a-z]{2,4})?[_-](?:x{4,}|X{4,}|\*{4,}) | SecretString(?::.*)?
+    | ref\+[a-z0-9]+://.*
     | (?: none|null|nil|true|false|yes|no|on|off|undefined|empty|optional|required|string|str|bytes|bool|int|integer|number
-        | object|any|unset|default|basic|bearer|digest|oauth|oauth2|jwt|auto|enabled|disabled|password|passwd|secret|token
+        | object|any|unset|default|basic|bearer|digest|oauth|oauth2|jwt|auto|enabled|disabled|password|passwd|pass|guest|secret|token
         | key|value|input|prompt|text|hidden|env|environ|self|this|super|await|async|new|return|not|lambda|func|function
         | const|let|var|import|from|dict|list|tuple|set|char|varchar|field|file|stdin|keyring|plain|sha1|sha256|sha512|md5
         | change[_-]?(?:me|it|this)(?:[_-]?(?:please|now|in|before).*)? | placeholder | redacted | replace[_-]?me | dummy | example
         | utf8|utf-8|base64|hex|hs256|rs256|es256|http2|ipv4|ipv6|rsa|x509|aes256|aes128|pkcs8|ed25519|oauth1|ntlm )
     | [fFrRbB]{1,2}["'].*
-    | (?:your|my|some|the|a|an|example|sample|dummy|fake|insert|enter|replace|change|todo|fixme|put)[_-].*
+    | (?:[a-z]{2,5}[_-])?(?:your|my|some|the|a|an|example|sample|dummy|fake|insert|enter|replace|change|todo|fixme|put)[_-].*
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -154,6 +156,12 @@ def likelihood_of(name: str) -> Likelihood:
         if any(words[-len(known) :] == known for known in _split(names)):
             return likelihood
     return Likelihood.NONE
+
+
+def names_password(name: str) -> bool:
+    """Whether a name is that of a password, which a person may have chosen."""
+    words = _words_of(name)
+    return bool(words) and words[-1] in _PASSWORD_WORDS
 
 
 def names_service(name: str) -> bool:

@@ -59,7 +59,7 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
                 \\?["']?(?P<other>[^\s"'\\$<{-][^\s"'\\]{2,})
             | \bconfig(?:ure)?[ ]set[ ]\S{0,100}(?:token|secret|password|key)\S{0,100}[ ]\\?["']?(?P<set>[^\s"'\\$<{-][^\s"'\\]{5,})
             | \becho[ ]\\?["']?(?P<echoed>[^\s"'|$]+)\\?["']?[ ]*\|[ ]*sudo[ ]-S
-            | \b(?:PASSWORD|IDENTIFIED[ ]BY)[ ]+\\?'(?P<sql>[^'\\\n%$:]+)(?=\\?')
+            | \b(?:PASSWORD|IDENTIFIED(?:[ ]WITH[ ][\w'"]{1,40})?[ ]BY)[ ]+\\?'(?P<sql>[^'\\\n%$:]+)(?=\\?')
             | \bnet[ ]use\b[^\n|;]{0,200}?[ ]/user:\S{1,100}[ ]+\\?["']?(?P<share>[^\s"'\\$<{/*][^\s"'\\]{3,})
             | \b7z[ar]?\b[^\n|;]{0,400}?[ ]-p\\?["']?(?P<archive>[^\s"'\\$<{-][^\s"'\\]{2,})
             | \b(?:wandb[ ]login|snyk[ ]auth|ngrok[ ](?:config[ ]add-)?authtoken)[ ]+\\?["']?(?P<login>[A-Za-z0-9_-]{30,100})
@@ -75,10 +75,62 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
         re.compile(r"\b(?:login|machine|account)(?:\s|\\n){1,20}[^\s\\]{1,200}(?:\s|\\n){1,20}password\s{1,20}(?P<secret>[^\s\"'\\<$]+)"),
     ),
     (
-        "password of a file",
-        ("requirepass ", "masterauth ", "ENV "),
+        "password of a command",
+        ("-stdin", "chpasswd", "storepass", "keypass", "SecureString", "htpasswd", "mongo", "sqlcmd", "az login", "zip ", "freerdp", "-passwd ", "rdesktop"),
         re.compile(
-            r"(?:^|[\n;]|\\n)[ \t]*(?:(?:requirepass|masterauth)|ENV[ ]+[A-Z0-9_]*(?:PASSWORD|PASSWD|SECRET|TOKEN|_KEY))[ ]+"
+            r"""
+              \becho[ ](?:-n[ ])?\\?["']?(?:[\w.-]{1,40}:)?(?P<piped>[^\s"'|$:`]{4,})\\?["']?[ ]*\|[^\n|]{0,200}(?:password-stdin|passwd[ ]--stdin|chpasswd)
+            | -(?:storepass|keypass|srcstorepass|deststorepass|passwd)[ ]+\\?["']?(?P<store>[^\s"'\\$<{-][^\s"'\\]{3,})
+            | \bConvertTo-SecureString[ ]+(?:-String[ ]+)?\\?["'](?P<secure>[^\s"'\\$<{][^"'\\\n]{3,})(?=\\?["'])
+            | \bhtpasswd[ ]+-[a-zA-Z]*b[a-zA-Z]*[ ]+\S+[ ]+\S+[ ]+\\?["']?(?P<basic>[^\s"'\\$<{-][^\s"'\\]{3,})
+            | \b(?:mongo(?:sh|dump|restore|export|import)?|az[ ]login)\b[^\n|;]{0,400}?[ ]-p[ ]+\\?["']?(?P<login_p>[^\s"'\\$<{-][^\s"'\\]{3,})
+            | \b(?:sqlcmd|(?:un)?zip)\b[^\n|;]{0,400}?[ ]-P[ ]+\\?["']?(?P<big_p>[^\s"'\\$<{-][^\s"'\\]{3,})
+            | \b(?:x?freerdp\d?|rdesktop)\b[^\n|;]{0,400}?(?:[ ]/p:|[ ]-p[ ]+)\\?["']?(?P<desktop>[^\s"'\\$<{-][^\s"'\\]{3,})
+            """,
+            re.VERBOSE,
+        ),
+    ),
+    (
+        "password of a connection string",
+        ("@tcp(", "@unix("),
+        re.compile(r"[\"'`][\w.-]{1,40}:(?P<secret>[^\s@\"'`{}$%]{3,80})@(?:tcp|unix)\("),
+    ),
+    (
+        "password of a protocol",
+        ("PASS ", " LOGIN ", "AUTH ", "password 0 ", "secret 0 ", "secret 5 ", "password 7 "),
+        re.compile(
+            r"""
+              ^[^\n]{0,40}\bUSER[ ]\S+[^\0]{0,200}?^[^\n]{0,40}\bPASS[ ](?P<ftp>\S{4,80})[ \t\r]*$
+            | ^[^\n]{0,40}?\b[A-Za-z]?[0-9]{1,4}[ ]LOGIN[ ]"?[\w.@+-]{1,80}"?[ ]"?(?P<imap>[^\s"]{4,80})"?[ \t\r]*$
+            | (?:^|>[ ]?)AUTH[ ](?:[\w.-]{1,40}[ ])?(?P<redis>(?=[^\s]*[0-9])(?=[^\s]*[A-Za-z])[^\s"'<$]{6,200})[ \t\r]*$
+            | ^[^\n]{0,40}?\bAUTH[ ]PLAIN[ ](?P<smtp>[A-Za-z0-9+/]{12,400}={0,2})
+            | \b(?:password|secret)[ ](?:0|5|7|8|9)[ ](?P<device>[^\s"']{4,200})
+            """,
+            re.VERBOSE | re.MULTILINE,
+        ),
+    ),
+    (
+        "key of a network",
+        ("WIFI:", "psk", "PSK", "re-shared", "reshared"),
+        re.compile(
+            r"""
+              \bWIFI:(?:[A-Z]:[^;\n]{0,100};){0,4}P:(?P<code>(?:[^;\n\\]|\\.){4,100}) ;
+            | (?<![A-Za-z0-9])(?:wpa[_-]?|sae[_-]?)?psk[ \t]*[:=][ \t]*\\?["']?(?P<psk>[^\s"'\\$<{}]{8,64})
+            | \bpre-?shared[ _-]?key[ \t]*(?:[:=]|[ ]is[ ])?[ \t]*\\?["']?(?P<shared>(?=[^\s]*[0-9])[^\s"'\\$<{}]{8,128})
+            """,
+            re.VERBOSE | re.IGNORECASE,
+        ),
+    ),
+    (
+        "private key of a JWK",
+        ('"kty', "'kty", '\\"kty'),
+        re.compile(r"(?<![A-Za-z0-9_])(?:d|p|q|dp|dq|qi|k)\\*[\"']\s{0,4}:\s{0,4}\\*[\"'](?P<secret>[A-Za-z0-9_-]{20,4000})(?=\\*[\"'])"),
+    ),
+    (
+        "password of a file",
+        ("requirepass ", "masterauth ", "bindpw ", "ENV "),
+        re.compile(
+            r"(?:^|[\n;]|\\n)[ \t]*(?:(?:requirepass|masterauth|bindpw)|ENV[ ]+[A-Z0-9_]*(?:PASSWORD|PASSWD|SECRET|TOKEN|_KEY))[ ]+"
             r"\\?[\"']?(?P<secret>[^\s\"'\\<$={][^\s\"'\\]{3,})"
         ),
     ),

@@ -37,9 +37,11 @@ _EDIT = re.compile(
     (?: (?<=\\)(?<!\\\\) \\*+
         (?: u\{{?(?P<unicode>[0-9A-Fa-f]{{4}})\}}? | x(?P<hex>[0-9A-Fa-f]{{2}}) | (?P<octal>[0-3][0-7]{{2}})
           | (?P<letter>[nrtbfaev"'/`]) )
+      | (?<=%) (?P<utf8>[C-Ec-e][0-9A-Fa-f](?:%[89ABab][0-9A-Fa-f]){{1,2}})
       | (?<=%) (?:25)* (?P<percent>[0-9A-Fa-f]{{2}})
       | (?<=&) (?:amp;)* (?P<entity> \#[0-9]{{1,7}} | \#[xX][0-9A-Fa-f]{{1,6}} | [A-Za-z]{{2,24}} ) ;
       | (?<==) (?=3D|2[0-9A-F]|3[AB]|5F) (?P<quoted>[0-9A-F]{{2}})
+      | (?<==) (?P<quoted_utf8>[C-E][0-9A-F](?:=[89AB][0-9A-F]){{1,2}})
       | (?: (?<=\x1b)\[ | (?<=\^)\[\[ | (?<=\x9b) ) [0-?]{{0,64}} [\ -/]{{0,4}} (?P<sequence>[@-~])
       | (?: (?<=\x1b)[\]PX^_] | (?<=\^)\[[\]PX^_] | (?<=[\x9d\x90\x98\x9e\x9f]) )
         (?P<string>[^\x07\x1b\x80-\x9f\n^]{{0,4000}}) (?: \x07 | \x1b\\ | \x9c | \^\[\\ | \^G )
@@ -216,6 +218,8 @@ def _reads_as(match: re.Match[str], *, joined: bool) -> str | None:
             return _LETTERS.get(inner, inner)
         case "unicode" | "hex" | "percent" | "quoted":
             return _character(int(inner, 16))
+        case "utf8" | "quoted_utf8":
+            return _characters(bytes.fromhex(inner.replace("%", "").replace("=", "")))
         case "octal":
             return _character(int(inner, 8))
         case "entity":
@@ -227,6 +231,14 @@ def _reads_as(match: re.Match[str], *, joined: bool) -> str | None:
             return "" if joined else " "
         case _:  # a soft break, a link or a title, what has no width
             return ""
+
+
+def _characters(encoded: bytes) -> str:
+    """Return the text of some bytes of UTF-8; of other bytes the characters with their numbers."""
+    try:
+        return encoded.decode("utf-8")
+    except UnicodeDecodeError:
+        return encoded.decode("latin-1")
 
 
 def _character(number: int) -> str:

@@ -24,6 +24,7 @@ from .json_text import in_json
 from .names import Likelihood, is_placeholder, likelihood_of
 from .own_forms import OwnForms
 from .readable import colours_in, readings
+from .recovery_codes import names_recovery_codes
 from .search import search
 
 Found = Callable[[str, str], None]
@@ -104,7 +105,7 @@ def redact_value(value: Any, found: Found | None = None, field: str = "", own: O
         return [redact_value(item, told, f"{field}[{number}]", own) for number, item in enumerate(value)]
     if not isinstance(value, dict):
         return value
-    redacted = {}
+    redacted: dict[str, Any] = {}
     for key, item in value.items():
         shown, is_clean = _seen_key(key) if len(key) <= _MOST_KEY_CHARS and own is None else ("*", False)
         inside = f"{field}.{shown}" if field else shown
@@ -112,6 +113,9 @@ def redact_value(value: Any, found: Found | None = None, field: str = "", own: O
             if item != REDACTED:
                 told("value of a sensitive key", inside)
             redacted[key] = REDACTED
+        elif isinstance(item, list) and names_recovery_codes(key):
+            told("recovery code", inside)
+            redacted[key] = [REDACTED if isinstance(one, str) else one for one in item]
         elif key == "arguments" and isinstance(item, str):
             redacted[key] = in_json(item, partial(redact_value, found=told, field=inside, own=own))
         else:

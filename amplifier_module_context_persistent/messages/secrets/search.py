@@ -20,7 +20,10 @@ from .named_values import find_named
 from .names import is_example, is_placeholder, looks_random
 from .own_forms import OwnForms
 from .places import PLACES
+from .recovery_codes import find_recovery_codes
+from .said import find_pairs
 from .seed_phrases import find_seed_phrases
+from .tables import find_foreign_tables
 
 _COOKIES = re.compile(
     r"(?:(?P<set>set-)?cookie\\*[\"']?\s*[:=]\s*|\bcurl\b[^\n|;]{0,400}?\s(?:-b|--cookie)[ =]?)"
@@ -37,6 +40,7 @@ _KEEPS = re.compile(r"sess|sid|auth|token|jwt|csrf|xsrf|remember|login|user|key|
 _LONG_WORD = re.compile(rf"(?<!\S)\S{{{LEAST_CHARS},}}")
 _SHORT_WORD = re.compile(rf"[\w.-]{{0,{LEAST_CHARS - 1}}}")
 """A text that has nothing beside it and is too short for a form: an id, a role, a type."""
+_BY_LABEL = find_recovery_codes, find_named, find_foreign, find_foreign_tables, find_pairs
 _WITH_SPACES = tuple(known for known in TOKENS if known.has_spaces)
 _HINTS_IN_WORDS = tuple(
     (hint, known) for known in TOKENS if not (known.leads or known.has_spaces) for hint in known.hints
@@ -50,7 +54,7 @@ def search(text: str, own: OwnForms | None = None) -> list[Secret]:
     words = [word.span() for word in _LONG_WORD.finditer(text)]
     in_words = partial(_by_form, words=words), partial(find_in_base64, words=words, search=search)
     found: list[Secret] = []
-    looks = (*in_words, _by_place, _in_cookies, find_seed_phrases, find_named, find_foreign)
+    looks = (*in_words, _by_place, _in_cookies, find_seed_phrases, *_BY_LABEL)
     for look in (own.find, *looks) if own else looks:
         if new := look(text):
             found += new

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .foreign_names import foreign_names_in, is_named_in_another_language, names_foreign_password
 from .found import Secret
 from .names import Likelihood, is_secret_text, kind_of_name, likelihood_of, names_service
 
@@ -73,6 +74,8 @@ def _cells(text: str, start: int, end: int, delimiter: str) -> list[Cell]:
 def _sensitive(text: str, cell: Cell) -> str:
     """Return the name in a cell of a head if it is one of secrets; else nothing."""
     name = text[cell[0] : cell[1]].strip(_AROUND)
+    if names_foreign_password(name):
+        return name
     if not _NAME.fullmatch(name):
         return ""
     return name if likelihood_of(name) is not Likelihood.NONE or names_service(name) else ""
@@ -97,10 +100,27 @@ def _rows(text: str, end: int, delimiter: str, head: list[Cell]) -> Iterator[lis
             return
 
 
+def find_foreign_tables(text: str) -> list[Secret]:
+    """Find the values below names in other languages than English."""
+    found: list[Secret] = []
+    table_end = 0
+    for first, end in foreign_names_in(text):
+        if first >= table_end:
+            below, table_end = find_in_table(text, first, end)
+            found += below
+    return found
+
+
+def _is_secret(value: str, name: str) -> bool:
+    if names_foreign_password(name):
+        return is_named_in_another_language(name, value)
+    return is_secret_text(value, name, is_quoted=False)
+
+
 def _secret(text: str, cell: Cell, name: str) -> Secret | None:
     """Return the secret of a cell, if its value is one."""
     value = text[cell[0] : cell[1]].strip(_AROUND)
-    if not _VALUE.fullmatch(value) or not is_secret_text(value, name, is_quoted=False):
+    if not _VALUE.fullmatch(value) or not _is_secret(value, name):
         return None
     start = text.index(value, cell[0], cell[1])
     return Secret(start, start + len(value), kind_of_name(name))

@@ -1,0 +1,120 @@
+"""Recovery codes: lists of codes below or behind a label that names them, and long codes of several groups.
+
+A service gives them when a second factor is set up; each opens the account once. They have no form of their own: five
+letters, eight digits, groups with dashes. So they count only behind a label, and
+- in a list, if at least two have the same shape and letters and digits, or at least three are of digits only;
+- alone, if they have at least four groups and 16 characters, or 32 hexadecimal digits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .found import Secret, begun_by, lowered
+
+_LABEL = re.compile(
+    r"""
+    (?: (?: recovery | back-?up | scratch | emergency | rescue | one-?time | single-?use | 2fa | mfa | two-?factor
+          | otp )
+        [ _-]{0,2}
+        (?:(?: two-?step | login | access | scratch | backup | recovery | security | verification ) [ _-]{1,2})?
+        (?:codes?|keys?)
+      | (?: wiederherstellungs | notfall | sicherheits ) (?:codes?|schlüssel)
+      | codes?[ ]de[ ](?:secours|récupération|sauvegarde)
+      | c[óo]digos?[ ]de[ ](?:respaldo|recuperaci[óo]n|recuperaç[ãa]o|seguridad|backup|emergencia)
+      | codici?[ ]di[ ](?:backup|recupero|ripristino) | kody[ ](?:zapasowe|odzyskiwania) | herstelcodes?
+      | återställningskoder | yedek[ ]kod | kurtarma[ ]kod | резервны[ей][ ]код | код(?:ы)?[ ]восстановления
+      | 备用(?:验证)?码 | 恢复(?:代码|码|密钥) | バックアップ[ ]?コード | リカバリー?[ ]?コード | 回復コード
+      | 백업[ ]?코드 | 복구[ ]?코드
+    ) \w{0,6}
+    """,
+    re.VERBOSE,
+)
+_ENGLISH = (
+    *("recovery", "backup", "back-up", "scratch", "emergency", "rescue", "onetime", "one-time", "singleuse"),
+    *("single-use", "2fa", "mfa", "twofactor", "two-factor", "otp"),
+)
+_FOREIGN = (
+    *("wiederherstellungs", "notfall", "sicherheits", "code de ", "codes de ", "código", "codigo", "codici"),
+    *("kody ", "herstelcode", "återställningskoder", "yedek ", "kurtarma ", "резервны", "код", "备用", "恢复"),
+    *("バックアップ", "リカバリ", "回復コード", "백업", "복구"),
+)
+_CODE = re.compile(
+    r"""
+    (?<![\w./:@-])
+    (?: [A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,9}
+      | [0-9]{3,5}(?:[ ][0-9]{3,5}){1,9}
+      | [A-Z0-9]{4}(?:[ ][A-Z0-9]{4}){3,9} | [a-z0-9]{4}(?:[ ][a-z0-9]{4}){3,9}
+      | [0-9a-fA-F]{32,64} | [A-Za-z0-9]{6,20} )
+    (?![\w/@-]|[.:][A-Za-z0-9])
+    """,
+    re.VERBOSE,
+)
+_TO_FIRST = re.compile(
+    r"[^\n]{0,80}?(?:\s{0,20}|[\s:=\[\]{}\"'`*•|>-]{1,40}(?:[0-9]{1,2}[.)][ \t])?)\Z",
+)
+_BETWEEN = re.compile(r"[\s,;:\[\]\"'`*•|>\\n-]{1,40}(?:(?:[0-9]{1,2}[.)]|\[[ x]?\])[ \t]{1,4})?[\"'`*]{0,3}")
+_WITHIN_CHARS = 200
+_MOST_CODES = 100
+_LEAST_GROUPS = 4
+_LEAST_CHARS = 16
+_LEAST_HEX = 32
+
+
+def names_recovery_codes(key: str) -> bool:
+    """Whether a key of a JSON object names a list of recovery codes."""
+    return _LABEL.fullmatch(key.lower()) is not None
+
+
+def find_recovery_codes(text: str) -> list[Secret]:
+    """Find the recovery codes behind the labels of a text."""
+    found: list[Secret] = []
+    done = 0
+    for label in begun_by(_LABEL, lowered(text), (*_ENGLISH, *_FOREIGN)):
+        if label.start() < done:
+            continue
+        codes = list(_codes_behind(text, label.end()))
+        shape = _shape(codes[0][0]) if codes else ""
+        alike = [code for code in codes if _shape(code[0]) == shape]
+        if alike and _are_codes([code for code, _ in alike]):
+            found += [Secret(start, start + len(code), "recovery code") for code, start in alike]
+            done = found[-1].end
+    return found
+
+
+def _codes_behind(text: str, end: int) -> Iterator[tuple[str, int]]:
+    """Give what may be codes, with their places, as far as nothing but the marks of a list lies between."""
+    at = end
+    for _ in range(_MOST_CODES):
+        if at == end:
+            first = next((code for code in _CODE.finditer(text, at, at + _WITHIN_CHARS) if _has_digit(code[0])), None)
+            code = first if first and _TO_FIRST.match(text[at : first.start()]) else None
+        else:
+            gap = _BETWEEN.match(text, at)
+            code = _CODE.match(text, gap.end()) if gap else None
+        if code is None or not _has_digit(code[0]):
+            return
+        yield code[0], code.start()
+        at = code.end()
+
+
+def _has_digit(code: str) -> bool:
+    return any(map(str.isdigit, code))
+
+
+def _shape(code: str) -> str:
+    """The lengths of a code's groups; codes of one list have the same."""
+    return "-".join([str(len(group)) for group in re.split("[ -]", code)])
+
+
+def _are_codes(codes: list[str]) -> bool:
+    first = codes[0]
+    if len(codes) == 1:
+        groups = re.split("[ -]", first)
+        if len(groups) == 1:
+            return len(first) >= _LEAST_HEX
+        return len(groups) >= _LEAST_GROUPS and len(first) >= _LEAST_CHARS and len({*map(len, groups)}) == 1
+    if any(map(str.isalpha, first)):
+        return len(first) >= 8  # no service gives shorter ones
+    return len(codes) > 2 and len(first) >= 6  # a date has two numbers, a postal code has five

@@ -1,0 +1,143 @@
+"""Passwords that are said in a sentence, without a colon: `the password of the db is now …`, `admin / …`.
+
+The value has to look like a password that somebody chose or a machine made, because nothing else marks it:
+- `is_chosen`: letters and digits with a sign such as `!` or `#` inside; it may follow the name at some distance;
+- `is_varied`: small and capital letters and digits, no word with a number; it has to follow the name, with at most a
+  verb, a sign or a quote between.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .found import Secret, begun_by, lowered
+from .names import is_example, is_placeholder, is_template, looks_random
+
+_NEAR_CHARS = 60
+_LINE_CHARS = 160
+_WORD = re.compile(r"[^\s\"'`()<>,;{}\[\]|\\«»“”„「」]{6,80}")
+_SIGN_INSIDE = re.compile(r"[A-Za-z0-9_.-][!#$%^&*?~+@]+[A-Za-z0-9_.-]")
+_SIGNS = "!#$%^&*?~+"
+_NO_PASSWORD = re.compile(
+    r"""
+    .*(?:://|&&|[=!<>]=|::|->|=>|\+\+|%[0-9A-F]{2}).* | \w+=.* | .*/.* | -.*
+    | [\w.-]+\#[0-9]+ | [\w.+-]+@[\w-]+(?:\.[\w-]+)+ | [\w.-]+@[\w.^~-]+
+    | [A-Za-z]+[0-9]*[!?*%]+ | [0-9.,:]+[%*+]?[A-Za-z]{0,3}[!?]*
+    | .*\.[a-z]{2,4}[!?]*
+    """,
+    re.VERBOSE,
+)
+"""URLs, operators, assignments, paths, flags, references, addresses, versions, words with a mark, numbers, files."""
+_LINK = re.compile(
+    r"""
+    [ \t*_`"'(«“„「]* (?: (?:for|of|on|in|to) [ ] (?:[\w.-]{1,20}[ ]){1,4}? (?=(?:is|was)[ ]) )?
+    (?: (?: is | was | are | to | as | now | still | set | changed | named | called | \u2192 | [:=\u2013\u2014-] | [=-]>
+          | lautet | ist | war | auf | est | es | maintenant | ahora | è | é | är | jest | to | je | là | है | هي | это
+          | agora | nu )
+      [ \t:]+ ){0,3}
+    [*_`"'(«“„「]{0,3}
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_PAIR_LABEL = re.compile(
+    r"""
+    \b(?: log-?ins? | credentials? | creds | user(?:name)?[ ]?[/&+][ ]?(?:pass(?:word)?|pw|pwd)
+      | (?:test|demo|admin|staging)[ -]?(?:account|user|access)s?
+      | (?<!\w)zugang(?:sdaten)? | anmeldedaten  | identifiants?
+      | credenciales | acceso | accesso | credenziali | acessos? )\b
+    | логин | доступ | учётн\w+ | 账[号户] | アカウント | ログイン | 계정
+    """,
+    re.VERBOSE,
+)
+_LABELS = (
+    *("login", "log-in", "credential", "creds", "user/", "user /", "user&", "user +", "username/", "username /"),
+    *("test account", "test-account", "test user", "test-user", "demo ", "demo-", "admin a", "admin-a", "staging "),
+    *("zugang", "anmeldedaten", "identifiant", "credencial", "credenzial", "acces", "accès"),
+    *("логин", "доступ", "учётн", "账号", "账户", "アカウント", "ログイン", "계정"),
+)
+_PAIR = re.compile(
+    r"(?<![\w/.:@+-])(?P<user>[\w.@+-]{2,60})[ \t]{0,3}(?P<sign>[/:|,])[ \t]{0,3}"
+    r"(?P<secret>[^\s\"'`()<>,;{}\[\]|\\]{6,80})"
+)
+_PAIR_LINES = 12
+_PAIR_CHARS = 1_000
+
+
+def said_value(text: str, end: int, *, is_password: bool, least_random: int = 20) -> Secret | None:
+    """Find the value that a sentence says behind a name.
+
+    Args:
+        text: any text.
+        end: where the name ends.
+        is_password: the name is that of a password; else of a key, which only a machine makes.
+        least_random: how long a key has to be.
+    """
+    stop = text.find("\n", end, end + _LINE_CHARS)
+    line_end = min(len(text), end + _LINE_CHARS) if stop < 0 else stop
+    for word in _WORD.finditer(text, end, line_end):
+        if word.start() == end:
+            continue
+        if word.start() - end > _NEAR_CHARS:
+            break
+        value = word[0].rstrip(".:_*" if text[word.start() - 1] in "*_" else ".:")
+        if is_password and is_chosen(value):
+            return Secret(word.start(), word.start() + len(value), "password by its name")
+        if _is_next(text, end, word):
+            is_secret = is_varied(value) if is_password else _is_key(text[end : word.start()], value, least_random)
+            if is_secret and not (is_example(value) or is_placeholder(value) or "/" in value or not value.isascii()):
+                return Secret(word.start(), word.start() + len(value), "password by its name")
+    return None
+
+
+def _is_next(text: str, end: int, word: re.Match[str]) -> bool:
+    """Whether nothing but a verb, a sign or a quote is between a name and a word."""
+    if _LINK.fullmatch(text, end, word.start()) is None:
+        return False
+    return "(" not in text[end : word.start()] or text.startswith(")", word.end())
+
+
+def _is_key(between: str, value: str, least: int) -> bool:
+    """Whether a value is made by a machine; a sign before it has been judged by others."""
+    return not (":" in between or "=" in between or "=" in value) and looks_random(value, least=least)
+
+
+def find_pairs(text: str) -> list[Secret]:
+    """Find passwords that stand behind a user's name, on the line of a label of logins or on one of the next lines."""
+    found: list[Secret] = []
+    done = 0
+    for label in begun_by(_PAIR_LABEL, lowered(text), _LABELS):
+        at, done = max(done, label.end()), max(done, _end_of_lines(text, label.end()))
+        while pair := _PAIR.search(text, at, done):
+            at, value = pair.start("secret"), pair["secret"].rstrip(".:")
+            if is_chosen(value) or (is_varied(value) and pair["sign"] == "/"):
+                found.append(Secret(at, at + len(value), "password of a login"))
+                at += len(value)
+    return found
+
+
+def _end_of_lines(text: str, start: int) -> int:
+    """The end of the lines that a label is for."""
+    end = start
+    for _ in range(_PAIR_LINES):
+        end = text.find("\n", end, start + _PAIR_CHARS) + 1
+        if not end:
+            return min(len(text), start + _PAIR_CHARS)
+    return end
+
+
+def is_chosen(value: str) -> bool:
+    """Whether a value has letters, digits and a sign, as a password that a person chose."""
+    has_all = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+    if not has_all or not value.isascii() or is_placeholder(value) or is_template(value) or is_example(value):
+        return False
+    if _NO_PASSWORD.fullmatch(value):
+        return False
+    return _SIGN_INSIDE.search(value) is not None or (
+        value[-1] in _SIGNS and looks_random(value.rstrip(_SIGNS), least=8)
+    )
+
+
+def is_varied(value: str) -> bool:
+    """Whether a value has small and capital letters and digits, and is no word with a number."""
+    has_both = any(map(str.islower, value)) and any(map(str.isupper, value))
+    return has_both and looks_random(value, least=8) and not is_template(value)
