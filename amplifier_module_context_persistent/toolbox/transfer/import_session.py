@@ -224,6 +224,8 @@ def _comes_with_its_session(path: str) -> bool:
         return True
     if comes_with_transcript(path) or comes_with_session(path):
         return True
+    if name.startswith("agent-") and name.endswith(".meta.json"):
+        return os.path.isfile(f"{path.removesuffix('.meta.json')}.jsonl")
     if not (name.startswith("agent-") and name.endswith(".jsonl")):
         return False
     inner = directory.rpartition(f"{os.sep}subagents")

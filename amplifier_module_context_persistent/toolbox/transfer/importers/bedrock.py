@@ -34,7 +34,7 @@ def score(sample: Sample) -> int:
     listed = _messages_in(sample.document)
     if listed is not None:
         messages = list(map(_message_of, listed[:200]))
-        is_all = bool(messages) and all(mapping(one).get("role") in _ROLES for one in messages)
+        is_all = bool(messages) and all(text(mapping(one).get("role")) in _ROLES for one in messages)
         return 950 if is_all and any(map(_is_own, messages)) else 0
     found = sum(map(_is_own, map(_message_of, sample.entries)))
     return found + 1 if found else 0
@@ -66,7 +66,7 @@ def _is_own(message: Any) -> bool:
     """Whether a message has blocks without a type, as Bedrock's are."""
     blocks = items(mapping(message).get("content"))
     return (
-        mapping(message).get("role") in _ROLES
+        text(mapping(message).get("role")) in _ROLES
         and bool(blocks)
         and all(isinstance(block, dict) and "type" not in block for block in blocks)
         and any(not bedrock.BLOCKS.isdisjoint(block) for block in blocks)
@@ -81,7 +81,10 @@ def comes_with_session(path: str) -> bool:
     found = _MESSAGE_FILE.fullmatch(name)
     if found is None or os.path.basename(directory) != "messages":
         return False
-    return int(found[1]) != min(_numbers_in(directory), default=int(found[1]))
+    number = int(found[1])
+    if number and os.path.isfile(os.path.join(directory, "message_0.json")):
+        return True
+    return number != min(_numbers_in(directory), default=number)
 
 
 def _names_in(directory: str) -> list[str]:
@@ -139,7 +142,7 @@ def _stored_messages(source: Source, account: Account) -> Iterator[Event]:
 def _messages(at: SourceObject, account: Account, model: str, place: int | None = None) -> Iterator[Event]:
     number, entry = at
     message = _decoded(_message_of(entry))
-    if mapping(message).get("role") not in _ROLES:
+    if text(mapping(message).get("role")) not in _ROLES:
         account.lose(number, f"no message of a user or an assistant: it has {', '.join(sorted(entry))[:60]}")
         return
     stored = entry if _is_stored(entry) else {}

@@ -30,6 +30,7 @@ from . import (
 )
 from .account import Account
 from .events import Event
+from .fields import text
 from .source_file import ImportRefusedError, Sample, Source
 
 Score = Callable[[Sample], int]
@@ -143,7 +144,7 @@ _ROLES_OF_LANGCHAIN = frozenset({"human", "ai", "system", "tool", "function"})
 
 
 def _is_langchains(one: dict[str, Any]) -> bool:
-    return "lc" in one or (one.get("type") in _ROLES_OF_LANGCHAIN and isinstance(one.get("data"), dict))
+    return "lc" in one or (text(one.get("type")) in _ROLES_OF_LANGCHAIN and isinstance(one.get("data"), dict))
 
 
 def _is_pydantics(one: dict[str, Any]) -> bool:

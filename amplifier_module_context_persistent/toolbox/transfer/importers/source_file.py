@@ -43,6 +43,11 @@ _SAMPLE_LINES = 50
 _SAMPLE_BYTES = 4 << 20
 _SAMPLE_TEXT_BYTES = 4096
 _JSON_BEGIN = re.compile(rb"[{\[]")
+_BINARY = {
+    b"PK\x03\x04": "this is a zip archive: unpack it, and import the files in it",
+    b"SQLite format 3": "this is a database of SQLite, in which agents keep sessions: export a session from the agent",
+}
+"""By the first bytes of a file, what it is."""
 _LINE_BREAKS = str.maketrans("\r\n\t", "   ")
 
 
@@ -237,6 +242,8 @@ class Source:
     def strangeness(self) -> str:
         """What is wrong with a file that holds no session: it is no text, blank or cut; empty for any other."""
         first = self._files.read(self._fd, _SAMPLE_TEXT_BYTES, 0)
+        if kind := next((told for head, told in _BINARY.items() if first.startswith(head)), ""):
+            return kind
         if wrong := not_utf8(first.removeprefix(BOM)):
             return wrong
         text = codecs.getincrementaldecoder("utf-8")().decode(first.removeprefix(BOM))

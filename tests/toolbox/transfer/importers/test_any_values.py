@@ -227,6 +227,207 @@ DOCUMENTS: dict[str, Any] = {
     },
     "anthropic": {"model": "m", "system": [{"type": "text", "text": "s"}], "messages": LINES["anthropic"]},
 }
+LINES |= {
+    "claude-stream": [
+        {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/w", "tools": ["Bash"]},
+        {"type": "user", "session_id": "s", "message": {"role": "user", "content": "go"}, "uuid": "u"},
+        {
+            "type": "assistant",
+            "session_id": "s",
+            "message": {
+                "id": "m",
+                "model": "x",
+                "content": [{"type": "tool_use", "id": "t", "name": "Task", "input": {}}],
+                "usage": {"input_tokens": 1, "output_tokens": 1},
+            },
+        },
+        {
+            "type": "assistant",
+            "session_id": "s",
+            "parent_tool_use_id": "t",
+            "message": {"id": "i", "content": [{"type": "text", "text": "in"}]},
+        },
+        {
+            "type": "user",
+            "session_id": "s",
+            "message": {"content": [{"type": "tool_result", "tool_use_id": "t", "content": [{"text": "x"}]}]},
+            "tool_use_result": {"agentId": "a"},
+        },
+        {"type": "system", "session_id": "s", "subtype": "compact_boundary", "compact_metadata": {"pre_tokens": 3}},
+        {"type": "user", "session_id": "s", "isSynthetic": True, "message": {"content": "so far"}},
+        {"type": "result", "session_id": "s", "result": "done", "usage": {"input_tokens": 1}},
+    ],
+    "codex-exec": [
+        {"type": "thread.started", "thread_id": "t"},
+        {"type": "turn.started"},
+        {"type": "item.started", "item": {"id": "item_0", "type": "command_execution", "command": "ls"}},
+        {
+            "type": "item.completed",
+            "item": {
+                "id": "item_0",
+                "type": "command_execution",
+                "command": "ls",
+                "aggregated_output": "a",
+                "exit_code": 0,
+                "status": "completed",
+            },
+        },
+        {"type": "item.completed", "item": {"id": "item_1", "type": "reasoning", "text": "hm"}},
+        {
+            "type": "item.completed",
+            "item": {
+                "id": "item_2",
+                "type": "mcp_tool_call",
+                "server": "s",
+                "tool": "t",
+                "arguments": {"a": 1},
+                "result": {"content": [{"type": "text", "text": "x"}], "structured_content": {"a": 1}},
+                "error": {"message": "no"},
+                "status": "completed",
+            },
+        },
+        {
+            "type": "item.completed",
+            "item": {"id": "i", "type": "collab_tool_call", "tool": "wait", "agents_states": {"a": {"status": "x"}}},
+        },
+        {"type": "item.completed", "item": {"id": "item_3", "type": "agent_message", "text": "done"}},
+        {"type": "turn.completed", "usage": {"input_tokens": 5, "cached_input_tokens": 1, "output_tokens": 2}},
+        {"type": "turn.failed", "error": {"message": "x"}},
+    ],
+    "goose": [
+        {"working_dir": "/w", "description": "d", "message_count": 2, "accumulated_input_tokens": 5},
+        {"id": "g", "role": "user", "created": 1, "content": [{"type": "text", "text": "go"}], "metadata": {}},
+        {
+            "role": "assistant",
+            "created": 2,
+            "content": [
+                {"type": "thinking", "thinking": "hm", "signature": "s"},
+                {
+                    "type": "toolRequest",
+                    "id": "t",
+                    "toolCall": {"status": "success", "value": {"name": "n", "arguments": {"a": 1}}},
+                },
+                {"type": "systemNotification", "msg": "x"},
+            ],
+            "metadata": {"userVisible": True, "agentVisible": False},
+        },
+        {
+            "role": "user",
+            "created": 3,
+            "content": [
+                {
+                    "type": "toolResponse",
+                    "id": "t",
+                    "toolResult": {"status": "success", "value": {"content": [{"type": "text", "text": "x"}]}},
+                }
+            ],
+            "metadata": {"userVisible": False, "agentVisible": True},
+        },
+    ],
+    "cursor": [
+        {"role": "user", "message": {"content": [{"type": "text", "text": "go"}]}},
+        {"role": "assistant", "message": {"content": [{"type": "tool_use", "name": "Shell", "input": {"c": 1}}]}},
+    ],
+    "gemini": [
+        {"role": "user", "parts": [{"text": "go"}, {"inlineData": {"mimeType": "image/png", "data": "AA"}}]},
+        {"role": "model", "parts": [{"functionCall": {"id": "f", "name": "n", "args": {"a": 1}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"id": "f", "name": "n", "response": {"output": "x"}}}]},
+    ],
+    "bedrock": [
+        {"role": "user", "content": [{"text": "go"}, {"image": {"format": "png", "source": {"bytes": "AA"}}}]},
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t", "name": "n", "input": {}}}]},
+        {
+            "message": {
+                "role": "user",
+                "content": [{"toolResult": {"toolUseId": "t", "content": [{"text": "x"}, {"json": {"a": 1}}]}}],
+            },
+            "message_id": 3,
+            "created_at": "2026-01-01T00:00:00Z",
+            "redact_message": None,
+        },
+    ],
+}
+DOCUMENTS |= {
+    "goose": {"id": "g", "working_dir": "/w", "name": "n", "conversation": LINES["goose"][1:], "model_config": {}},
+    "gemini": {"contents": LINES["gemini"], "systemInstruction": {"parts": [{"text": "s"}]}, "tools": [{}]},
+    "bedrock": {"messages": LINES["bedrock"], "system": [{"text": "s"}], "toolConfig": {"tools": [{}]}},
+    "chatgpt": [
+        {
+            "title": "t",
+            "conversation_id": "c",
+            "current_node": "d",
+            "create_time": 1.79e9,
+            "mapping": {
+                "a": {"id": "a", "message": None, "parent": None, "children": ["b"]},
+                "b": {
+                    "parent": "a",
+                    "children": ["c", "e"],
+                    "message": {
+                        "id": "mb",
+                        "author": {"role": "user"},
+                        "create_time": 1.79e9,
+                        "content": {"content_type": "multimodal_text", "parts": ["go", {"asset_pointer": "f"}]},
+                    },
+                },
+                "c": {
+                    "parent": "b",
+                    "children": ["d"],
+                    "message": {
+                        "author": {"role": "assistant"},
+                        "recipient": "python",
+                        "content": {"content_type": "code", "text": "1"},
+                    },
+                },
+                "d": {
+                    "parent": "c",
+                    "children": [],
+                    "message": {
+                        "author": {"role": "tool", "name": "python"},
+                        "content": {"content_type": "execution_output", "text": "1"},
+                    },
+                },
+                "e": {
+                    "parent": "b",
+                    "children": [],
+                    "message": {
+                        "author": {"role": "assistant"},
+                        "content": {"content_type": "thoughts", "thoughts": [{"summary": "s", "content": "c"}]},
+                        "metadata": {"model_slug": "m"},
+                    },
+                },
+            },
+        }
+    ],
+    "claude-ai": [
+        {
+            "uuid": "c",
+            "name": "n",
+            "chat_messages": [
+                {
+                    "uuid": "q",
+                    "sender": "human",
+                    "text": "go",
+                    "content": [{"type": "text", "text": "go"}],
+                    "attachments": [{"file_name": "a", "file_type": "txt", "extracted_content": "x"}],
+                    "files": [{"file_name": "f"}],
+                    "created_at": "2026-01-01T00:00:00Z",
+                    "parent_message_uuid": "0",
+                },
+                {
+                    "uuid": "r",
+                    "sender": "assistant",
+                    "parent_message_uuid": "q",
+                    "content": [
+                        {"type": "thinking", "thinking": "hm"},
+                        {"type": "tool_use", "name": "n", "input": {"a": 1}},
+                        {"type": "tool_result", "content": [{"type": "text", "text": "x"}], "is_error": False},
+                        {"type": "text", "text": "done"},
+                    ],
+                },
+            ],
+        }
+    ],
+}
 VALUES = st.sampled_from(
     [
         None,

@@ -68,3 +68,15 @@ def test_a_file_of_nothing_but_strange_messages_is_refused(tmp_path: Path) -> No
     path = write_jsonl(tmp_path / "m.jsonl", [{"role": "user", "utterance": "go"}])
     with pytest.raises(ImportRefusedError, match="begins with an object that has role, utterance"):
         import_session(path, path=tmp_path / "log.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [(b"PK\x03\x04\x14\0", "zip archive"), (b"SQLite format 3\0\x10", "SQLite")],
+    ids=["zip", "sqlite"],
+)
+def test_what_holds_sessions_and_is_no_text_is_told_with_what_to_do(tmp_path: Path, content: bytes, told: str) -> None:
+    path = tmp_path / "export"
+    path.write_bytes(content)
+    with pytest.raises(ImportRefusedError, match=told):
+        import_session(path, path=tmp_path / "log.jsonl")
