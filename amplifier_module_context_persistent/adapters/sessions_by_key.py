@@ -97,15 +97,18 @@ class SessionsByKey:
         found = [one for one in await self.listed(project) if _BELOW not in one.id]
         return [(await self._id_of(one, one.id, read_key), one) for one in found]
 
-    async def delete(self, key: SessionKey) -> None:
-        """Delete a session for good, with its sub-agents' sessions; nothing if there is none."""
+    async def delete(self, key: SessionKey, check: Callable[[ReadableLog], None] | None = None) -> None:
+        """Delete a session for good, with its sub-agents' sessions; nothing if there is none.
+
+        What `check` raises, which gets the log as it is deleted, is raised here, and nothing is deleted.
+        """
         names = {key.name}
         if not key.subpath:
             names |= {one.id for one in await self.listed(key.project) if one.id.startswith(f"{key.name}{_BELOW}")}
         for known in [known for known in self._open if known.project == key.project and known.name in names]:
             await self.let_go(known)
         for name in sorted(names, reverse=True):  # the session itself is the last one to go
-            await asyncio.to_thread(_delete, self._location(key.project, name))
+            await asyncio.to_thread(_delete, self._location(key.project, name), check)
 
     async def read(self, session: SessionFile, function: Callable[[ReadableLog], Any]) -> Any:
         """Call a function with a session's log, opened to be read."""
@@ -148,9 +151,14 @@ def _read(location: str, function: Callable[[ReadableLog], Any]) -> Any:
         log.close()
 
 
-def _delete(location: str) -> None:
+def _delete(location: str, check: Callable[[ReadableLog], None] | None) -> None:
+    def look(log: ReadableLog) -> int | None:
+        if check is not None:
+            check(log)
+        return log.describe().size_bytes if log.describe().exists else None
+
     for attempt in range(_TRIES):
-        size = _read(location, lambda log: log.describe().size_bytes if log.describe().exists else None)
+        size = _read(location, look)
         if size is None:
             return
         try:

@@ -7,7 +7,7 @@ whatever was read of it, and nothing long is stored twice.
 
 | key of the mark | value |
 | --- | --- |
-| `name` | whose body it is: `claude_code`, `openai_agents`, `pydantic_ai`, `agent_framework` |
+| `name` | whose body it is: `claude_code`, `openai_responses`, `pydantic_ai`, `agent_framework` |
 | `part` | `[number, count]`, if the body became several messages |
 | `body` | of the first one: the body; `{"$": [PART, KEY, …]}` is the value at that place in the part with that number, with `"json"` as its JSON text (`compact` or `spaced`); `{"$": {"is": OBJECT}}` is an object of the body's own that has the key `$` |
 """  # noqa: E501 - a row of a table

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from ..clock import new_id, utc_now
 from ..config import Config, Options
@@ -60,6 +60,7 @@ class _Arguments(Options):
 
 
 P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def _taking(arguments: Callable[P, object]) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, P], None]]:
@@ -287,11 +288,15 @@ class PersistentContextManager:
 
     async def last_messages(self, count: int) -> list[Message]:
         """Return the last messages of the live history, parsed afresh, at a cost that does not depend on its length."""
+        return await self.look(lambda log: list(log.read(log.index.live[max(0, len(log.index.live) - count) :])))
+
+    async def look(self, function: Callable[[Log], T]) -> T:
+        """Call a function that only reads the log, on the log's thread, with what others appended taken in."""
         session = await self._store.open()
 
-        def read(log: Log) -> list[Message]:
+        def read(log: Log) -> T:
             log.follow()
-            return list(log.read(log.index.live[max(0, len(log.index.live) - count) :]))
+            return function(log)
 
         return await session.read(read)
 

@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -67,6 +68,8 @@ def _start(kit: str, directory: Path) -> tuple[int, int]:
     try:
         os.close(notes)
         asyncio.run(importlib.import_module(f"tests.support.{kit}_kills").run(directory))
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(1)
 

@@ -1,0 +1,290 @@
+"""A conversation store for Pydantic AI, and views of a conversation before each model request.
+
+    from amplifier_module_context_persistent.adapters.pydantic_ai import PersistentConversationStore, ViewOfHistory
+
+    store = PersistentConversationStore("conversations")
+    agent = Agent(model, capabilities=[ViewOfHistory(max_tokens=100_000)])
+    conversation = await store.load("user-17") or Conversation(conversation_id="user-17")
+    await store.save(await agent.run("Hello", conversation=conversation))
+
+Each conversation is a session of its own, which holds every entry in the order in which they were saved; its record
+says where the current branch ends. A fork holds the entries that it shares, under the same ids. Of two that save at
+once, one gets `ConversationConflict`: the record is compared under the log's lock.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic_ai import RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.conversation_store import (
+    ConversationConflict,
+    ConversationEntry,
+    ConversationRecord,
+    ConversationStore,
+)
+from pydantic_ai.messages import ModelMessage
+from pydantic_ai.models import ModelRequestContext
+
+from ..errors import DeleteError
+from ..forms.canonical import mark_of, marked
+from ..forms.pydantic_ai import NAME, read_message, write
+from ..forms.whole_body import bodies_in, for_people
+from ..log.base import Log, ReadableLog
+from ..messages.message import Message, as_json
+from ..messages.metadata import given_id
+from ..session.change_history import HistoryChange
+from .sessions_by_key import SessionKey, SessionsByKey
+from .working_view import WorkingView
+
+_PROJECT = "conversations"
+_RECORD = "record"
+_ENTRY = "entry"
+_MOST_VIEWS = 32
+_messages: TypeAdapter[Any] = TypeAdapter(ModelMessage)
+_records: TypeAdapter[ConversationRecord] = TypeAdapter(ConversationRecord)
+
+
+class PersistentConversationStore(ConversationStore):
+    """The `ConversationStore` of Pydantic AI, in logs of this package.
+
+    `delete` erases the conversation's log for good; forks keep what they share.
+
+    Args:
+        where: a directory, or the URL of a PostgreSQL database.
+        options: of each session (`durability`, …); `docs/configuration.md` lists them.
+    """
+
+    def __init__(self, where: str | os.PathLike[str], **options: Any) -> None:
+        self._sessions = SessionsByKey(where, **options)
+        self._owners: dict[str, str] = {}
+        """By the ids of entries that this process has met, a conversation that holds them."""
+
+    async def read_record(self, conversation_id: str) -> ConversationRecord | None:
+        """Give the record of a conversation; None if there is none."""
+        manager = await self._sessions.open(_key(conversation_id))
+        return self._met(_record_in(await manager.last_messages(1)))
+
+    async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
+        """Give the stored records, of a scope if one is named, the one that was saved last first."""
+        found: list[ConversationRecord] = []
+        for one in await self._sessions.listed(_PROJECT):
+            record = self._met(await self._sessions.read(one, _record_of))
+            if record is not None and scope in (None, record.scope):
+                found.append(record)
+        found.sort(key=lambda record: record.updated_at, reverse=True)
+        return found[:limit]
+
+    async def write_record(
+        self,
+        record: ConversationRecord,
+        *,
+        new_entries: Sequence[ConversationEntry] = (),
+        expected_revision: str | None,
+    ) -> None:
+        """Store a record with its new entries, together or not at all.
+
+        Raises:
+            ConversationConflict: the stored record has another revision, or the head is in no conversation.
+        """
+        manager = await self._sessions.open(_key(record.conversation_id))
+        entries = [*await self._shared(record, new_entries), *new_entries]
+        groups = [_read(entry) for entry in entries]
+        parts = [part for group in groups for part in group] or [for_people("[conversation]")]
+        parts[-1] = marked(parts[-1], NAME, **{_RECORD: _records.dump_python(record, mode="json")})
+
+        def decide(log: Log, ready: Sequence[Message]) -> HistoryChange:
+            stored = _record_of(log)
+            if (stored.revision if stored is not None else None) != expected_revision:
+                raise ConversationConflict(record.conversation_id)
+            end = entries[0].parent_id if entries else record.head_id
+            if end is not None and _group_at(log, end) is None:
+                raise ConversationConflict(record.conversation_id)
+            return HistoryChange(added=ready)
+
+        await manager.change_history(decide, parts)
+        self._met(record)
+        self._owners.update(dict.fromkeys((entry.id for entry in entries), record.conversation_id))
+
+    async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
+        """Erase a conversation for good.
+
+        Raises:
+            ConversationConflict: the stored record has another revision.
+        """
+
+        def check(log: ReadableLog) -> None:
+            record = _record_of(log)
+            if record is None or record.revision != expected_revision:
+                raise ConversationConflict(conversation_id)
+
+        try:
+            await self._sessions.delete(_key(conversation_id), check)
+        except DeleteError as error:
+            raise ConversationConflict(conversation_id) from error
+
+    async def read_entry(self, entry_id: str) -> ConversationEntry:
+        """Give an entry, also one of a branch that was left.
+
+        Raises:
+            LookupError: no conversation holds it.
+        """
+        history = await self.read_history(entry_id, limit=1)
+        return history[-1]
+
+    async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
+        """Give the entries up to one, in order, or the last `limit` of them.
+
+        Raises:
+            LookupError: no conversation holds it.
+        """
+        if head_id is None or limit == 0:
+            return []
+        owner = self._owners.get(head_id)
+        found = None if owner is None else await self._history_in(_key(owner), head_id, limit)
+        if found is not None:
+            return found
+        for record in await self.read_records():
+            if (found := await self._history_in(_key(record.conversation_id), head_id, limit)) is not None:
+                self._owners[head_id] = record.conversation_id
+                return found
+        raise LookupError(f"no conversation holds the entry {head_id!r:.80}")
+
+    async def close(self) -> None:
+        """Close the conversations that are open; a later call opens them again."""
+        await self._sessions.close()
+
+    async def _history_in(self, key: SessionKey, head_id: str, limit: int | None) -> list[ConversationEntry] | None:
+        manager = await self._sessions.open(key)
+        return await manager.look(lambda log: _history(log, head_id, limit))
+
+    async def _shared(
+        self, record: ConversationRecord, new_entries: Sequence[ConversationEntry]
+    ) -> list[ConversationEntry]:
+        """The entries that a fork takes over from the conversation that it was made of."""
+        first = new_entries[0].parent_id if new_entries else record.head_id
+        if first is None or record.forked_from is None:
+            return []
+        if await self._history_in(_key(record.conversation_id), first, 1) is not None:
+            return []
+        return await self._history_in(_key(record.forked_from), first, None) or []
+
+    def _met(self, record: ConversationRecord | None) -> ConversationRecord | None:
+        """Remember whose a record's entries are."""
+        if record is not None:
+            ends = [record.head_id, *record.branches]
+            self._owners.update(dict.fromkeys(filter(None, ends), record.conversation_id))
+        return record
+
+
+class ViewOfHistory(AbstractCapability[Any]):
+    """A capability that sends each model request a view: it fits, and keeps its beginning between requests.
+
+    Use it as `capabilities=[ViewOfHistory(max_tokens=…)]`; one serves any number of conversations. It changes what is
+    sent and nothing else: a run keeps its whole history, which `ProcessHistory` would cut, and a save stores it. The
+    plans of views are this process's: after a restart a long conversation is planned once anew.
+
+    Args:
+        options: of the views: `max_tokens` without instructions and tools, `recipient`, …; `docs/configuration.md`
+            lists them.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self._options = options
+        self._views: OrderedDict[str, WorkingView[Any]] = OrderedDict()
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Replace the messages of a request by a view of them."""
+        request_context.messages = await self.view(ctx.conversation_id or "", request_context.messages)
+        return request_context
+
+    async def view(self, conversation_id: str, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+        """Give what is sent in place of the messages of a conversation."""
+        view = self._views.pop(conversation_id, None) or WorkingView(
+            read=lambda message: read_message(_messages.dump_python(message, mode="json")),
+            write=lambda changed: [_messages.validate_python(message) for message in write(changed)],
+            make=_messages.validate_python,
+            key=_key_of,
+            name=NAME,
+            **self._options,
+        )
+        self._views[conversation_id] = view
+        if len(self._views) > _MOST_VIEWS:
+            self._views.popitem(last=False)
+        return await view.view(messages)
+
+
+def _key_of(message: ModelMessage) -> str:
+    return as_json(_messages.dump_python(message, mode="json", include={"kind", "parts"}))
+
+
+def _key(conversation_id: str) -> SessionKey:
+    return SessionKey(_PROJECT, conversation_id)
+
+
+def _read(entry: ConversationEntry) -> list[Message]:
+    told = {"id": entry.id, "parent": entry.parent_id}
+    parts = read_message(_messages.dump_python(entry.message, mode="json"), **{_ENTRY: told})
+    parts[0]["metadata"]["message_id"] = entry.id
+    return parts
+
+
+def _record_of(log: ReadableLog) -> ConversationRecord | None:
+    return _record_in(list(log.read(log.index.live[-1:])))
+
+
+def _record_in(messages: Sequence[Message]) -> ConversationRecord | None:
+    """The record that the last message of a conversation holds."""
+    value = mark_of(messages[-1]).get(_RECORD) if messages else None
+    return _records.validate_python(value) if value is not None else None
+
+
+def _entry_of(group: Sequence[Message], body: Any) -> ConversationEntry | None:
+    told = mark_of(group[0]).get(_ENTRY)
+    if body is None or not isinstance(told, dict):
+        return None
+    return ConversationEntry(id=told["id"], parent_id=told["parent"], message=_messages.validate_python(body))
+
+
+def _group_at(log: ReadableLog, entry_id: str) -> list[Message] | None:
+    """The messages of an entry."""
+    first = log.index.find(entry_id)
+    if first is None:
+        return None
+    (message,) = log.read([first])
+    if given_id(message) != entry_id:
+        return None
+    part = mark_of(message).get("part")
+    count = part[1] if isinstance(part, list) else 1
+    return [message, *log.read(range(first + 1, first + count))]
+
+
+def _history(log: ReadableLog, head_id: str, limit: int | None) -> list[ConversationEntry] | None:
+    """The entries up to one, by their parents; None if the log lacks one of them."""
+    known: dict[str, ConversationEntry] = {}
+    if limit is None:  # of most of the log: read at once
+        pairs = (_entry_of(group, body) for group, body in bodies_in(log.read(log.index.live), NAME))
+        known = {entry.id: entry for entry in pairs if entry is not None}
+    history: list[ConversationEntry] = []
+    entry_id: str | None = head_id
+    while entry_id is not None and (limit is None or len(history) < limit):
+        entry = known.get(entry_id) or _entry_at(log, entry_id)
+        if entry is None:
+            return None
+        history.append(entry)
+        entry_id = entry.parent_id
+    return history[::-1]
+
+
+def _entry_at(log: ReadableLog, entry_id: str) -> ConversationEntry | None:
+    if (group := _group_at(log, entry_id)) is None:
+        return None
+    ((found, body),) = bodies_in(group, NAME)
+    return _entry_of(found, body)

@@ -1,0 +1,144 @@
+"""Messages of Pydantic AI, as its `ModelMessagesTypeAdapter` writes them as JSON.
+
+| part | canonical |
+| --- | --- |
+| `system-prompt` | a message of the role `system` |
+| `user-prompt` | one of `user`: texts, images, documents |
+| `tool-return`, and other parts that name a tool | one of `tool` |
+| other parts with content, such as `retry-feedback` | one of `user` that no person wrote |
+| `text`, `thinking`, `tool-call` of a response | one answer |
+
+A message comes back as it was (`whole_body`); parts that are not in the table are in its body alone. What a view has
+changed is written anew (`write`): results that answer the same calls, texts and calls, without signatures.
+
+Source: `pydantic_ai/messages.py` (2.68).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from ..messages.message import Message, as_json, call_arguments_of, call_name_of, given_calls, parsed, text_of
+from .canonical import UNKNOWN_TOOL, base64_source, items, mapping, medium, source_from_url, text, text_block
+from .whole_body import can_be_stored, for_people, with_body
+
+NAME = "pydantic_ai"
+_URLS = {"image-url": "image", "document-url": "document", "audio-url": "audio", "video-url": "video"}
+
+
+def read_message(message: Mapping[str, Any], **facts: Any) -> list[Message]:
+    """Read a message (plain JSON); `facts` are kept in the mark of its first part."""
+    parts = [mapping(part) for part in items(message.get("parts"))]
+    if message.get("kind") == "response":
+        messages = [_answer(parts, message)]
+    else:
+        messages = [read for part in parts if (read := _asked(part)) is not None]
+    if not can_be_stored(messages):
+        messages = [for_people(f"[{text(message.get('kind')) or 'message'}]")]
+    return with_body(messages, dict(message), NAME, **facts)
+
+
+def write(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """Write canonical messages: those between two answers become one request."""
+    written: list[dict[str, Any]] = []
+    names: dict[str, str] = {}
+    for is_answer, found in groupby(messages, lambda message: message["role"] == "assistant"):
+        run = list(found)
+        if is_answer:
+            written += [{"kind": "response", "parts": _answer_parts(message, names)} for message in run]
+        else:
+            written.append({"kind": "request", "parts": [_request_part(message, names) for message in run]})
+    return [message for message in written if message["parts"]]
+
+
+def _asked(part: Mapping[str, Any]) -> Message | None:
+    kind, content = part.get("part_kind"), part.get("content")
+    if kind == "system-prompt":
+        return {"role": "system", "content": text(content)}
+    if kind == "user-prompt":
+        return {"role": "user", "content": content if isinstance(content, str) else _blocks(content)}
+    if content is None:
+        return None
+    said = content if isinstance(content, str) else as_json(content)
+    if not part.get("tool_name"):
+        return {"role": "user", "content": said, "metadata": {"source": NAME}}
+    failed = kind == "retry-prompt" or part.get("outcome") in ("failed", "denied", "retried")
+    return {
+        "role": "tool",
+        "tool_call_id": part.get("tool_call_id"),
+        "name": part["tool_name"],
+        "content": said,
+        **({"metadata": {"is_error": True}} if failed else {}),
+    }
+
+
+def _blocks(content: Any) -> list[Message]:
+    blocks: list[Message] = []
+    for item in items(content):
+        if isinstance(item, str):
+            blocks.append(text_block(item))
+            continue
+        kind = text(mapping(item).get("kind"))
+        if kind in _URLS:
+            blocks.append(medium(_URLS[kind], source_from_url(text(item.get("url")))))
+        elif kind == "binary":
+            media_type = text(item.get("media_type"))
+            family = media_type.partition("/")[0]
+            made = family if family in ("image", "audio", "video") else "document"
+            blocks.append(medium(made, base64_source(text(item.get("data")), media_type)))
+        else:
+            blocks.append(text_block(text(mapping(item).get("content")) or f"[{kind or 'item'}]"))
+    return blocks
+
+
+def _answer(parts: Sequence[Mapping[str, Any]], message: Mapping[str, Any]) -> Message:
+    blocks: list[Message] = []
+    calls: list[Message] = []
+    for part in parts:
+        kind = part.get("part_kind")
+        if kind == "text" and text(part.get("content")):
+            blocks.append(text_block(text(part.get("content"))))
+        elif kind == "thinking" and text(part.get("content")):
+            signed = {"signature": part["signature"]} if text(part.get("signature")) else {}
+            blocks.append({"type": "thinking", "thinking": text(part.get("content")), **signed})
+        elif kind == "tool-call":
+            name, given = text(part.get("tool_name")) or UNKNOWN_TOOL, _arguments(part.get("args"))
+            calls.append({"id": part.get("tool_call_id"), "tool": name, "arguments": given})
+    only = blocks[0].get("text") if len(blocks) == 1 else None
+    told = {"provider": text(message.get("provider_name")), "model": text(message.get("model_name"))}
+    return {
+        "role": "assistant",
+        "content": only if isinstance(only, str) else blocks,
+        **({"tool_calls": calls} if calls else {}),
+        "metadata": {key: value for key, value in told.items() if value},
+    }
+
+
+def _arguments(given: Any) -> dict[str, Any]:
+    try:
+        value = parsed(given) if isinstance(given, str) else given
+    except ValueError:  # a model wrote no JSON; the body has it
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _answer_parts(message: Message, names: dict[str, str]) -> list[dict[str, Any]]:
+    said = text_of(message)
+    parts: list[dict[str, Any]] = [{"part_kind": "text", "content": said}] if said.strip() else []
+    for call_id, call in given_calls(message).items():
+        name = names[call_id] = call_name_of(call) or UNKNOWN_TOOL
+        arguments = call_arguments_of(call)
+        parts.append({"part_kind": "tool-call", "tool_name": name, "args": arguments, "tool_call_id": call_id})
+    return parts
+
+
+def _request_part(message: Message, names: Mapping[str, str]) -> dict[str, Any]:
+    said = text_of(message)
+    if message["role"] in ("tool", "function"):
+        call_id = str(message.get("tool_call_id"))
+        name = text(message.get("name")) or names.get(call_id, UNKNOWN_TOOL)
+        return {"part_kind": "tool-return", "tool_name": name, "content": said, "tool_call_id": call_id}
+    kind = "system-prompt" if message["role"] in ("system", "developer") else "user-prompt"
+    return {"part_kind": kind, "content": said}

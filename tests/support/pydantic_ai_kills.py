@@ -1,0 +1,38 @@
+"""An agent of Pydantic AI that runs, and saves each turn, until it is killed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic_ai.conversation import Conversation
+from pydantic_ai.usage import UsageLimits
+
+from amplifier_module_context_persistent.adapters.pydantic_ai import PersistentConversationStore, ViewOfHistory
+from tests.support.kit_kills import REFUSED, STORED, note
+from tests.support.kit_requests import StrictService
+from tests.support.pydantic_ai_agent import made_up_agent
+
+
+async def run(directory: Path) -> None:
+    """Run turns for ever; each question is another one."""
+    store, service = PersistentConversationStore(directory, durability="write"), StrictService(20_000)
+    agent = made_up_agent(service, ViewOfHistory(max_tokens=20_000), calls=3, result_words=300)
+    while True:
+        conversation = await store.load("s") or Conversation(conversation_id="s")
+        question, unlimited = f"question {len(conversation.messages)}", UsageLimits(request_limit=None)
+        result = await agent.run(question, conversation=conversation, usage_limits=unlimited)
+        for entry in await store.save(result):
+            note(STORED, entry.id)
+        for one in service.refused:
+            note(REFUSED, one)
+        service.refused.clear()
+
+
+async def stored(directory: Path) -> list[str]:
+    """What the conversation holds; its messages are whole runs."""
+    store = PersistentConversationStore(directory)
+    entries = await store.load_entries("s") or []
+    await store.close()
+    assert len(entries) % 8 == 0  # a question, three calls with their results, an answer
+    assert [entry.parent_id for entry in entries] == [None, *(entry.id for entry in entries[:-1])]
+    return [f'"{entry.id}"' for entry in entries]
