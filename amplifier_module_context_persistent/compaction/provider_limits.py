@@ -130,18 +130,20 @@ def _said(published: Any, name: str) -> Any:
 
 def view_bytes(items: Iterable[Item]) -> int:
     """About how many bytes the messages of a view have, rather more than fewer."""
-    total = 0
-    for item in items:
-        entry = item.entry
-        if entry is None:
-            total += 200 + sum(4 * len(text) for text in (item.inserted or {}).values() if isinstance(text, str))
-        elif item.cut is None or not item.cut.shortens or entry.tokens <= 0:
-            total += entry.size_bytes
-        else:  # a cut shortens text alone; its share of the tokens tells its share of the bytes
-            media = sum(medium.chars for _, medium in entry.shown_media)
-            rest = entry.size_bytes - media
-            total += media + min(rest, 400 + 2 * rest * max(0, item.tokens) // entry.tokens)
-    return total
+    return sum(map(item_bytes, items))
+
+
+def item_bytes(item: Item) -> int:
+    """About how many bytes one message of a view has, rather more than fewer."""
+    entry = item.entry
+    if entry is None:
+        return 200 + sum(4 * len(text) for text in (item.inserted or {}).values() if isinstance(text, str))
+    if item.cut is None or not item.cut.shortens or entry.tokens <= 0:
+        return entry.size_bytes
+    # a cut shortens text alone; its share of the tokens tells its share of the bytes
+    media = sum(medium.chars for _, medium in entry.shown_media)
+    rest = entry.size_bytes - media
+    return media + min(rest, 400 + 2 * rest * max(0, item.tokens) // entry.tokens)
 
 
 def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int) -> dict[int, frozenset[int]]:

@@ -113,14 +113,20 @@ def parsed(index: Index, lines: Iterable[Line], location: str) -> Iterator[Messa
     Raises:
         LogUnreadableError: a line cannot be parsed; and as the lines raise it.
     """
-    for ordinal, line in lines:
-        try:
-            message = decode(line)
-        except ValueError as error:
-            reason = f"the record at {index.columns.offsets[ordinal]:,} cannot be read: {error}"
-            raise LogUnreadableError(errno.EIO, reason, location) from error
-        metadata = message.get("metadata")
-        if not (isinstance(metadata, dict) and metadata.get("message_id")):
-            given = metadata if isinstance(metadata, dict) else {}
-            message["metadata"] = {**given, "message_id": message_id_of(message, line, index.columns.offsets[ordinal])}
-        yield message
+    for line in lines:
+        yield parsed_line(index, line, location)
+
+
+def parsed_line(index: Index, line: Line, location: str) -> Message:
+    """Parse one of them, as `parsed` does."""
+    ordinal, content = line
+    try:
+        message = decode(content)
+    except ValueError as error:
+        reason = f"the record at {index.columns.offsets[ordinal]:,} cannot be read: {error}"
+        raise LogUnreadableError(errno.EIO, reason, location) from error
+    metadata = message.get("metadata")
+    if not (isinstance(metadata, dict) and metadata.get("message_id")):
+        given = metadata if isinstance(metadata, dict) else {}
+        message["metadata"] = {**given, "message_id": message_id_of(message, content, index.columns.offsets[ordinal])}
+    return message

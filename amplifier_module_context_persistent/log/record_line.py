@@ -225,6 +225,19 @@ def message_id_of(message: Message, line: bytes, offset: int) -> str:
     return "m" + sha256(b"%d:" % offset + line.rstrip(b"\n")).hexdigest()[:16]
 
 
+def message_alone(line: bytes, message_id: str) -> bytes | None:
+    """The JSON of the message in a line (without LF), without the keys of the log.
+
+    None unless parsing it is known to give what `decode` gives: for a line as this package writes most, whose last key
+    before the checksum is the message's own id.
+    """
+    body = line[:-CRC_TAIL_BYTES]
+    own_id = ID_KEY + message_id.encode(errors="replace") + b'"}'
+    if not has_crc(line) or not body.endswith(own_id) or b'"_crc"' in body or b'"_json"' in body:
+        return None
+    return body + b"}"
+
+
 def has_crc(line: bytes) -> bool:
     """Whether a line (without LF) ends with a checksum."""
     return line[-CRC_TAIL_BYTES:-10] == CRC_KEY and line[-2:] == b'"}'

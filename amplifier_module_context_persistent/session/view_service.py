@@ -254,7 +254,7 @@ class ViewService:
             provider=request.provider_name,
             model=request.model,
             head=head,
-            extras=extras_in(built.items),
+            extras=extras_in(built.items) if self._extras.has_any else 0,
             hash=window.chain.hash_of(built.items, lambda at: view[head_count + at :], request.head, of=log.index),
             render={
                 **self._render,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import NamedTuple
 
 from ..messages.elide import Cut
@@ -73,10 +73,17 @@ class Arrangement:
     made_by: Arranger | None = field(default=None, compare=False, repr=False)
     """What arranged it; the next view goes on from there."""
 
-    @property
-    def unmovable_tokens(self) -> int:
-        """The tokens of the messages that no plan takes away: system text that stays, and pins."""
-        return sum([item.tokens for item in self.items if item.entry and (item.entry.pinned or item.entry.stays)])
+
+def unmovable_tokens(item: Item) -> int:
+    """The tokens of a message that no plan takes away, as of system text that stays and of a pin; else 0."""
+    entry = item.entry
+    return item.tokens if entry is not None and (entry.pinned or entry.stays) else 0
+
+
+def same_items(old: Sequence[Item], new: Sequence[Item]) -> int:
+    """How many items two views begin with that are the very same objects."""
+    alike = list(map(is_, old, new))
+    return len(alike) if all(alike) else alike.index(False)
 
 
 def arrange(

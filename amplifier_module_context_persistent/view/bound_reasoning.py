@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -184,7 +185,7 @@ class BoundViews:
             shown.append(item)
             chains = tuple([_next(chain, digest) for chain in self.chain[at]])
             self.chain.append(chains + beside if native is not None and item.inserted is native.message else chains)
-        return Arrangement(shown, sum([item.tokens for item in shown])) if self.unbound else arrangement
+        return Arrangement(shown, sum(map(attrgetter("tokens"), shown))) if self.unbound else arrangement
 
     def _seed_of(self, tools: str, head: Sequence[Message]) -> bytes:
         """The chain before the first item: the tools, all system text in its order, and what heads the view."""

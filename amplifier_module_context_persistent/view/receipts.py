@@ -14,6 +14,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -187,9 +188,12 @@ def render_options(config: Config) -> dict[str, Any]:
     }
 
 
+_WIRE_OF, _CALL_IDS_OF = attrgetter("wire"), attrgetter("call_ids")
+
+
 def keeps_wire_rules(items: Sequence[Item]) -> bool:
     """Whether items are shown otherwise than they are stored for what providers refuse (`view.ids_and_names`)."""
-    return any(item.wire is not None or item.call_ids for item in items)
+    return any(map(_WIRE_OF, items)) or any(map(_CALL_IDS_OF, items))
 
 
 def extras_in(items: Sequence[Item]) -> int:

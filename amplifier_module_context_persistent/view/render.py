@@ -17,7 +17,7 @@ from ..messages.message import Message, without_thinking
 from ..messages.metadata import as_reminder, for_model
 from ..messages.narration import narration_of, with_narration
 from ..messages.normalize import normalise
-from .arrangement import Arrangement, Fetch, Item
+from .arrangement import Arrangement, Fetch, Item, same_items
 from .entry import Entry
 from .ids_and_names import sendable
 from .recipients import CHAIN_NAMES, REPEATS, without_bonds, without_names
@@ -25,8 +25,9 @@ from .recipients import CHAIN_NAMES, REPEATS, without_bonds, without_names
 
 def common_length(old: Sequence[Item], new: Sequence[Item]) -> int:
     """How many items two views have alike at their beginning."""
-    pairs = enumerate(zip(old, new, strict=False))
-    return next((at for at, (one, other) in pairs if one is not other and one != other), min(len(old), len(new)))
+    same = same_items(old, new)
+    pairs = zip(old[same:], new[same:], strict=False)
+    return next((at for at, (one, other) in enumerate(pairs, same) if one != other), min(len(old), len(new)))
 
 
 def render(
@@ -41,7 +42,7 @@ def render(
         boundary: as `elide_text`.
     """
     messages = iter(fetch([item.entry for item in arrangement.items if item.entry is not None]))
-    view: list[Message] = _copied(list(head))
+    view = copied(head)
     for item in arrangement.items:
         if item.as_stored:
             view.append(next(messages))
@@ -50,6 +51,11 @@ def render(
         else:
             view.append(_render_item(item, item.entry, next(messages), boundary))
     return view
+
+
+def copied(messages: Sequence[Message]) -> list[Message]:
+    """A copy of messages of which nothing is shared."""
+    return list(map(_copied, messages))
 
 
 def _copied(value: Any) -> Any:

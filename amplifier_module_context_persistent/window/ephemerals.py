@@ -35,6 +35,11 @@ class Extras:
         """Memory files that go to the log with the first append."""
         return [extra.message for extra in self._extras.values() if extra.is_unsaved]
 
+    @property
+    def has_any(self) -> bool:
+        """Whether there are any."""
+        return bool(self._extras)
+
     def set_unsaved(self, messages: Sequence[Message], count: Callable[[Message], int]) -> None:
         """Put messages before all others until they are saved."""
         for message in messages:

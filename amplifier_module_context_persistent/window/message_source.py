@@ -1,11 +1,7 @@
 """The messages of one session for its windows: described as entries, counted, and parsed afresh.
 
-Between two plans a view is the one before it with what was appended. So a request reads and verifies only what is new,
-and parses the rest from bytes that are kept (`ShownLines`). Rules:
-- What is handed out is parsed for each request, so nothing that is done to a message reaches another view.
-- The lines are those of one index. Before each request `Log.follow` notices a purge, a lost tail, and a file that was
-  replaced or removed; then the index is another object, and the lines are forgotten.
-- At most `MOST_BYTES` are kept. What a view shows beyond is read and verified for each request.
+Between two plans a view is the one before it with what was appended. So a request reads, verifies and renders only what
+is new, and parses the rest from bytes that are kept (`shown_messages`).
 
 Messages that are in no log (`Extras`) have negative ordinals. An ephemeral one follows the record that was the last one
 when it was added.
@@ -14,21 +10,22 @@ when it was added.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import accumulate
+from functools import partial
 
 from ..config import Config
 from ..log.base import Log
-from ..log.index import TOOL, Index
-from ..log.read_back import Line, parsed
+from ..log.index import TOOL
 from ..messages.elide import Cut
 from ..messages.message import Message
 from ..messages.tool_kinds import ToolKinds
 from ..tokens.counter import TokenCounter, count_message
+from ..view.arrangement import Arrangement, Item
 from ..view.entry import Entry, classify
-from ..view.render import shorten
+from ..view.render import render, shorten
 from .ephemerals import Extras, conversation_start
+from .shown_messages import ReadLines, ShownLines, ShownMessages
 
 
 class MessageSource:
@@ -44,7 +41,9 @@ class MessageSource:
         self._reminds = config.late_system == "reminder"
         self._counter, self.extras = counter, extras
         self._kinds = ToolKinds(config.tool_kinds)
-        self._shown, self._boundary = ShownLines(), config.truncate_boundary
+        self._lines = ShownLines()
+        self._shown = ShownMessages(self._lines)
+        self._boundary = config.truncate_boundary
 
     def count(self, message: Message) -> int:
         """Count a message."""
@@ -75,9 +74,20 @@ class MessageSource:
         shown = (shorten(e, m, cuts[e.id], self._boundary) for e, m in zip(cut, self.fetch(log, cut), strict=True))
         return {entry.id: self.count(message) for entry, message in zip(cut, shown, strict=True)}
 
-    def fetch(self, log: Log, entries: Sequence[Entry], *, is_view: bool = False) -> Iterator[Message]:
-        """Parse the messages of entries afresh, in order; the lines of a view are kept for the next one."""
-        stored = self._shown.read(log, [entry.ordinal for entry in entries if entry.ordinal >= 0], is_view=is_view)
+    def fetch(self, log: Log, entries: Sequence[Entry]) -> Iterator[Message]:
+        """Parse the messages of entries afresh, in order."""
+        return self._fetch(partial(self._lines.read, log), entries)
+
+    def view(self, log: Log, items: Sequence[Item]) -> list[Message]:
+        """The messages of a view; what is known of them is kept for the next one."""
+
+        def render_some(some: Sequence[Item], read: ReadLines) -> list[Message]:
+            return render(Arrangement(list(some)), partial(self._fetch, read), boundary=self._boundary)
+
+        return self._shown.view(log, items, render_some)
+
+    def _fetch(self, read: ReadLines, entries: Sequence[Entry]) -> Iterator[Message]:
+        stored = read([entry.ordinal for entry in entries if entry.ordinal >= 0])
         return (next(stored) if entry.ordinal >= 0 else self.extras.message(entry.ordinal) for entry in entries)
 
 
@@ -111,33 +121,3 @@ def _let_young_count_as_old() -> None:
     if not gc.get_freeze_count():
         gc.freeze()
         gc.unfreeze()
-
-
-MOST_BYTES = 8 << 20
-
-
-class ShownLines:
-    """The lines of one window's last view."""
-
-    def __init__(self) -> None:
-        self._index: Index | None = None
-        self._lines: dict[int, bytes] = {}
-
-    def read(self, log: Log, ordinals: Sequence[int], *, is_view: bool = False) -> Iterator[Message]:
-        """Parse messages afresh, in the order asked for; errors as `Log.read`.
-
-        Args:
-            log: the log.
-            ordinals: which messages.
-            is_view: whether their lines are kept, and no others.
-        """
-        if log.index is not self._index:
-            self._index, self._lines = log.index, {}
-        known = self._lines
-        read = log.lines([ordinal for ordinal in ordinals if ordinal not in known])
-        lines: Iterable[Line] = ((ordinal, known[ordinal]) if ordinal in known else next(read) for ordinal in ordinals)
-        if is_view:
-            lines = list(lines)
-            sizes = accumulate(len(line) for _, line in lines)
-            self._lines = dict(line for line, size in zip(lines, sizes, strict=True) if size <= MOST_BYTES)
-        return parsed(log.index, lines, log.describe().location)

@@ -32,7 +32,7 @@ from ..view.ids_and_names import TAKES_ALL, WireRules, begins_strict, has_old_li
 from ..view.plan import NO_PLAN, Plan, plan_record
 from ..view.receipts import ViewHashes
 from ..view.recipients import FIRST_RULES, NOBODY
-from ..view.render import render
+from ..view.render import copied, render
 from .cold_start import in_place
 from .ephemerals import Extras
 from .message_source import MessageSource, collector_paused
@@ -50,6 +50,7 @@ from .plan_state import (
 from .replan_throttle import ReplanThrottle
 from .request import REFUSED, ViewRequest, ViewResult
 from .summary_request import span_of
+from .view_totals import ViewTotals
 from .when_to_plan import for_cold_cache, worth_it
 
 _ATTEMPTS = 4  # to bring the bytes of a view's text within the limits
@@ -88,7 +89,7 @@ class Window:
         """Bits of the budgets after which a view was to grow: once for each, as two that drift may take turns (I6)."""
         self._arranged = Arrangement()
         """The last view, with all reasoning that its reader takes."""
-        self._bound = BoundViews()
+        self._bound, self._totals = BoundViews(), ViewTotals()
         self.chain = ViewHashes()
 
     @property
@@ -125,7 +126,8 @@ class Window:
         # a pause brings no first plan forward, nor one that costs reasoning or a summary
         may_be_early = self.plan is not None and not request.sums_up and not self._bound.shows_running
         request = replace(request, is_cold=request.is_cold and may_be_early)
-        request = request.with_room_for(arrangement.tokens, view_bytes(arrangement.items))
+        totals = self._totals.of(arrangement.items)
+        request = request.with_room_for(arrangement.tokens, totals.size_bytes)
         tokens, messages = request.fixed_tokens + arrangement.tokens, len(arrangement.items)
         result = ViewResult(None, tokens, messages, request.budget_tokens, compaction=made, fallback=fallback)
         native = request.native if compacts and made is None and not request.plans_now else None
@@ -133,7 +135,7 @@ class Window:
         cut = cut_now(self._config, request, arrangement, tokens, self._kept.basis) if may_cut else None
         asks = cut is not None or (native is not None and native.runs)
         waits, begins_turn = asks and tokens <= request.budget_tokens, self._bound.begins_turn and not asks
-        unmovable = request.fixed_tokens + arrangement.unmovable_tokens
+        unmovable = request.fixed_tokens + totals.unmovable_tokens
         is_due = not waits and self._throttle.wants_plan(
             request, tokens, messages, unmovable_tokens=unmovable, begins_turn=begins_turn
         )
@@ -147,8 +149,7 @@ class Window:
             is_due, floor = is_due or planned is not None, floor if is_due else None
             fallback = "a turn that it stands for was hidden" if hid and not self._shows_item else fallback
             result = replace(result, is_due=is_due, compaction=planned or made, floor=floor, fallback=fallback)
-        fetch = partial(self._source.fetch, log, is_view=True)
-        view = render(arrangement, fetch, head=request.head, boundary=self._config.truncate_boundary)
+        view = [*copied(request.head), *self._source.view(log, arrangement.items)]
         return replace(
             result,
             view=view,

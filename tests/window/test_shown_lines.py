@@ -14,8 +14,8 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_message
-from amplifier_module_context_persistent.window import message_source
-from amplifier_module_context_persistent.window.message_source import ShownLines
+from amplifier_module_context_persistent.window import shown_messages
+from amplifier_module_context_persistent.window.shown_messages import ShownLines
 from tests.support.counted_sessions import CountedReads
 from tests.support.logs import append_bodies, content_of, write_file
 from tests.support.messages import Message, fill, spoil, user
@@ -47,12 +47,12 @@ def log(tmp_path: Path, files: CountedReads) -> Iterator[FileLog]:
 def test_what_is_kept_is_parsed_afresh_and_read_once(log: FileLog, files: CountedReads) -> None:
     """Whatever callers do to what they got; the second view reads nothing of the file."""
     lines, ordinals = ShownLines(), range(len(KINDS))
-    shown = list(lines.read(log, ordinals, is_view=True))
+    shown = list(lines.read(log, ordinals, keeps=True))
     assert repr(shown) == repr(list(log.read(ordinals)))
     before = files.reads
     for message in shown:
         spoil(message)
-    again, some = list(lines.read(log, ordinals, is_view=True)), list(lines.read(log, [3, 1]))
+    again, some = list(lines.read(log, ordinals, keeps=True)), list(lines.read(log, [3, 1]))
     assert files.reads == before
     assert repr(again) == repr(list(log.read(ordinals)))
     assert repr(some) == repr([again[3], again[1]])
@@ -61,8 +61,8 @@ def test_what_is_kept_is_parsed_afresh_and_read_once(log: FileLog, files: Counte
 def test_what_a_view_no_longer_shows_is_let_go(log: FileLog, files: CountedReads) -> None:
     """A plan leaves messages out, and their bytes do not stay."""
     lines = ShownLines()
-    list(lines.read(log, range(5), is_view=True))
-    list(lines.read(log, range(2, 5), is_view=True))
+    list(lines.read(log, range(5), keeps=True))
+    lines.let_go([2, 3, 4])
     before = files.reads
     list(lines.read(log, [2, 3, 4]))
     assert files.reads == before
@@ -72,9 +72,9 @@ def test_what_a_view_no_longer_shows_is_let_go(log: FileLog, files: CountedReads
 
 def test_no_more_is_kept_than_the_limit(log: FileLog, files: CountedReads, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is beyond is read and verified for each view: where it was changed, that is an error and not handed out."""
-    monkeypatch.setattr(message_source, "MOST_BYTES", log.index.columns.lengths[0] + 10)
+    monkeypatch.setattr(shown_messages, "MOST_BYTES", log.index.columns.lengths[0] + 10)
     lines = ShownLines()
-    list(lines.read(log, range(5), is_view=True))
+    list(lines.read(log, range(5), keeps=True))
     before = files.reads
     list(lines.read(log, [0]))
     assert files.reads == before
@@ -82,9 +82,9 @@ def test_no_more_is_kept_than_the_limit(log: FileLog, files: CountedReads, monke
     content[log.index.columns.offsets[2] + 40] ^= 1
     with open(log.path, "r+b") as file:
         file.write(content)
-    assert next(lines.read(log, [0], is_view=True))["content"] == KINDS[0]["content"]
+    assert next(lines.read(log, [0], keeps=True))["content"] == KINDS[0]["content"]
     with pytest.raises(LogUnreadableError, match="was changed since it was read"):
-        list(lines.read(log, range(5), is_view=True))
+        list(lines.read(log, range(5), keeps=True))
 
 
 def replaced(path: str) -> None:
@@ -102,10 +102,10 @@ def test_a_log_that_is_no_longer_the_one_that_was_read_is_read_anew(
 ) -> None:
     """Another file in its place, and a tail that was lost."""
     lines = ShownLines()
-    list(lines.read(log, range(5), is_view=True))
+    list(lines.read(log, range(5), keeps=True))
     change(log.path)
     log.follow()
-    found = list(lines.read(log, range(len(log.index)), is_view=True))
+    found = list(lines.read(log, range(len(log.index)), keeps=True))
     assert repr(found) == repr(list(log.read(range(len(log.index)))))
     assert len(found) == most
     assert b"No!." not in content_of(log.path) or "No!." in repr(found)

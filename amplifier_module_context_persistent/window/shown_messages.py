@@ -1,0 +1,167 @@
+"""The messages of a window's last view, kept as bytes: they are verified and rendered once, and parsed for each view.
+
+Rules:
+- What is handed out is parsed anew, so nothing that is done to a message reaches another view.
+- The bytes are those of one index. Before each request `Log.follow` notices a purge, a lost tail, and a file that was
+  replaced or removed; then the index is another object, and the bytes are forgotten.
+- A view begins as the last one did as far as the very same items show it. Another plan, another reader and another
+  text before a message make other items. From the first one on, all is rendered again.
+- At most `MOST_BYTES` of lines are kept, and as much of what is shown. What a view shows beyond is read and verified
+  for each request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from ..log.base import Log
+from ..log.index import Index
+from ..log.read_back import parsed_line
+from ..log.record_line import message_alone
+from ..messages.message import Message
+from ..view.arrangement import Item, same_items
+
+MOST_BYTES = 8 << 20
+
+ReadLines = Callable[[Sequence[int]], Iterator[Message]]
+"""Parses the messages of some ordinals, in order."""
+
+Render = Callable[[Sequence[Item], ReadLines], Sequence[Message]]
+"""Renders some items of a view, in order, from the messages that it reads."""
+
+
+class _Kept(NamedTuple):
+    content: bytes
+    is_message: bool
+    """Whether it is the message's JSON alone; else it is the line."""
+
+
+class ShownLines:
+    """The lines of messages that the views of one window show."""
+
+    def __init__(self) -> None:
+        self._index: Index | None = None
+        self._lines: dict[int, _Kept] = {}
+        self._bytes = 0
+
+    def read(self, log: Log, ordinals: Sequence[int], *, keeps: bool = False) -> Iterator[Message]:
+        """Parse messages afresh, in the order asked for; errors as `Log.read`.
+
+        Args:
+            log: the log.
+            ordinals: which messages.
+            keeps: whether their lines are kept.
+        """
+        index = log.index
+        if index is not self._index:
+            self._index, self._lines, self._bytes = index, {}, 0
+        known = self._lines
+        lines, location = log.lines([one for one in ordinals if one not in known]), log.describe().location
+        for ordinal in ordinals:
+            kept = known.get(ordinal)
+            if kept is not None and kept.is_message:
+                yield orjson.loads(kept.content)
+                continue
+            line = kept.content if kept is not None else next(lines)[1]
+            message = parsed_line(index, (ordinal, line), location)
+            if keeps and kept is None:
+                self._keep(ordinal, line, message)
+            yield message
+
+    def message_alone(self, ordinal: int) -> bytes | None:
+        """The JSON of a message whose line is kept, if it is the line without the keys of the log."""
+        kept = self._lines.get(ordinal)
+        return kept.content if kept is not None and kept.is_message else None
+
+    def let_go(self, shown: Collection[int]) -> None:
+        """Forget the lines of all messages but some."""
+        self._lines = {ordinal: self._lines[ordinal] for ordinal in shown if ordinal in self._lines}
+        self._bytes = sum(len(kept.content) for kept in self._lines.values())
+
+    def _keep(self, ordinal: int, line: bytes, message: Message) -> None:
+        if self._bytes + len(line) <= MOST_BYTES:
+            self._bytes += len(line)
+            alone = message_alone(line, message["metadata"]["message_id"])
+            self._lines[ordinal] = _Kept(alone or line, is_message=alone is not None)
+
+
+class ShownMessages:
+    """What the messages of one window's last view are parsed from.
+
+    Args:
+        lines: keeps the lines of the messages that it shows.
+    """
+
+    def __init__(self, lines: ShownLines) -> None:
+        self._lines = lines
+        self._forget(None)
+
+    def _forget(self, index: Index | None) -> None:
+        self._index = index
+        self._items: Sequence[Item] = ()
+        self._shown: list[bytes] = []
+        """The JSON of each message of the view, or `_NOT_KEPT`."""
+        self._bytes = 0
+        self._not_kept: list[int] = []
+        """The positions of the messages that are rendered for each view."""
+
+    def view(self, log: Log, items: Sequence[Item], render: Render) -> list[Message]:
+        """The messages of a view; those that are known are parsed, the others are rendered.
+
+        Args:
+            log: the log.
+            items: the view; the sequence is kept, and must not change.
+            render: renders some of its items.
+        """
+        if log.index is not self._index:
+            self._forget(log.index)
+        same = same_items(self._items, items)
+        self._items = ()  # if a message cannot be read
+        self._begin_with(same, items)
+        view: list[Message] = orjson.loads(b"[%b]" % b",".join(self._shown))
+        missing = [*self._not_kept, *range(same, len(items))]
+        rendered = render([items[at] for at in missing], lambda ordinals: self._lines.read(log, ordinals, keeps=True))
+        for at, message in zip(missing, rendered, strict=True):
+            if at < same:
+                view[at] = message
+            else:
+                view.append(message)
+                self._keep(at, items[at], message)
+        self._items = items
+        return view
+
+    def _begin_with(self, same: int, items: Sequence[Item]) -> None:
+        """Forget what is known of the last view from a position on."""
+        if same == len(self._shown):
+            return
+        del self._shown[same:]
+        self._bytes = sum(map(len, self._shown))
+        self._not_kept = [at for at in self._not_kept if at < same]
+        self._lines.let_go([item.entry.ordinal for item in items if item.entry is not None])
+
+    def _keep(self, at: int, item: Item, message: Message) -> None:
+        shown = None
+        if item.entry is not None and item.as_stored:
+            shown = self._lines.message_alone(item.entry.ordinal)
+        shown = shown or _as_bytes(message)
+        if shown is None or self._bytes + len(shown) > MOST_BYTES:
+            shown = _NOT_KEPT
+            self._not_kept.append(at)
+        self._bytes += len(shown)
+        self._shown.append(shown)
+
+
+_NOT_KEPT = b"null"
+
+
+def _as_bytes(message: Message) -> bytes | None:
+    """JSON that gives a message when it is parsed; None for what `orjson` alters or refuses (as `canonical` has it)."""
+    try:
+        encoded: bytes = orjson.dumps(message)
+    except TypeError:
+        return None
+    parsed: Any = orjson.loads(encoded)
+    return encoded if parsed == message else None

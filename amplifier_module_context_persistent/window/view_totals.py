@@ -1,0 +1,41 @@
+"""Totals over a view: what a request with nothing new need not add up again.
+
+A view begins as the last one did as far as the very same items show it; the totals go on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..compaction.provider_limits import item_bytes
+from ..view.arrangement import Item, same_items, unmovable_tokens
+
+
+class Totals(NamedTuple):
+    """Totals of the first items of a view."""
+
+    size_bytes: int = 0
+    """About the bytes of their messages, rather more than fewer."""
+    unmovable_tokens: int = 0
+    """The tokens of those that no plan takes away."""
+
+
+class ViewTotals:
+    """The totals of one window's views, one after the other."""
+
+    def __init__(self) -> None:
+        self._items: Sequence[Item] = ()
+        self._totals = [Totals()]
+        """Before each item of the last view, and after the last one."""
+
+    def of(self, items: Sequence[Item]) -> Totals:
+        """The totals of a view; the sequence is kept, and must not change."""
+        same = same_items(self._items, items)
+        self._items = items
+        del self._totals[same + 1 :]
+        size_bytes, unmovable = self._totals[-1]
+        for item in items[same:]:
+            size_bytes, unmovable = size_bytes + item_bytes(item), unmovable + unmovable_tokens(item)
+            self._totals.append(Totals(size_bytes, unmovable))
+        return self._totals[-1]
