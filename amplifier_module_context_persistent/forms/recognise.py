@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from ..messages.message import CALL_BLOCKS, THINKING_BLOCKS, Message
+from ..messages.metadata import TELLING_KEYS
 from . import anthropic, bedrock, chat_parts, gemini, mcp, openai_chat, openai_responses, responses_parts
 from .canonical import items, mapping, refused, text
 
@@ -95,6 +96,27 @@ def is_plain(message: Mapping[str, Any]) -> bool:
     if not calls:
         return True
     return type(calls) is list and not any(type(call) is dict and "custom" in call for call in calls)
+
+
+def is_ordinary(message: Mapping[str, Any]) -> bool:
+    """Whether a message is plain and complete, and its metadata do not say how it is to be added.
+
+    `check_message` and `why_refused` (`messages/incoming.py`) have nothing against such a message; it brings no id and
+    is not ephemeral. Most messages are ordinary, and are asked nothing else when they are added.
+    """
+    if not is_plain(message):
+        return False
+    metadata, calls = message.get("metadata"), message.get("tool_calls")
+    if metadata is not None and not (type(metadata) is dict and TELLING_KEYS.isdisjoint(metadata)):
+        return False
+    if calls is not None and not (type(calls) is list and all(map(_has_id, calls))):
+        return False
+    role = message["role"]
+    return role == "assistant" or (message.get("tool_call_id") is not None if role == "tool" else "content" in message)
+
+
+def _has_id(call: Any) -> bool:
+    return type(call) is dict and call.get("id") is not None
 
 
 def _is_text_block(block: Any) -> bool:

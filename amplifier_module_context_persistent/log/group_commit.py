@@ -152,34 +152,35 @@ class GroupCommit:
 
     def _work(self) -> None:
         """Have a turn: do what waits, in its order."""
-        while self._do_next() and not self._threads.is_crowded:
-            pass
+        while self._queue:
+            self._do_next()
+            if self._threads.is_crowded:
+                break
         self._turn.release()
         if self._queue:  # left for the next turn, or queued after the last look
             self._wake()
 
-    def _do_next(self) -> bool:
-        """Do the next batch of appends, or the next call; False if nothing waits."""
+    def _do_next(self) -> None:
+        """Do the next batch of appends, or the next call; nothing if what waited was withdrawn."""
         with self._mutex:
             taken = self._take()
             if not taken:
-                return False
+                return
             outcomes = self._append(taken) if taken[0].appends else [self._call(taken[0])]
         _settle(taken, outcomes)
-        return True
 
     def _take(self) -> list[_Item]:
         """Take all appends that are next in the queue, or the one call that is."""
-        taken: list[_Item] = []
-        with contextlib.suppress(IndexError):  # the queue is empty
-            while not taken or taken[0].appends:
-                item = (
-                    self._queue.popleft()
-                )  # a withdrawal may come before it at any moment, so it is looked at afterwards
+        taken, queue = list[_Item](), self._queue
+        try:
+            while queue and (not taken or taken[0].appends):
+                item = queue.popleft()  # a withdrawal may come before it at any moment, so it is looked at afterwards
                 if taken and not item.appends:
-                    self._queue.appendleft(item)
+                    queue.appendleft(item)
                     break
                 taken.append(item)
+        except IndexError:  # the last one was withdrawn at this moment
+            pass
         return taken
 
     def _append(self, items: Sequence[_Item]) -> Sequence[Outcome]:
@@ -207,8 +208,10 @@ def _settle(items: Sequence[_Item], outcomes: Sequence[Any]) -> None:
         if item.loop is not None:
             by_loop.setdefault(item.loop, []).append(item)
     for loop, of_loop in by_loop.items():
-        with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits there any more
+        try:
             loop.call_soon_threadsafe(_answer_all, of_loop)
+        except RuntimeError:  # the loop was closed: nobody waits there any more
+            continue
 
 
 def _answer_all(items: Sequence[_Item]) -> None:

@@ -64,8 +64,8 @@ class ThreadPool:
         self._idle: list[SimpleQueue[Job | None]] = []
         """The inboxes of threads that wait for a job, those last that became idle last."""
         self._threads = 0
-        self._waiting = 0
-        """Threads that wait within a job."""
+        self._waits: list[None] = []
+        """One for each thread that waits within a job: a list counts without the lock."""
         self._is_watching = False
         """Whether a thread waits for the end of the main thread."""
         self._is_ending = False
@@ -92,15 +92,13 @@ class ThreadPool:
 
     def begin_wait(self) -> None:
         """Count a thread of the pool as waiting."""
-        with self._lock:
-            self._waiting += 1
+        self._waits.append(None)
         if self._jobs:
             self._place()
 
     def end_wait(self) -> None:
         """Count a thread of the pool as running again."""
-        with self._lock:
-            self._waiting -= 1
+        self._waits.pop()
         if self._jobs:
             self._place()
 
@@ -120,7 +118,7 @@ class ThreadPool:
         if self._idle:
             self._idle.pop().put(self._jobs.popleft())
             return True
-        if self._threads - self._waiting >= self._most_running:
+        if self._threads - len(self._waits) >= self._most_running:
             return False
         return self._start_thread()
 
@@ -161,7 +159,7 @@ class ThreadPool:
 
     def _is_needed(self) -> bool:
         """Whether a thread that has done its job waits for another one."""
-        running = self._threads - len(self._idle) - self._waiting
+        running = self._threads - len(self._idle) - len(self._waits)
         if self._jobs:
             return running <= self._most_running
         return not self._is_ending and len(self._idle) < MOST_IDLE

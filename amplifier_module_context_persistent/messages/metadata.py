@@ -33,6 +33,8 @@ _PUBLIC_PREFIX = "amplifier_public_"
 _REFERENCE_ONLY = "amplifier_public_reference_only"
 _KEEPING_KEYS = frozenset({_REFERENCE_ONLY, UNSEEN_KEY, _INSTRUCTION_KEY})
 _RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
+TELLING_KEYS = frozenset({"message_id", "ephemeral", FORM_KEY})
+"""The keys of metadata that say how a message is added: under its own id, for this process alone, from which form."""
 _FIRST_LINE_CHARS = 200
 
 

@@ -17,14 +17,13 @@ from ..errors import LogError, LogFailedError, RecordError
 from ..forms.calls_by_name import lack_calls
 from ..forms.canonical import form_of
 from ..forms.door import read_given, with_messages_before
-from ..forms.recognise import is_plain
+from ..forms.recognise import is_ordinary, is_plain
 from ..forms.responses_reasoning import lack_reasoning
 from ..log.base import Log
 from ..messages.host_form import content_key
 from ..messages.incoming import check_message, json_copy, why_refused
 from ..messages.message import Message, text_of
 from ..messages.metadata import (
-    FORM_KEY,
     comes_from_a_log,
     given_id,
     is_ephemeral,
@@ -80,31 +79,27 @@ class Additions:
 
     async def add(self, messages: Sequence[Any], *, form: str | None, is_list: bool) -> None:
         """Add messages of any form; arguments and errors as `PersistentContextManager.add_messages`."""
-        copied = [json_copy(message, is_stored=comes_from_a_log(message)) for message in messages]
-        given = copied
-        if form is not None or not all(map(is_plain, copied)):
-            given = await self._read(copied, form)
-        for message in given:
-            is_stored = given_id(message) is not None
-            check_message(message, is_stored=is_stored)
-            if not is_stored and (reason := why_refused(message)):
-                raise RecordError(reason)
+        given = [json_copy(message, is_stored=comes_from_a_log(message)) for message in messages]
+        passing: list[Message] = []
+        are_ordinary = form is None and all(map(is_ordinary, given))
+        if not are_ordinary:
+            given = await self._checked(given, form)
+            passing = list(filter(self._passes, given))
         if not given:
             return
-        is_list = is_list or len(given) > 1
         known = self._store.session
         session = known or await self._store.open()
-        passing = [message for message in given if self._passes(message)]
-        lasting = [message for message in given if message not in passing] if passing else given
-        stored = await self._redaction.of(lasting) if self._redaction.is_on else lasting
+        stored: Sequence[Message] = [message for message in given if message not in passing] if passing else given
+        if self._redaction.is_on:
+            stored = await self._redaction.of(stored)
         if stored:
             # who waited for the opening may be one of many: all of them are written at once, on the log's thread
+            is_list = is_list or len(given) > 1
             session = await self._append(session, stored, is_list=is_list, queues=known is None)
         for message in passing:
             await _add_ephemeral(session, message)
-        for message in given:
-            if FORM_KEY in (message.get("metadata") or ()):
-                self._form = form_of(message) or self._form
+        if not are_ordinary:
+            self._form = next(filter(None, map(form_of, reversed(given))), self._form)
         if self._host.hooks is not None:
             await self._tell(session, given)
 
@@ -117,6 +112,18 @@ class Additions:
                 raise RecordError(reason)
         session = await self._store.open()
         return [await session.offloaded(message) for message in await self._redaction.of(copied)]
+
+    async def _checked(self, copied: list[Message], form: str | None) -> list[Message]:
+        """Read messages of any form, and check what they are read as."""
+        given = copied
+        if form is not None or not all(map(is_plain, copied)):
+            given = await self._read(copied, form)
+        for message in given:
+            is_stored = given_id(message) is not None
+            check_message(message, is_stored=is_stored)
+            if not is_stored and (reason := why_refused(message)):
+                raise RecordError(reason)
+        return given
 
     async def _read(self, copied: Sequence[Message], form: str | None) -> list[Message]:
         """Read messages of which one at least may be foreign."""

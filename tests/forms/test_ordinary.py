@@ -1,0 +1,64 @@
+"""Ordinary messages: what nothing else has to be asked of as it is added."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent.forms.canonical import form_of
+from amplifier_module_context_persistent.forms.recognise import is_ordinary, shape_of
+from amplifier_module_context_persistent.messages.incoming import check_message, why_refused
+from amplifier_module_context_persistent.messages.metadata import given_id, is_ephemeral
+
+BLOCKS = st.sampled_from([{"type": "text", "text": "a"}, {"type": "text"}, {"text": "a"}, "a"])
+CALLS = st.sampled_from(
+    [{"id": "c1", "name": "bash"}, {"id": None}, {"tool": "bash"}, {"id": "c", "custom": {}}, "c", None]
+)
+METADATA = st.dictionaries(
+    st.sampled_from(["message_id", "ephemeral", "form", "persisted", "turn", "source"]),
+    st.sampled_from([True, "", "m1", 1, {"name": "anthropic"}]),
+)
+MESSAGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "role": st.sampled_from(["user", "assistant", "tool", "system", "developer", "function", "robot", None, 1]),
+        "content": st.sampled_from(["", "a", None, 1, {"type": "text", "text": "a"}]) | st.lists(BLOCKS, max_size=2),
+        "tool_calls": st.sampled_from([None, "", {}, 0, "c1"]) | st.lists(CALLS, max_size=2),
+        "tool_call_id": st.sampled_from([None, "", "c1", 1]),
+        "metadata": st.sampled_from([None, "", [], 0]) | METADATA,
+        "name": st.just("bash"),
+        "_crc": st.just("0"),
+        "parts": st.just([]),
+    },
+)
+
+
+@given(MESSAGES)
+def test_nothing_else_is_to_be_asked_of_an_ordinary_message(message: dict[str, Any]) -> None:
+    """What is checked of all others holds of it, and whoever is asked says that it is added as it is."""
+    if not is_ordinary(message):
+        return
+    check_message(message)
+    assert why_refused(message) == ""
+    assert given_id(message) is None
+    assert not is_ephemeral(message)
+    assert form_of(message) == ""
+    assert shape_of(message) is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": "a"},
+        {"role": "system", "content": [], "metadata": {"turn": 1}},
+        {"role": "assistant", "tool_calls": [{"id": "c1", "tool": "bash", "arguments": {}}]},
+        {"role": "tool", "content": "a", "tool_call_id": "c1", "name": "bash"},
+    ],
+    ids=["user", "system", "calls", "result"],
+)
+def test_messages_as_most_are_are_ordinary(message: dict[str, Any]) -> None:
+    """Else they would be looked at several times."""
+    assert is_ordinary(message)
