@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.errors import RecordError
-from amplifier_module_context_persistent.log.chain import Chain, Stray
 from amplifier_module_context_persistent.log.record_line import (
     MAX_DEPTH,
     MAX_READ_DEPTH,
@@ -27,7 +26,7 @@ from amplifier_module_context_persistent.log.record_line import (
     seal,
     stored_crc,
 )
-from tests.support.logs import STAMP, body, sealed
+from tests.support.logs import STAMP
 
 SCALARS = (
     st.none()
@@ -289,36 +288,6 @@ def test_what_was_written_by_hand_is_no_membership() -> None:
 def test_a_checksum_that_is_not_at_the_end_is_told(line: bytes, expected: bool) -> None:
     """Of the message itself, in whatever order and spacing; not of what the message holds."""
     assert has_misplaced_crc(line) is expected
-
-
-SEEDS = st.integers(0, 0xFFFFFFFF)
-
-
-@given(st.binary(min_size=1, max_size=200), SEEDS, SEEDS)
-def test_a_stray_knows_its_seed_without_its_bytes(content: bytes, seed: int, other: int) -> None:
-    """Only the one that it was written after; its checksum and its length are enough."""
-    line, crc = seal(content, seed)
-    stray = Stray.of(line[:-1], 1, crc, 0, is_message=True)
-    assert stray.was_written_after(seed)
-    assert stray.was_written_after(other) is (other == seed)
-
-
-def test_a_line_that_was_moved_is_known_by_its_neighbours() -> None:
-    """From where it stands too early, and from where it stands too late; with many strays, by none."""
-    lines = [line[:-1] for line in sealed([*map(body, range(5))])]
-    stored = [int(line[-10:-2], 16) for line in lines]
-    strays = [Stray.of(lines[at], number, stored[at], number - 1, is_message=True) for number, at in ((2, 3), (3, 2))]
-    chain = Chain()
-    for stray in strays:
-        chain.add_stray(stray)
-    assert chain.written_before(lines[4], stored[4]) == strays[0]
-    assert chain.written_before(lines[1], stored[1]) is None
-    assert chain.written_after(stored[1]) == strays[1]
-    assert chain.written_after(stored[0]) is None
-    for _ in range(70):
-        chain.add_stray(strays[0])
-    assert chain.written_before(lines[4], stored[4]) is None
-    assert chain.written_after(stored[1]) is None
 
 
 def test_the_limits_are_those_of_the_format() -> None:
