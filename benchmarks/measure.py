@@ -5,6 +5,8 @@ medians of many calls, and the best of several rounds counts, since noise only e
 printed are ratios of the same run: times of different runs or machines are not compared.
 """
 
+from __future__ import annotations
+
 import asyncio
 import compileall
 import json
@@ -36,6 +38,41 @@ class Comparison:
     def holds(self) -> bool:
         """Whether the promise is kept."""
         return self.ratio <= self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One row of a table: what was found, and its limit."""
+
+    name: str
+    ours: str
+    """What ours took, with its unit."""
+    theirs: str
+    """What it is held against, likewise; empty if it is held against its limit alone."""
+    found: float
+    """The ratio of both, or the figure in the unit that the name ends with."""
+    limit: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the limit is kept."""
+        return self.found <= self.limit
+
+    @classmethod
+    def of(cls, compared: Comparison) -> Figure:
+        """The ratio of a comparison."""
+        ours, theirs = (f"{us:,.1f} us" for us in (compared.ours_us, compared.theirs_us))
+        return cls(compared.name, ours, theirs, compared.ratio, compared.limit)
+
+
+def table_of(figures: Sequence[Figure]) -> str:
+    """A line for each figure."""
+    width = max(len(one.name) for one in figures)
+    lines = [f"{'':{width}}  {'ours':>12}  {'theirs':>12}  {'found':>8}  {'limit':>6}"]
+    for one in figures:
+        said = "" if one.holds else "  MISSED"
+        lines.append(f"{one.name:{width}}  {one.ours:>12}  {one.theirs:>12}  {one.found:8.2f}  {one.limit:6.2f}{said}")
+    return "\n".join(lines)
 
 
 def compile_package() -> None:

@@ -21,12 +21,12 @@ import orjson
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.record_line import CONTROL_HEAD
+from benchmarks.limits import most
 from benchmarks.measure import Comparison, compare_async, report
 from benchmarks.scale import messages as turns
 
 MESSAGES = 20_000
 LONG = 4 * MESSAGES
-READ_LIMIT, HAND_BACK_LIMIT, GROWTH_LIMIT = 1.5, 3.0, 5.0
 CONFIG = {"tokenizer": "estimate", "durability": "write", "max_tokens": 10**8}
 
 
@@ -89,8 +89,8 @@ async def reading(path: str, shape: str) -> list[Comparison]:
         parsed, handed = ("orjson.loads of each line", parse), ("set_messages of the same list", hand_back)
         settings = {"calls": 20, "rounds": 2, "clock": time.process_time_ns}
         return [
-            await compare_async(f"get_messages, {shape}", read, parsed, limit=READ_LIMIT, **settings),
-            await compare_async(f"set_messages, {shape}", handed, read, limit=HAND_BACK_LIMIT, **settings),
+            await compare_async(f"get_messages, {shape}", read, parsed, limit=most("get_messages"), **settings),
+            await compare_async(f"set_messages, {shape}", handed, read, limit=most("set_messages"), **settings),
         ]
 
 
@@ -116,9 +116,8 @@ async def resuming(directory: str) -> Comparison:
                 await manager.set_messages(listed)
 
         resumes.append((f"a resume of {count:,}", resume))
-    return await compare_async(
-        "resume, 4 times as long", *resumes, limit=GROWTH_LIMIT, calls=4, rounds=2, clock=time.process_time_ns
-    )
+    name = "resume, 4 times as long"
+    return await compare_async(name, *resumes, limit=most(name), calls=4, rounds=2, clock=time.process_time_ns)
 
 
 async def measure() -> list[Comparison]:
