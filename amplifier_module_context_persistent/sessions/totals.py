@@ -23,7 +23,7 @@ from ..catalogue.fill import insert
 from ..errors import LogError
 from ..log.filesystem import FileSystem
 from ..tokens.counter import TokenCounter
-from .cost import Bill, bill_of, sums_by_model
+from .costs import Bill, bill_of, sums_by_model
 from .find_session import SessionFile, root_of
 from .prices import PriceList
 from .transcript import Transcript

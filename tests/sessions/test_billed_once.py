@@ -10,7 +10,7 @@ import pytest
 
 from amplifier_module_context_persistent.catalogue.figures import figures_of
 from amplifier_module_context_persistent.log.filesystem import FileSystem
-from amplifier_module_context_persistent.sessions.cost import Bills, cost_of
+from amplifier_module_context_persistent.sessions.costs import Bills, cost_of
 from amplifier_module_context_persistent.sessions.prices import PriceList
 from amplifier_module_context_persistent.sessions.query import add_views, ask
 from amplifier_module_context_persistent.sessions.totals import gathered, total_of, totals

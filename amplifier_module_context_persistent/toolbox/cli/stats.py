@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ...catalogue.figures import Figures, figures_of
 from ...log.base import ReadableLog
-from ...sessions.cost import Cost, cost_of, costs_by_turn
+from ...sessions.costs import Cost, cost_of, costs_by_turn
 from ...sessions.find_session import SessionFile
 from ...sessions.prices import PriceList
 from ...sessions.statistics import (

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...sessions.cost import Bill, Cost
+from ...sessions.costs import Bill, Cost
 from ...sessions.prices import PriceList
 from .terminal import counted, escaped, one_line
 

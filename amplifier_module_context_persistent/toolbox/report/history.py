@@ -21,7 +21,7 @@ from ...messages.message import Message, calls_of, result_id_of
 from ...messages.metadata import given_id, instant_of, is_human, is_repair, metadata_of, timestamp_of
 from ...messages.normalize import tokens_of
 from ...messages.outcome import ANSWERED, FAILED, REJECTED, asking_calls, outcome_of
-from ...sessions.cost import NOTHING, Bills, RequestBill
+from ...sessions.costs import NOTHING, Bills, RequestBill
 from ...sessions.transcript import Progress, Transcript, Turn
 from ...tokens.counter import TokenCounter
 from .body import Bodies

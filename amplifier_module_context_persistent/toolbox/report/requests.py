@@ -19,7 +19,7 @@ import orjson
 
 from ...log.record_line import Message
 from ...messages.metadata import metadata_of
-from ...sessions.cost import NOTHING, RequestBill
+from ...sessions.costs import NOTHING, RequestBill
 from ...sessions.transcript import Progress, Transcript
 from ...sessions.view_rebuild import PlacedReceipt, Rebuilder, RebuiltView, ReceiptLog
 from ...tokens.usage import token_count

@@ -17,7 +17,7 @@ from ...log.not_a_log import check_replaceable
 from ...messages.normalize import tokens_of
 from ...messages.outcome import FAILED, REJECTED
 from ...messages.secrets.own_forms import OwnForms
-from ...sessions.cost import Bills
+from ...sessions.costs import Bills
 from ...sessions.prices import PriceList
 from ...sessions.session_name import SessionName, name_of
 from ...sessions.session_origin import relatives_of, source_compactions

@@ -32,7 +32,7 @@ from ...messages.normalize import tokens_of
 from ...messages.outcome import ANSWERED
 from ...messages.text import TextPart, full_text, parts_of
 from ...sessions.calls import CallLookup, CallOutcome, duration_s, instant_of_message, subject_of
-from ...sessions.cost import Bills, RequestBill
+from ...sessions.costs import Bills, RequestBill
 from ...sessions.prices import PriceList
 from ...sessions.session_name import name_of
 from ...sessions.transcript import Transcript, session_id_in

@@ -11,7 +11,7 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.figures import figures_of
 from amplifier_module_context_persistent.catalogue.fill import RecordPass
-from amplifier_module_context_persistent.sessions.cost import Bills, Cost, cost_of, costs_by_turn
+from amplifier_module_context_persistent.sessions.costs import Bills, Cost, cost_of, costs_by_turn
 from amplifier_module_context_persistent.sessions.prices import (
     DEFAULT_PRICES,
     Price,
