@@ -28,6 +28,7 @@ PURE = {"messages", "forms", "view", "compaction", "search"}
 EVENT_LOOP = {
     "session",
     "toolbox.demo",
+    "toolbox.mcp",
     "__init__",
     "adapters.sessions_by_key",
     "log.group_commit",

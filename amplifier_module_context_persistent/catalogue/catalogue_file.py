@@ -118,6 +118,7 @@ _WORDS = (
 _SCHEMA = (*_TABLES, *_WORDS)
 
 _IS_OFF = ContextVar("is_off", default=False)
+_IS_ONLY_READ = ContextVar("is_only_read", default=False)
 
 
 @contextlib.contextmanager
@@ -128,6 +129,21 @@ def switched_off() -> Iterator[None]:
         yield
     finally:
         _IS_OFF.reset(token)
+
+
+@contextlib.contextmanager
+def only_read() -> Iterator[None]:
+    """Use the catalogues that there are, and neither write nor remove one, until the block ends."""
+    token = _IS_ONLY_READ.set(True)
+    try:
+        yield
+    finally:
+        _IS_ONLY_READ.reset(token)
+
+
+def may_be_written() -> bool:
+    """Whether catalogues may be written here."""
+    return is_usable() and not _IS_ONLY_READ.get()
 
 
 def is_usable() -> bool:
@@ -205,6 +221,7 @@ class Catalogue:
             CatalogueError: it cannot be written, or only after too long a wait; nothing was changed.
         """
         self._check_usable()
+        self._check_writable()
         self._make()
         with self._connected() as connection:
             self._waiting(lambda: connection.execute("BEGIN IMMEDIATE"))
@@ -224,6 +241,7 @@ class Catalogue:
         Raises:
             CatalogueError: another process uses it for too long, or the system refuses.
         """
+        self._check_writable()
         try:
             with contextlib.ExitStack() as locked:
                 if sqlite3 is not None and os.path.lexists(self.path) and not self._why_not_opened():
@@ -309,6 +327,10 @@ class Catalogue:
             except sqlite3.OperationalError as error:
                 if not _is(error, _BUSY) or not wait.pause():
                     raise
+
+    def _check_writable(self) -> None:
+        if _IS_ONLY_READ.get():
+            raise CatalogueError(f"{self.path}: it is only read here")
 
     def _check_usable(self) -> None:
         if not is_usable():

@@ -21,7 +21,7 @@ import orjson
 
 from ..log.file_handle import FileHandle
 from ..log.scanner import Scanner
-from .catalogue_file import Catalogue, CatalogueError, catalogue_of, is_usable, old_files
+from .catalogue_file import Catalogue, CatalogueError, catalogue_of, may_be_written, old_files
 from .covered import SNAPSHOT, LogCoverage, Stamp, cover, covered_of, is_same_file, name_of, session_id
 from .lock_wait import COMMAND_WAIT_S
 from .snapshot_data import Snapshot, SnapshotError, restore
@@ -70,7 +70,7 @@ class CatalogueSnapshots:
 
     def take(self, log: FileHandle, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
         """Take a snapshot; what writes it, on any thread. None if there can be none now, or the file is no log."""
-        if scanner.offset < LEAST_LOG_BYTES or not len(scanner.index) or not is_usable():
+        if scanner.offset < LEAST_LOG_BYTES or not len(scanner.index) or not may_be_written():
             return None
         with contextlib.suppress(OSError):
             stamp = Stamp.of(log.files.fstat(log.descriptor))

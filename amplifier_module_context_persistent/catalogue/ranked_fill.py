@@ -68,6 +68,14 @@ class RankedFill:
         self._builder = SegmentBuilder()
         self._covered: LogCoverage | None = None
 
+    def still_holds(self, reader: LogReader) -> bool:
+        """Whether a log's file still has what was taken.
+
+        Raises:
+            LogUnreadableError: the log cannot be read.
+        """
+        return self._covered is not None and self._covered.still_holds(reader)
+
     def take(self, batch: Batch) -> None:
         """Take the next messages."""
         for offset, message in batch.messages:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from ..search.message_terms import VERSION
 from ..search.segment import LEVELS, MOST_TEXT, MessageColumns, Postings, Segment, bucket_of, postings_in
 from .catalogue_file import CatalogueError, DamagedError
 from .covered import LogCoverage, cover, covered_by_path, covered_of, session_id
@@ -292,4 +293,4 @@ def _seed(mark: int, code: int, number: int) -> int:
 
 
 def _check_of_words(name: str, mark: int, notes: bytes) -> int:
-    return crc32(notes, crc32(repr((name, mark)).encode("utf-8", "backslashreplace")))
+    return crc32(notes, crc32(repr((VERSION, name, mark)).encode("utf-8", "backslashreplace")))

@@ -1,15 +1,16 @@
 """How much each term says of a message: the weights of the ranked index.
 
-A message has up to four fields, each with a weight (`FIELDS`): what a person or an agent said, thinking, the arguments
-of calls, and raw output. A term's weight is a sum over the fields (BM25F: Robertson, Zaragoza, Taylor 2004,
-https://doi.org/10.1145/1031171.1031181), normalised by each field's own length and saturated. The lengths are compared
-with fixed ones instead of averages, so that weights do not depend on what else there is.
+A message has up to four fields, each with a weight (`FIELDS`): what a person or an agent said (less if it is only a
+question), thinking, the arguments of calls, and raw output. A term's weight is a sum over the fields (BM25F: Robertson,
+Zaragoza, Taylor 2004, https://doi.org/10.1145/1031171.1031181), normalised by each field's own length and saturated.
+The lengths are compared with fixed ones instead of averages, so that weights do not depend on what else there is.
 
 What `recall` gave, and the calls that asked for it, are not indexed: a search would find earlier searches.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -19,6 +20,8 @@ from ..messages.metadata import RECALL_TOOL, is_human, recalled_from
 from ..messages.text import arguments_text, parts_of
 from .index_terms import terms_of
 
+VERSION = 1
+"""Of terms and weights: a greater one, when any of them changes, makes every kept index void."""
 MOST_WEIGHT = 63
 """Weights are whole numbers from 1 to this."""
 _SATURATION = 1.2
@@ -26,6 +29,8 @@ _SATURATION = 1.2
 WHO = "\0who:"
 """How the term begins that stands for the speaker of a message, a role or a name."""
 _MOST_NAME_CHARS = 64
+_SENTENCE_END = re.compile("[.!?]\\s|[\u3002\uff01\uff1f].")
+_MOST_ASKED_CHARS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +48,11 @@ class Field:
     length_share: float
 
 
-SAID, CALLED, OUTPUT, THOUGHT = "said", "called", "output", "thought"
+SAID, ASKED, CALLED, OUTPUT, THOUGHT = "said", "asked", "called", "output", "thought"
 FIELDS = MappingProxyType(
     {
         SAID: Field(1.0, 60, 0.5),
+        ASKED: Field(0.7, 60, 0.5),
         CALLED: Field(0.5, 60, 0.75),
         OUTPUT: Field(0.4, 100, 0.75),
         THOUGHT: Field(0.3, 100, 0.75),
@@ -76,6 +82,8 @@ def weights_of(message: Message) -> tuple[dict[str, int], int]:
     for name, text in field_texts(message):
         texts.setdefault(name, []).append(text)
         chars += len(text)
+    if SAID in texts and _is_question("\n".join(texts[SAID])):
+        texts[ASKED] = texts.pop(SAID)
     sums: dict[str, float] = {}
     for name, said in texts.items():
         counts, field = terms_of("\n".join(said)), FIELDS[name]
@@ -87,6 +95,12 @@ def weights_of(message: Message) -> tuple[dict[str, int], int]:
     if weights:
         weights.update(dict.fromkeys(_who(message), MOST_WEIGHT))
     return weights, chars
+
+
+def _is_question(text: str) -> bool:
+    """Whether a text is one question and nothing else: it asks for what another message says."""
+    text = text.strip()
+    return text.endswith(("?", "\uff1f")) and len(text) <= _MOST_ASKED_CHARS and _SENTENCE_END.search(text) is None
 
 
 def who_term(name: str) -> str:

@@ -17,9 +17,11 @@ from pathlib import Path
 from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of
 from ..catalogue.covered import Stamp, name_of
 from ..catalogue.index_snapshots import CatalogueSnapshots
-from ..catalogue.ranked_fill import FillTarget, RankedFill, lacking, still_known
+from ..catalogue.ranked_fill import Batch, FillTarget, RankedFill, batches, lacking, still_known
 from ..catalogue.ranked_words import KnownWords, RankedWords, StoredSegments, check_unchanged, known_words
 from ..errors import LogError
+from ..log.base import ReadableLog
+from ..log.open_log import file_reader, open_reader
 from ..log.reader import LogReader
 from ..search.question import Question
 from ..search.ranking import GAP, Ranked, rank
@@ -38,6 +40,8 @@ class _Log:
     known: KnownWords | None
     stored: RankedWords | None = None
     made: list[Segment] = field(default_factory=list)
+    is_partial: bool = False
+    """Whether not all of it is indexed."""
     error: LogError | None = None
 
     @property
@@ -88,7 +92,8 @@ class RankedSearch:
     Args:
         sessions: the sessions.
         progress: is told how far the index is while it is filled.
-        may_go_on: whether to index another session; else the answer comes from what is indexed.
+        may_go_on: whether to index on; else the answer comes from what is indexed.
+        fills: what earlier questions of this process indexed and could not write, by the logs' paths; it is added to.
     """
 
     def __init__(
@@ -97,9 +102,10 @@ class RankedSearch:
         *,
         progress: Progress = lambda done, total: None,
         may_go_on: Callable[[], bool] = lambda: True,
+        fills: dict[str, RankedFill] | None = None,
     ) -> None:
         self._sessions = sorted(sessions, key=lambda session: str(session.path))
-        self._progress, self._may_go_on = progress, may_go_on
+        self._progress, self._may_go_on, self._fills = progress, may_go_on, fills
 
     def ask(self, question: Question, *, most: int) -> RankedAnswer:
         """Find the messages that answer a question best."""
@@ -117,15 +123,17 @@ class RankedSearch:
     def _logs(self) -> list[_Log]:
         """The sessions' logs, with what their catalogues know of them."""
         known: dict[Path, dict[str, KnownWords]] = {}
-        for path in {catalogue_of(session.path) for session in self._sessions}:
+        for path in {catalogue_of(one.path) for one in self._sessions if isinstance(one.path, Path)}:
             try:
                 with Catalogue(path).reading() as connection:
                     known[path] = known_words(connection)
             except CatalogueError:
                 known[path] = {}
-        return [
-            _Log(session, known[catalogue_of(session.path)].get(name_of(session.path))) for session in self._sessions
-        ]
+        logs = []
+        for session in self._sessions:
+            words = known.get(catalogue_of(session.path), {}) if isinstance(session.path, Path) else {}
+            logs.append(_Log(session, words.get(name_of(session.path)) if words else None))
+        return logs
 
     def _fill(self, logs: Sequence[_Log], *, in_memory: bool = False) -> None:
         stale = []
@@ -138,7 +146,7 @@ class RankedSearch:
         done = 0
         for log in stale:
             if not self._may_go_on():
-                log.stored = None
+                log.is_partial = True
                 continue
             self._progress(done, total)
             begin = done
@@ -147,7 +155,7 @@ class RankedSearch:
                 self._progress(begin + offset, total)
 
             try:
-                _fill_one(log, in_memory=in_memory, tell=tell, may_go_on=self._may_go_on)
+                _fill_one(log, self._fills, in_memory=in_memory, tell=tell, may_go_on=self._may_go_on)
             except LogError as error:
                 log.error = error
             done += _size_of(log.path)
@@ -160,30 +168,60 @@ class RankedSearch:
             ranking = rank(question, index, most=most)
             found = tuple(index.message(ranked) for ranked in ranking.found)
         errors = {log.path: log.error for log in logs if log.error is not None}
-        indexed = sum(log.segments > 0 or _size_of(log.path) == 0 for log in logs)
+        indexed = sum(not log.is_partial and log.error is None for log in logs)
         return RankedAnswer(found, ranking.common, indexed, len(logs), errors)
 
 
-def _fill_one(log: _Log, *, in_memory: bool, tell: Callable[[int], None], may_go_on: Callable[[], bool]) -> None:
-    """Bring the index of a log up to date.
+def _fill_one(
+    log: _Log,
+    fills: dict[str, RankedFill] | None,
+    *,
+    in_memory: bool,
+    tell: Callable[[int], None],
+    may_go_on: Callable[[], bool],
+) -> None:
+    """Bring the index of a log up to date, as far as it may go on.
 
     Raises:
         LogError: the log cannot be read.
     """
-    target = FillTarget(Catalogue(catalogue_of(log.path)), name_of(log.path), log.path)
-    with closing(LogReader(log.path, snapshots=CatalogueSnapshots())) as reader:
+    with closing(open_reader(log.path, snapshots=CatalogueSnapshots())) as reader:
         reader.follow()
-        known = still_known(reader, log.known)
-        is_kept = not in_memory and not reader.index.damage
-        fill = RankedFill(target if is_kept else None, log.known, known)
-        stamp = Stamp.of(reader.file.status())
-        for batch in lacking(reader, fill.end_offset, stamp):
+        file = file_reader(reader)
+        if file is not None:
+            fill = _begun(log, file, fills, in_memory=in_memory)
+            read = lacking(file, fill.end_offset, Stamp.of(file.file.status()))
+        else:
+            fill = RankedFill(None, None, None)
+            read = _all_of(reader)
+        for batch in read:
             fill.take(batch)
             tell(fill.end_offset)
             if not may_go_on():
                 break
         fill.finish()
         log.stored, log.made = fill.stored, fill.made
+        log.is_partial = next(iter(read), None) is not None
+        if fills is not None and file is not None and fill.made:
+            fills[log.path] = fill
+
+
+def _begun(log: _Log, reader: LogReader, fills: dict[str, RankedFill] | None, *, in_memory: bool) -> RankedFill:
+    """The fill of a log's file: what this process has of it already, or what its catalogue has."""
+    known = still_known(reader, log.known)
+    kept = (fills or {}).get(log.path)
+    if kept is not None and kept.still_holds(reader) and kept.stored == (known.words if known is not None else None):
+        return kept
+    is_written = not in_memory and not reader.index.damage
+    target = FillTarget(Catalogue(catalogue_of(log.path)), name_of(log.path), log.path)
+    return RankedFill(target if is_written else None, log.known, known)
+
+
+def _all_of(reader: ReadableLog) -> Iterator[Batch]:
+    """Read the messages of a log that has no file."""
+    for ordinals in batches(reader, 0):
+        offsets = reader.index.columns.offsets[ordinals.start : ordinals.stop]
+        yield Batch(list(zip(offsets, reader.read(ordinals), strict=True)), None)
 
 
 def _size_of(path: str) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import time
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -86,7 +86,7 @@ def search(
     pattern: Pattern | AllWords,
     *,
     role: str | None = None,
-    tool: str | None = None,
+    tools: Collection[str] = (),
     context: int = 0,
     among: Sequence[int] | None = None,
     hidden: bool = False,
@@ -97,7 +97,7 @@ def search(
         transcript: the session.
         pattern: what to look for.
         role: only messages of this role.
-        tool: only calls and results of this tool, whatever the case of its name; nothing else that a message says.
+        tools: only calls and results of these tools, whatever the case of their names; nothing else of a message.
         context: so many lines before and after one that matches.
         among: the positions of the messages that may match, from 0; by default all.
         hidden: then search what else the log holds; of that, with a role, the messages of it.
@@ -116,10 +116,11 @@ def search(
         return all(word in line for word in words) or _ESCAPED_LETTER.search(line) is not None
 
     asked = may_match if pattern.needle else None
-    for placed in transcript.placed(role=role, tool=tool, may_match=asked, among=among):
-        if is_ephemeral(placed.message):
+    folded = frozenset(tool.casefold() for tool in tools)
+    for placed in transcript.placed(role=role, may_match=asked, among=among):
+        if is_ephemeral(placed.message) or (folded and folded.isdisjoint(map(str.casefold, placed.tools))):
             continue
-        text = searched_text(placed.message, tool)
+        text = searched_text(placed.message, folded)
         spans, is_whole = _spans(text, pattern)
         if spans or not is_whole:
             yield MessageMatch(placed, list(matching_lines(text, spans, context=context)), is_whole)
@@ -207,21 +208,21 @@ def _text(content: bytes) -> str:
     return content.decode("utf-8", "replace")
 
 
-def searched_text(message: Message, tool: str | None = None) -> str:
+def searched_text(message: Message, tools: Collection[str] = ()) -> str:
     """What is searched of a message: its text, its thinking, and its calls with their arguments as text.
 
     Args:
         message: the message.
-        tool: only its calls of this tool; a result is searched whole.
+        tools: only its calls of these tools, in small letters; a result is searched whole.
     """
     content = message.get("content")
     if isinstance(content, str) and not message.get("tool_calls") and not message.get("thinking_block"):
         return content
-    whole = tool is None or result_id_of(message) is not None
+    whole = not tools or result_id_of(message) is not None
     said = []
     for part in parts_of(message):
         if part.kind == "call":
-            if whole or part.name.casefold() == str(tool).casefold():
+            if whole or part.name.casefold() in tools:
                 said.append(f"{part.name} {part.call_id}\n{arguments_text(part.text)}")
         elif whole:
             said.append(str(part))

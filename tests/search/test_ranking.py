@@ -55,6 +55,14 @@ def test_what_was_said_comes_before_raw_output() -> None:
     assert index.found("why was the index corrupt")[:2] == [41, 20]
 
 
+def test_an_answer_comes_before_the_question() -> None:
+    """Whoever asks again wants what was said to it."""
+    index = MemoryIndex(
+        [*OTHERS, said("Why is the index corrupt?"), *OTHERS, said("The index was corrupted by gc, I see.")]
+    )
+    assert index.found("why is the index corrupt")[:2] == [41, 20]
+
+
 def test_a_long_log_that_names_everything_does_not_come_first() -> None:
     """Lengths count."""
     rng = random.Random(1)

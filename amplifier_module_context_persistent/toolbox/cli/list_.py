@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import islice
 from pathlib import Path
@@ -24,14 +25,15 @@ from rich.text import Text
 from ...catalogue.session_list_cache import Glances
 from ...errors import LogError, RecallError
 from ...log.open_log import file_reader
+from ...sessions.filters import ALL_SESSIONS, SessionFilter, candidates, is_of_time, matching
 from ...sessions.find_session import SessionFile, files_in, sessions_above, where_else
 from ...sessions.overview import Overview, held_logs, look_at
 from ...sessions.transcript import Transcript
 from ...tokens.counter import open_counter
-from .parameters import TimeType
+from .filter_options import filter_options, watched
 from .progress import progress
-from .session_argument import no_catalogue_option, sessions_here, storage, storage_option
-from .terminal import UnusableError, console, counted, cut, duration, escaped, one_line, unusable
+from .session_argument import no_catalogue_option, storage, storage_option
+from .terminal import UnusableError, console, counted, cut, duration, escaped, one_line, unreadable, unusable
 
 if TYPE_CHECKING:
     from ...sessions.totals import Total
@@ -50,8 +52,7 @@ _INDENT = " " * 5
 @no_catalogue_option
 @click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, type=click.Path(file_okay=False))
 @click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")
-@click.option("-n", "--number", "most", type=click.IntRange(min=1), help="Only so many, the newest.")
-@click.option("--since", type=TimeType(), help="Only those with a message since then: 12h, 3d, 2026-01-31.")
+@filter_options()
 @click.option("--grep", "words", metavar="TEXT", help="Only those in which a message says TEXT, whatever its case.")
 @click.option("-l", "--long", "in_full", is_flag=True, help="Also cost, begin, model, failed calls and description.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -59,8 +60,7 @@ def list_sessions(
     directories: tuple[str, ...],
     *,
     everywhere: bool,
-    most: int | None,
-    since: float | None,
+    wanted: SessionFilter,
     words: str | None,
     in_full: bool,
     as_json: bool,
@@ -75,10 +75,10 @@ def list_sessions(
     A session is open while a process of yours has its log open for writing (known on Linux only). It is interrupted if
     its end is torn or its last calls have no results. For a damaged one, `verify` says what is wrong.
     """
-    sessions = sessions_of(directories, everywhere=everywhere)
+    sessions = sessions_of(directories, everywhere=everywhere, wanted=wanted)
     matches = _MessageFilter(words, sessions) if words is not None else None
-    look = _SessionPicker(sessions, since, matches)
-    seen: Iterator[Overview] = islice(look.newest_first(), most)
+    look = _SessionPicker(sessions, wanted, matches)
+    seen: Iterator[Overview] = islice(look.newest_first(), wanted.most)
     if everywhere:
         seen = iter(_by_project(list(seen)))
     totals: Mapping[str, Total] = {}
@@ -114,10 +114,10 @@ class _SessionPicker:
     def __init__(
         self,
         sessions: list[SessionFile],
-        since: float | None,
+        wanted: SessionFilter,
         matches: _MessageFilter | None,
     ) -> None:
-        self._sessions, self._since, self._matches = sessions, since, matches
+        self._sessions, self._wanted, self._matches = sessions, wanted, matches
         self._held = held_logs(sessions)
         self._counter, self._glances = open_counter("estimate"), Glances()
 
@@ -130,7 +130,7 @@ class _SessionPicker:
         waiting: list[tuple[float, float, str, int, Overview]] = []
         left = sorted(self._sessions, key=lambda session: -session.modified_s)
         for number, session in enumerate(left):
-            if self._since is not None and session.modified_s < self._since:
+            if self._wanted.since_s is not None and session.modified_s < self._wanted.since_s:
                 break
             while waiting and -waiting[0][0] > session.modified_s:
                 yield heappop(waiting)[-1]
@@ -138,7 +138,7 @@ class _SessionPicker:
                 continue
             with progress(str(session.path)) as files:
                 one = look_at(session, self._counter, self._held, glances=self._glances, files=files)
-            if self._since is None or one.last_s >= self._since:
+            if is_of_time(one, self._wanted):
                 heappush(waiting, (-one.last_s, -session.modified_s, session.id, number, one))
         while waiting:
             yield heappop(waiting)[-1]
@@ -245,8 +245,12 @@ def _shortest_ids(sessions: Iterable[SessionFile]) -> dict[str, str]:
     return short
 
 
-def sessions_of(directories: Sequence[str], *, everywhere: bool) -> list[SessionFile]:
-    """The sessions of this project, of all, or in directories; or in the database.
+def sessions_of(
+    directories: Sequence[str], *, everywhere: bool, wanted: SessionFilter = ALL_SESSIONS
+) -> list[SessionFile]:
+    """The sessions of this project, of all, or in directories; or in the database; those that the filters mean.
+
+    The time and the number are left to whoever looks at the sessions.
 
     Raises:
         UsageError: more than one of these was asked for.
@@ -256,13 +260,17 @@ def sessions_of(directories: Sequence[str], *, everywhere: bool) -> list[Session
         raise click.UsageError(
             "give only one of --all, --storage and DIRECTORY" if storage() else "give either --all or DIRECTORY"
         )
-    if not directories:
-        return sessions_here(everywhere=everywhere)
+    if directories and wanted.project is not None:
+        raise click.UsageError("give either --project or DIRECTORY")
     found = []
+    if not directories:
+        with unusable():
+            found = candidates(wanted, everywhere=everywhere, storage=storage())
     for directory in directories:
         with unusable(directory):
             found += files_in(directory)
-    return found
+    with unreadable():
+        return matching(found, replace(wanted, since_s=None, until_s=None, most=None), watch=watched)
 
 
 def _show(

@@ -154,6 +154,9 @@ SECTIONS = {
             "cli.stats:stats", "Show where the tokens, the time and the money of SESSION went, or of many sessions."
         ),
         "sql": CommandEntry("cli.sql:sql", "Ask in SQL what sessions come to."),
+        "mcp": CommandEntry(
+            "cli.mcp:mcp", "Serve past sessions to agents, over standard input and output (Model Context Protocol)."
+        ),
     },
     "What the model saw": {
         "report": CommandEntry("cli.report:report", "Make one HTML page of SESSION, to read and to send round."),

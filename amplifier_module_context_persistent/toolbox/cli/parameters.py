@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import os
 import re
-import time
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ...sessions.filters import FilterError, moment_s
 from ...sessions.transcript import Turn
 from .terminal import UnusableError, one_line, reason
 
@@ -86,8 +85,6 @@ def _positions(span: Span, count: int, what: str) -> tuple[int, int]:
     return max(0, start - 1), min(stop, count)
 
 
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-
 if TYPE_CHECKING:
     _TimeBase = click.ParamType[float]
 else:
@@ -103,11 +100,9 @@ class TimeType(_TimeBase):
         """Read it as seconds since 1970."""
         if isinstance(value, float):
             return value
-        if found := re.fullmatch(r"(\d{1,9})([smhdw])", value):
-            return time.time() - int(found[1]) * _SECONDS[found[2]]
         try:
-            return datetime.fromisoformat(value).timestamp()
-        except (ValueError, OverflowError, OSError):
+            return moment_s(value)
+        except FilterError:
             self.fail("give how long ago, as in 12h or 3d, or a date, as in 2026-01-31", param, ctx)
 
 

@@ -6,8 +6,10 @@ Exit codes, as grep's: 0 found, 1 not found, 2 something could not be searched.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -23,6 +25,8 @@ from ...log.record_line import ROLES
 from ...messages.metadata import metadata_of, timestamp_of
 from ...search.pattern import Pattern, regex_pattern, text_pattern
 from ...search.word_search import AllWords, words_pattern
+from ...sessions.best_messages import Narrowing
+from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, look_at
 from ...sessions.search_session import FoundLine, HiddenText, search
@@ -30,12 +34,12 @@ from ...sessions.session_name import name_of
 from ...sessions.transcript import LiveMessage
 from ...tokens.counter import open_counter
 from .exit_codes import DONE, FINDINGS, UNUSABLE
+from .filter_options import chosen_sessions, filter_options
+from .found_lines import shown_line
 from .message_printer import head_of
 from .progress import progress
 from .session_argument import (
-    all_sessions,
     complete,
-    complete_tool,
     last_path,
     no_catalogue_option,
     path_of,
@@ -53,10 +57,19 @@ FindPlaces = Callable[[LogReader], list[int] | None]
 @click.command("search")
 @storage_option
 @no_catalogue_option
+@filter_options(tool_help="Only calls and results of this tool; again for those of another one, too.")
 @click.argument("pattern", metavar="PATTERN")
 @click.argument("sessions", metavar="[SESSION]...", nargs=-1, shell_complete=complete)
 @click.option("--all", "everywhere", is_flag=True, help="Search the sessions of all projects.")
 @click.option("--last", is_flag=True, help="Search the session of this project that was written to last.")
+@click.option(
+    "--best",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="PATTERN is a question: show the N messages that answer best.",
+)
+@click.option("--explain", "explains", is_flag=True, help="With --best: also say why each message was found.")
+@click.option("--newest", "by_time", is_flag=True, help="With --best: show the newest of them first.")
 @click.option("-i", "--ignore-case", is_flag=True, help="Ignore case.")
 @click.option("-F", "--fixed", is_flag=True, help="PATTERN is plain text, not a regular expression.")
 @click.option("-w", "--words", "in_words", is_flag=True, help='PATTERN is words: `retry "reset by peer" time*`.')
@@ -64,7 +77,6 @@ FindPlaces = Callable[[LogReader], list[int] | None]
     "--hidden", is_flag=True, help="Also what a clear hid, plans and other records, metadata, and unreadable bytes."
 )
 @click.option("--role", type=click.Choice(ROLES), help="Only messages of this role.")
-@click.option("--tool", metavar="NAME", shell_complete=complete_tool, help="Only calls and results of this tool.")
 @click.option(
     "-C", "--context", "lines", type=click.IntRange(0, 1000), default=0, metavar="N", help="Show N lines around each."
 )
@@ -79,12 +91,15 @@ def search_command(
     *,
     everywhere: bool,
     last: bool,
+    wanted: SessionFilter,
+    best: int | None,
+    explains: bool,
+    by_time: bool,
     ignore_case: bool,
     fixed: bool,
     in_words: bool,
     hidden: bool,
     role: str | None,
-    tool: str | None,
     lines: int,
     names: bool,
     count: bool,
@@ -92,40 +107,136 @@ def search_command(
 ) -> None:
     """Search messages of this project's sessions, or of each SESSION.
 
+    With --best N, PATTERN is a question in words, and the messages that answer it best are shown, over all sessions; in
+    a terminal it is taken so if no message has the text and it has three words or more.
+
     PATTERN is a regular expression of Python in which `^` and `$` match at lines. A message on which it takes too long
     is given up, and counted. With --words, all words must be in a message, in any order and any case; "two words" are a
     phrase, begin* is the beginning of a word. The texts, thinking, calls and tool results of live messages are
     searched; with --hidden, all that the log holds, and the checkpoint of a session that several hosts share. Exits
     with 0 if something was found, 1 if nothing was, 2 if something could not be searched.
     """
-    if sum((bool(sessions), everywhere, last)) > 1:
-        raise click.UsageError("give one of SESSION, --all and --last")
     if in_words and fixed:
         raise click.UsageError("give one of --fixed and --words")
-    if hidden and tool is not None:
+    if hidden and wanted.tools:
         raise click.UsageError("give one of --hidden and --tool")
-    wanted = _pattern(pattern, fixed=fixed, ignore_case=ignore_case, in_words=in_words)
-    files = [] if sessions or last else all_sessions(everywhere=everywhere)
-    paths = [last_path()] if last else list(dict.fromkeys(path_of(name) for name in sessions))
-    paths = paths or [str(session.path) for session in files]
-    known, glances = {str(session.path): session for session in files}, Glances()
-
-    def look(path: str) -> Overview:
-        session = known.get(path) or session_file(path)
-        return look_at(session, open_counter("estimate"), None, glances=glances)
-
-    printer = MatchPrinter(look, several=len(paths) > 1, names=names, count=count, as_json=as_json)
-    one = _Search(wanted, printer, role=role, tool=tool, context=0 if names or count else lines, hidden=hidden)
-    if files and not hidden and storage() is None:  # the catalogue is about files
-        code = _search_with_catalogue(one, files)
+    is_literal = ignore_case or fixed or in_words or hidden or names or count or lines
+    if best is None and (explains or by_time):
+        raise click.UsageError("--explain and --newest are of --best N")
+    if best is not None and is_literal:
+        raise click.UsageError("--best takes a question: give no option for texts (-i, -F, -w, -C, -l, -c, --hidden)")
+    chosen = _chosen(sessions, everywhere=everywhere, last=last, wanted=wanted)
+    narrowing = Narrowing(role, wanted.tools)
+    answer = partial(_answer, chosen, pattern, narrowing, explains=explains, by_time=by_time, as_json=as_json)
+    if best is not None:
+        code = answer(most=best)
     else:
-        if files and not hidden and (where := storage()):
-            paths = _paths_there(files, where, wanted)
-        code = _searched(one, ((path, None) for path in paths))
-    glances.keep()
-    if tool is not None and code == FINDINGS:
-        check_tool(tool, _tool_names(paths))
+        found = _pattern(pattern, fixed=fixed, ignore_case=ignore_case, in_words=in_words)
+        printer = MatchPrinter(chosen.look, several=len(chosen.files) > 1, names=names, count=count, as_json=as_json)
+        context_lines = 0 if names or count else lines
+        one = _Search(found, printer, role=role, tools=wanted.tools, context=context_lines, hidden=hidden)
+        code = _search_all(one, chosen)
+        if code == FINDINGS and wanted.tools:
+            _check_tools(wanted.tools, chosen)
+        if code == FINDINGS and not is_literal and not as_json and is_terminal() and _is_question(pattern):
+            click.echo("No message has this text. The best answers to it as a question (--best N):\n", err=True)
+            code = answer(most=_BEST_UNASKED)
+    chosen.glances.keep()
     context.exit(code)
+
+
+_BEST_UNASKED = 5
+"""So many best answers are shown in a terminal if no message has the text."""
+_QUESTION = re.compile(r"[\w\s,.;:?!'\u2019\"-]+")
+_LEAST_WORDS = 3
+
+
+def is_terminal() -> bool:
+    """Whether a person reads the output."""
+    return sys.stdout.isatty()
+
+
+def _is_question(pattern: str) -> bool:
+    """Whether a pattern reads as a question: several words, and nothing that only expressions have."""
+    return _QUESTION.fullmatch(pattern) is not None and len(re.findall(r"\w+", pattern)) >= _LEAST_WORDS
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """The sessions that are searched.
+
+    Attributes:
+        files: the sessions.
+        are_named: whether the command line names each; else they are all of a project, or of several.
+        glances: what catalogues keep of them.
+    """
+
+    files: list[SessionFile]
+    are_named: bool
+    glances: Glances = field(default_factory=Glances)
+
+    def look(self, path: str) -> Overview:
+        """Look at one of them."""
+        session = next(session for session in self.files if str(session.path) == path)
+        return look_at(session, open_counter("estimate"), None, glances=self.glances)
+
+
+def _chosen(sessions: Sequence[str], *, everywhere: bool, last: bool, wanted: SessionFilter) -> _Chosen:
+    """The sessions that are named, or those of this project, of another one or of all that the filters mean.
+
+    Raises:
+        UsageError: what is given does not go together.
+        UnusableError: there is none.
+    """
+    if sum((bool(sessions), everywhere, last)) > 1:
+        raise click.UsageError("give one of SESSION, --all and --last")
+    of_sessions = replace(wanted, tools=())  # `--tool` is about messages here
+    if not sessions and not last:
+        return _Chosen(chosen_sessions(of_sessions, everywhere=everywhere), are_named=False)
+    if of_sessions != ALL_SESSIONS:
+        raise click.UsageError("a filter chooses among sessions: give it without SESSION and --last")
+    paths = [last_path()] if last else list(dict.fromkeys(path_of(name) for name in sessions))
+    return _Chosen([session_file(path) for path in paths], are_named=True)
+
+
+def _answer(
+    chosen: _Chosen,
+    question: str,
+    narrowing: Narrowing,
+    *,
+    most: int,
+    explains: bool,
+    by_time: bool,
+    as_json: bool,
+) -> int:
+    from .best_answers import show_best_answers  # the ranking, which a search for a text does not need
+
+    return show_best_answers(
+        chosen.files,
+        question,
+        most=most,
+        narrowing=narrowing,
+        look=chosen.look,
+        by_time=by_time,
+        explains=explains,
+        as_json=as_json,
+    )
+
+
+def _search_all(one: _Search, chosen: _Chosen) -> int:
+    """Search the sessions for a text; where a catalogue or a database rules some out, only the others."""
+    files = chosen.files
+    if chosen.are_named or one.hidden:
+        return _searched(one, ((str(session.path), None) for session in files))
+    if (where := storage()) is None:
+        return _search_with_catalogue(one, files)
+    return _searched(one, ((path, None) for path in _paths_there(files, where, one.pattern)))
+
+
+def _check_tools(tools: Sequence[str], chosen: _Chosen) -> None:
+    names = _tool_names(str(session.path) for session in chosen.files)
+    for tool in tools:
+        check_tool(tool, names)
 
 
 def _search_with_catalogue(one: _Search, files: list[SessionFile]) -> int:
@@ -188,7 +299,7 @@ class _Search:
     pattern: Pattern | AllWords
     printer: MatchPrinter
     role: str | None
-    tool: str | None
+    tools: tuple[str, ...]
     context: int
     hidden: bool
 
@@ -211,7 +322,7 @@ class _Search:
                 transcript,
                 self.pattern,
                 role=self.role,
-                tool=self.tool,
+                tools=self.tools,
                 context=self.context,
                 among=among,
                 hidden=self.hidden,
@@ -232,10 +343,6 @@ class _Search:
             what = f"{given_up:,} message{' was' if given_up == 1 else 's were'} not searched to the end"
             raise UnusableError(f"{one_line(path)}: {what}: the expression takes too long; make it simpler")
         return total > 0
-
-
-_LINE_CHARS = 300  # of a line are shown
-_BEFORE_CHARS = 100  # of these before the first match
 
 
 class MatchPrinter:
@@ -276,7 +383,7 @@ class MatchPrinter:
             if line.number > known + 1:
                 self._print(Text("   --", "dim"))
             known = line.number
-            self._print(_shown(line))
+            self._print(shown_line(line))
 
     def sum_up(self, path: str, total: int) -> None:
         """Print the session, or how many lines match in it, if only that was asked for."""
@@ -305,26 +412,6 @@ class MatchPrinter:
             self._console.print(text, soft_wrap=True)
         else:
             click.echo(text.plain)
-
-
-def _shown(line: FoundLine) -> Text:
-    """A line with its number and its matches; of a long line, the part around the first match."""
-    begin = max(0, line.spans[0][0] - _BEFORE_CHARS) if line.spans and len(line.text) > _LINE_CHARS else 0
-    end = begin + _LINE_CHARS
-    shown = Text(f"{line.number:>5}{':' if line.spans else '-'} ", "dim")
-    shown.append("..." if begin else "")
-    at = begin
-    for first, last in line.spans:
-        first, last = max(at, min(first, end)), max(at, min(last, end))
-        shown.append(_piece(line.text[at:first]), "not dim")
-        shown.append(_piece(line.text[first:last]), "not dim bold red")
-        at = last
-    shown.append(_piece(line.text[at:end]), "not dim")
-    return shown.append("..." if end < len(line.text) else "")
-
-
-def _piece(text: str) -> str:
-    return escaped(text.replace("\t", " ").removesuffix("\r"))
 
 
 def _head_of_hidden(found: HiddenText) -> Text:

@@ -1,0 +1,188 @@
+"""Which sessions are meant: the filters of every command and function that looks at sessions, in one place.
+
+All filters hold together. They are about a session as a whole: one with a call of a tool is meant with all that it has.
+What needs no log to be opened is looked at first.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from ..catalogue.session_list_cache import Glances
+from ..errors import ContextPersistentError
+from ..log.filesystem import FileSystem
+from ..messages.metadata import instant_of
+from ..tokens.counter import open_counter
+from .find_session import SessionFile, project_sessions, session_files
+from .overview import Overview, look_at
+from .session_name import key_of, name_of
+
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+Watch = Callable[[Sequence[str]], AbstractContextManager[FileSystem]]
+"""Gives the system calls with which logs are read, and shows meanwhile how far that is."""
+Moment = datetime | timedelta | str
+"""A time: a moment, how long ago, or either as a text (`2026-01-31`, `12h`, `3d`)."""
+
+
+class FilterError(ContextPersistentError, ValueError):
+    """A filter cannot be understood; says which and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFilter:
+    """Which sessions are meant.
+
+    Attributes:
+        project: a project's name or the end of it, a directory, or `.` for this one; None for all that are looked at.
+        since_s, until_s: with a message between them, in seconds since 1970.
+        model: a request was answered by a model with this in its name, in any case.
+        tools: each of these tools was called, in any case.
+        name: this is in the session's name in any case, or its id begins so.
+        failed: a call failed.
+        most: only so many, those with the newest messages.
+    """
+
+    project: str | None = None
+    since_s: float | None = None
+    until_s: float | None = None
+    model: str | None = None
+    tools: tuple[str, ...] = ()
+    name: str | None = None
+    failed: bool = False
+    most: int | None = None
+
+    @property
+    def asks_figures(self) -> bool:
+        """Whether what sessions add up to has to be known."""
+        return bool(self.model or self.tools or self.failed)
+
+    @property
+    def asks_times(self) -> bool:
+        """Whether the times of messages have to be known."""
+        return self.since_s is not None or self.until_s is not None or self.most is not None
+
+
+ALL_SESSIONS = SessionFilter()
+"""The filter that means all."""
+
+
+def moment_s(value: Moment, *, name: str = "time") -> float:
+    """A time in seconds since 1970.
+
+    Raises:
+        FilterError: it is none.
+    """
+    try:
+        if isinstance(value, timedelta):
+            return time.time() - value.total_seconds()
+        if isinstance(value, datetime):
+            return value.timestamp()
+        if found := re.fullmatch(r"(\d{1,9})([smhdw])", value):
+            return time.time() - int(found[1]) * _SECONDS[found[2]]
+        return datetime.fromisoformat(value).timestamp()
+    except (TypeError, ValueError, OverflowError, OSError) as error:
+        wanted = "give how long ago, as in 12h or 3d, or a date, as in 2026-01-31"
+        raise FilterError(f"{name}: {wanted}, not {value!r:.40}") from error
+
+
+def candidates(wanted: SessionFilter, *, everywhere: bool, storage: str | None = None) -> list[SessionFile]:
+    """The sessions of the filter's project; without one, of this project, or of all.
+
+    Raises:
+        LogUnreadableError: the database of `storage` cannot be asked.
+    """
+    project = wanted.project
+    if project is None:
+        return session_files(storage=storage) if everywhere else project_sessions(storage=storage)
+    if project == "." or os.sep in project or Path(project).is_dir():
+        return project_sessions(Path(project).expanduser(), storage=storage)
+    named = project.casefold()
+    return [
+        one
+        for one in session_files(storage=storage)
+        if one.project.casefold() == named or one.project.casefold().endswith(f"-{named}")
+    ]
+
+
+def matching(
+    sessions: Iterable[SessionFile], wanted: SessionFilter, *, watch: Watch | None = None
+) -> list[SessionFile]:
+    """The sessions that a filter means, in the order given; with `most`, by their newest messages.
+
+    Args:
+        sessions: of the filter's project (`candidates`).
+        wanted: the filter.
+        watch: shows how far the reading of logs is.
+
+    Raises:
+        CatalogueError: it asks what sessions add up to, and Python has no SQLite.
+    """
+    found = [one for one in sessions if _is_named(one, wanted) and _may_be_of_time(one, wanted)]
+    if wanted.asks_times:
+        found = _of_time(found, wanted)
+    if wanted.asks_figures:
+        found = _with_figures(found, wanted, watch)
+    return found[: wanted.most]
+
+
+def _is_named(session: SessionFile, wanted: SessionFilter) -> bool:
+    if wanted.name is None:
+        return True
+    return session.id.startswith(wanted.name) or key_of(wanted.name) in name_of(session.path).key
+
+
+def _may_be_of_time(session: SessionFile, wanted: SessionFilter) -> bool:
+    """Whether a session's file is not older than all that is wanted: it is written no earlier than its messages."""
+    return wanted.since_s is None or session.modified_s >= wanted.since_s
+
+
+def _of_time(sessions: Sequence[SessionFile], wanted: SessionFilter) -> list[SessionFile]:
+    glances, counter = Glances(), open_counter("estimate")
+    seen = [look_at(session, counter, None, glances=glances) for session in sessions]
+    glances.keep()
+    seen = [one for one in seen if is_of_time(one, wanted)]
+    if wanted.most is not None:
+        seen.sort(key=lambda one: (-one.last_s, one.session.id))
+    return [one.session for one in seen]
+
+
+def is_of_time(seen: Overview, wanted: SessionFilter) -> bool:
+    """Whether a session has messages in the time of a filter, as far as they tell theirs."""
+    first = instant_of(seen.first_message)
+    began_s = first.timestamp() if first is not None else seen.last_s
+    return (wanted.since_s is None or seen.last_s >= wanted.since_s) and (
+        wanted.until_s is None or began_s < wanted.until_s
+    )
+
+
+def _with_figures(sessions: list[SessionFile], wanted: SessionFilter, watch: Watch | None) -> list[SessionFile]:
+    from ..tokens.on_demand import named_counter  # most filters do not ask
+    from .totals import gathered
+
+    with gathered(sessions, named_counter("auto"), watch or (lambda _: nullcontext(FileSystem()))) as found:
+        ask = found.connection.execute
+        kept = {str(session.path) for session in sessions}
+        if wanted.model:
+            rows = ask("SELECT DISTINCT path, model FROM requests JOIN logs USING (session)").fetchall()
+            kept &= {path for path, model in rows if wanted.model.casefold() in str(model).casefold()}
+        calls = ask(
+            "SELECT path, tool, max(failed) FROM calls JOIN logs USING (session) GROUP BY path, tool"
+        ).fetchall()
+        for tool in wanted.tools:
+            kept &= {path for path, name, _ in calls if str(name).casefold() == tool.casefold()}
+        if wanted.failed:
+            kept &= {path for path, _, failed in calls if failed}
+    return [session for session in sessions if str(session.path) in kept]
+
+
+def utc(seconds: int) -> datetime | None:
+    """Seconds since 1970 as a time; None for 0, which stands for an unknown one."""
+    return datetime.fromtimestamp(seconds, UTC) if seconds else None

@@ -1,0 +1,150 @@
+"""The functions of this room for programs: which sessions there are, what answers a question, what sessions cost.
+
+They take the filters of the commands, by the same names and with the same meaning (`filters.py`):
+
+- `project`: a project's name or the end of it, a directory, or `"."` for that of the working directory; None means all.
+- `since`, `until`: a `datetime`, a `timedelta` (so long ago), or a text such as `"3d"` or `"2026-01-31"`.
+- `model`: a part of a model's name. `name`: a part of a session's name, or the beginning of its id.
+- `tool`: a tool that was called, or several that all were. `failed`: a call failed.
+- `n`: only so many sessions, the newest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TypedDict, Unpack
+
+from ..catalogue.session_list_cache import Glances
+from ..log.filesystem import FileSystem
+from ..tokens.counter import open_counter
+from ..tokens.on_demand import named_counter
+from .best_messages import BestMessages, Narrowing, best_messages
+from .filters import FilterError, Moment, SessionFilter, candidates, matching, moment_s
+from .find_session import SessionFile
+from .overview import Overview, held_logs, look_at
+from .prices import PriceList
+from .ranked_search import RankedSearch
+from .totals import BY, Total, gathered, total_of, totals
+
+
+class Filters(TypedDict, total=False):
+    """The filters, as keywords."""
+
+    project: str | None
+    since: Moment | None
+    until: Moment | None
+    model: str | None
+    tool: str | Sequence[str]
+    name: str | None
+    failed: bool
+    n: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CostReport:
+    """What sessions cost.
+
+    Attributes:
+        total: of all of them: requests, tokens, US dollars (`total.bill.cost`), calls.
+        parts: the same by what was asked for, in its order.
+        unreadable: by the paths of logs that cannot be read, why not.
+    """
+
+    total: Total
+    parts: Mapping[str, Total]
+    unreadable: Mapping[str, str]
+
+
+def sessions(*, storage: str | None = None, **filters: Unpack[Filters]) -> list[Overview]:
+    """The sessions that the filters mean, those with the newest messages first.
+
+    Args:
+        storage: a PostgreSQL database to look in instead of the disk.
+        filters: which ones.
+
+    Raises:
+        FilterError: a filter cannot be understood.
+        LogUnreadableError: the database cannot be asked.
+    """
+    found = _chosen(storage, filters)
+    glances, counter, held = Glances(), open_counter("estimate"), held_logs(found)
+    seen = [look_at(session, counter, held, glances=glances) for session in found]
+    glances.keep()
+    return sorted(seen, key=lambda one: (-one.last_s, one.session.id))
+
+
+def search(
+    question: str,
+    *,
+    most: int = 10,
+    role: str | None = None,
+    of_tool: str | Sequence[str] = (),
+    storage: str | None = None,
+    **filters: Unpack[Filters],
+) -> BestMessages:
+    """The messages that answer a question best, as `search --best` finds them.
+
+    Args:
+        question: a question in words, or keywords.
+        most: how many messages are found at most.
+        role: only messages of this role.
+        of_tool: only calls and results of this tool, or of one of several.
+        storage: a PostgreSQL database to look in instead of the disk.
+        filters: which sessions are asked.
+
+    Raises:
+        FilterError: a filter cannot be understood.
+        RecallError: the question is too long, or holds no word.
+        LogUnreadableError: the database cannot be asked.
+    """
+    narrowing = Narrowing(role, _names(of_tool))
+    return best_messages(RankedSearch(_chosen(storage, filters)), question, most=most, narrowing=narrowing)
+
+
+def cost(*, by: str = "model", storage: str | None = None, **filters: Unpack[Filters]) -> CostReport:
+    """What the sessions that the filters mean cost, in all and by one thing.
+
+    With `since`, only what happened since then counts.
+
+    Args:
+        by: one of `day`, `project`, `session`, `model` and `tool`.
+        storage: a PostgreSQL database to look in instead of the disk.
+        filters: which ones.
+
+    Raises:
+        FilterError: a filter cannot be understood.
+        CatalogueError: Python has no SQLite.
+        LogUnreadableError: the database cannot be asked.
+    """
+    if by not in BY:
+        raise FilterError(f"by: {by!r:.40} is none of {', '.join(BY)}")
+    since_s = _filter(filters).since_s
+    watch = nullcontext(FileSystem())
+    with gathered(_chosen(storage, filters), named_counter("auto"), lambda _: watch) as found:
+        prices = PriceList()
+        return CostReport(total_of(found, prices, since_s), totals(found, prices, by, since_s), dict(found.unreadable))
+
+
+def _chosen(storage: str | None, filters: Filters) -> list[SessionFile]:
+    wanted = _filter(filters)
+    return matching(candidates(wanted, everywhere=True, storage=storage), wanted)
+
+
+def _filter(filters: Filters) -> SessionFilter:
+    since, until = filters.get("since"), filters.get("until")
+    return SessionFilter(
+        project=filters.get("project"),
+        since_s=moment_s(since, name="since") if since is not None else None,
+        until_s=moment_s(until, name="until") if until is not None else None,
+        model=filters.get("model"),
+        tools=_names(filters.get("tool", ())),
+        name=filters.get("name"),
+        failed=filters.get("failed", False),
+        most=filters.get("n"),
+    )
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)

@@ -1,0 +1,146 @@
+"""The best answers to a question, printed: what `search --best` shows."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from ...errors import RecallError
+from ...sessions.best_messages import BestMessage, BestMessages, Narrowing, best_messages
+from ...sessions.find_session import SessionFile
+from ...sessions.overview import Overview
+from ...sessions.ranked_search import RankedSearch
+from ...sessions.session_name import name_of
+from .exit_codes import DONE, FINDINGS, UNUSABLE
+from .found_lines import shown_line
+from .message_printer import head_of
+from .progress import stages
+from .terminal import UnusableError, console, counted, cut, escaped, one_line, reason
+
+Look = Callable[[str], Overview]
+"""Looks at the session whose log is at a path."""
+
+
+def show_best_answers(
+    sessions: Sequence[SessionFile],
+    question: str,
+    *,
+    most: int,
+    narrowing: Narrowing,
+    look: Look,
+    by_time: bool,
+    explains: bool,
+    as_json: bool,
+) -> int:
+    """Print the messages that answer a question best; the exit code.
+
+    Args:
+        sessions: which are asked.
+        question: the question.
+        most: how many messages are shown at most.
+        narrowing: which messages are meant.
+        look: says what the sessions are that have one of them.
+        by_time: the newest of them first.
+        explains: also why each was found.
+        as_json: as JSON lines.
+    """
+    with stages() as tell:
+        search = RankedSearch(sessions, progress=lambda done, total: tell("reading what is new", done, total))
+        try:
+            found = best_messages(search, question, most=most, narrowing=narrowing)
+        except RecallError as error:
+            raise click.UsageError(f"PATTERN: {one_line(str(error).removeprefix('query: '))}") from error
+    messages = found.messages
+    if by_time:
+        messages = sorted(messages, key=lambda one: -one.ranked.seconds)
+    if as_json:
+        for one in messages:
+            click.echo(json.dumps(_plain(one, look, explains=explains)))
+    else:
+        _print(messages, look, explains=explains)
+    _say_what_is_missing(found, explains=explains)
+    if found.errors:
+        return UNUSABLE
+    return DONE if messages else FINDINGS
+
+
+def _print(messages: Sequence[BestMessage], look: Look, *, explains: bool) -> None:
+    output = console()
+    for number, one in enumerate(messages, 1):
+        if number > 1:
+            click.echo()
+        seen = look(str(one.session.path))
+        title = name_of(one.session.path).name or seen.first_line
+        told = "  ".join(filter(None, (seen.date, seen.session.project, seen.session.id, title)))
+        width = output.width if output.is_terminal else sys.maxsize
+        _say(output, Text(cut(f"{number}. {escaped(one_line(told))}", width), "bold underline"))
+        _say(output, head_of(one.placed))
+        known = 0
+        for line in one.lines():
+            if known and line.number > known + 1:
+                _say(output, Text("   --", "dim"))
+            known = line.number
+            _say(output, shown_line(line))
+        if explains:
+            _say(output, Text(f"   {_reasons(one)}", "dim"))
+
+
+def _say(output: Console, text: Text) -> None:
+    if output.is_terminal:
+        output.print(text, soft_wrap=True)
+    else:
+        click.echo(text.plain)
+
+
+def _reasons(one: BestMessage) -> str:
+    terms = [f"{one_line(reason.term)} {reason.points:.1f}{'*' * reason.is_near}" for reason in one.ranked.reasons]
+    told = f"score {one.score:.2f}: {', '.join(terms)}"
+    if any(reason.is_near for reason in one.ranked.reasons):
+        told += " (* in a message beside it)"
+    if one.ranked.spoke:
+        told += "; the question names who wrote it"
+    if one.ranked.in_period:
+        told += "; it is of the time that the question names"
+    return told
+
+
+def _say_what_is_missing(found: BestMessages, *, explains: bool) -> None:
+    for path, error in found.errors.items():
+        UnusableError(f"{one_line(path)}: {reason(error)}").show()
+    if not found.is_whole:
+        click.echo(f"{found.indexed:,} of {counted(found.sessions, 'session')} could be searched", err=True)
+    if explains and found.common:
+        common = ", ".join(map(one_line, found.common))
+        click.echo(f"very common, so they count only beside rarer words: {common}", err=True)
+
+
+def _plain(one: BestMessage, look: Look, *, explains: bool) -> dict[str, Any]:
+    seen = look(str(one.session.path))
+    named = name_of(one.session.path).name
+    told: dict[str, Any] = {
+        "session": one.session.id,
+        "name": named,
+        "title": named or seen.first_line,
+        "project": one.session.project,
+        "path": str(one.session.path),
+        "role": one.role,
+        "number": one.number,
+        "id": one.id,
+        "tools": one.placed.tools,
+        "time": one.time,
+        "score": one.score,
+        "lines": [{"line": line.number, "text": line.text, "spans": line.spans} for line in one.lines()],
+    }
+    if explains:
+        told["reasons"] = [
+            {"term": reason.term, "points": round(reason.points, 4), "near": reason.is_near}
+            for reason in one.ranked.reasons
+        ]
+        told |= {"spoke": one.ranked.spoke, "in_period": one.ranked.in_period}
+    return told

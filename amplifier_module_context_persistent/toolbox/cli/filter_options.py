@@ -1,0 +1,91 @@
+"""The options that say which sessions a command is about: the same words and the same meaning for every command."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+import click
+
+from ...log.filesystem import FileSystem
+from ...sessions.filters import SessionFilter, candidates, matching
+from ...sessions.find_session import SessionFile
+from .parameters import TimeType
+from .progress import progress
+from .session_argument import complete_tool, storage
+from .terminal import UnusableError, one_line, unreadable, unusable
+
+R = TypeVar("R")
+
+
+def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionFile]:
+    """The sessions of this project, of another one or of all that the filters mean.
+
+    Raises:
+        UnusableError: there is none, or the database cannot be asked.
+    """
+    with unusable():
+        found = candidates(wanted, everywhere=everywhere, storage=storage())
+    if not found:
+        if wanted.project is not None:
+            raise UnusableError(f"no project {one_line(wanted.project)} has sessions; `context-persistent list --all`")
+        where = "there is no session" if everywhere else "this project has no session; --all takes all projects"
+        raise UnusableError(where)
+    with unreadable():
+        return matching(found, wanted, watch=watched)
+
+
+def watched(paths: Sequence[str]) -> AbstractContextManager[FileSystem]:
+    """The system calls to add sessions up with, and a bar if that takes long."""
+    return progress(*paths, title="adding up", passes=2)
+
+
+_TOOL_HELP = "Only sessions that call this tool; again for another one that they call, too."
+
+
+def filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Give a command the filters of sessions; it gets them as `wanted`.
+
+    Args:
+        tool_help: what `--tool` means, if the command shows single messages.
+    """
+
+    def with_filters(command: Callable[..., R]) -> Callable[..., R]:
+        @click.option("--project", metavar="NAME", help="Only sessions of this project: a name, a directory, or `.`.")
+        @click.option("--since", type=TimeType(), help="Only sessions with a message since then: 12h, 3d, 2026-01-31.")
+        @click.option("--until", type=TimeType(), help="Only sessions with a message before then.")
+        @click.option("--model", metavar="TEXT", help="Only sessions that a model with this in its name answered.")
+        @click.option("--tool", "tools", metavar="NAME", multiple=True, shell_complete=complete_tool, help=tool_help)
+        @click.option("--name", metavar="TEXT", help="Only sessions with this in their name, or whose id begins so.")
+        @click.option("--failed", is_flag=True, help="Only sessions in which a call failed.")
+        @click.option("-n", "--number", "most", type=click.IntRange(min=1), help="Only so many sessions, the newest.")
+        @functools.wraps(command)
+        def filtered(
+            *arguments: Any,
+            project: str | None,
+            since: float | None,
+            until: float | None,
+            model: str | None,
+            tools: tuple[str, ...],
+            name: str | None,
+            failed: bool,
+            most: int | None,
+            **options: Any,
+        ) -> R:
+            wanted = SessionFilter(
+                project=project,
+                since_s=since,
+                until_s=until,
+                model=model,
+                tools=tools,
+                name=name,
+                failed=failed,
+                most=most,
+            )
+            return command(*arguments, wanted=wanted, **options)
+
+        return filtered
+
+    return with_filters

@@ -1,0 +1,31 @@
+"""A line in which something was found, as a screen shows it."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from ...sessions.search_session import FoundLine
+from .terminal import escaped
+
+_LINE_CHARS = 300  # of a line are shown
+_BEFORE_CHARS = 100  # of these before the first match
+
+
+def shown_line(line: FoundLine) -> Text:
+    """A line with its number and its matches; of a long line, the part around the first match."""
+    begin = max(0, line.spans[0][0] - _BEFORE_CHARS) if line.spans and len(line.text) > _LINE_CHARS else 0
+    end = begin + _LINE_CHARS
+    shown = Text(f"{line.number:>5}{':' if line.spans else '-'} ", "dim")
+    shown.append("..." if begin else "")
+    at = begin
+    for first, last in line.spans:
+        first, last = max(at, min(first, end)), max(at, min(last, end))
+        shown.append(_piece(line.text[at:first]), "not dim")
+        shown.append(_piece(line.text[first:last]), "not dim bold red")
+        at = last
+    shown.append(_piece(line.text[at:end]), "not dim")
+    return shown.append("..." if end < len(line.text) else "")
+
+
+def _piece(text: str) -> str:
+    return escaped(text.replace("\t", " ").removesuffix("\r"))

@@ -1,0 +1,39 @@
+"""`context-persistent mcp`: serve past sessions to agents, over the Model Context Protocol."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from ...installation import needs_extra
+from .session_argument import storage, storage_option
+from .terminal import UnusableError
+
+
+@click.command("mcp")
+@storage_option
+@click.option(
+    "--project",
+    "directory",
+    type=click.Path(exists=True, file_okay=False),
+    help="The directory whose project's sessions are served; by default this one.",
+)
+@click.option("--all-projects", "everywhere", is_flag=True, help="Serve the sessions of all projects.")
+def mcp(*, directory: str | None, everywhere: bool) -> None:
+    """Serve past sessions to agents, over standard input and output (Model Context Protocol).
+
+    Agents search, read and list the sessions of this project, and ask which files were touched. They get texts without
+    secrets, as exports have them. Which sessions are served is fixed here; nothing that an agent asks widens it. The
+    server writes nothing. docs/recall.md has the line that adds it to each agent.
+    """
+    if directory is not None and everywhere:
+        raise click.UsageError("give either --project or --all-projects")
+    if find_spec("mcp") is None:
+        raise UnusableError(needs_extra("mcp", "mcp"))
+    from ..mcp.scope import Scope
+    from ..mcp.server import serve
+
+    where = None if everywhere else Path(directory or ".").resolve()
+    serve(Scope(where, storage()))

@@ -1,0 +1,214 @@
+"""The answers of the server's tools, as plain JSON types. Each fits `MOST_TOKENS`."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...catalogue.ranked_fill import RankedFill
+from ...messages.metadata import timestamp_of
+from ...messages.tool_kinds import CHANGE, READ, ToolKinds, same_file
+from ...sessions.best_messages import Narrowing, best_messages
+from ...sessions.filters import SessionFilter, moment_s
+from ...sessions.find_session import SessionFile
+from ...sessions.ranked_search import RankedSearch
+from ...sessions.transcript import LiveMessage, Transcript
+from ...tokens.counter import open_counter
+from .scope import (
+    Scope,
+    UnknownError,
+    in_limit,
+    may_be_shown,
+    seen_of,
+    shown,
+    speaker_of,
+    text_of,
+    title_of,
+    without_secrets,
+)
+
+MOST_TOKENS = 9_500
+"""Of an answer, which a client gets twice: as fields, and as the same JSON in a text."""
+ANSWER_S = 1.5
+_TEXT_CHARS = 3_000
+_MOST_FILES_S = 1.5
+_MESSAGES = 12
+_BEFORE = 3
+
+Arguments = Mapping[str, Any]
+Answer = dict[str, Any]
+
+
+def _fits(answer: Any) -> bool:
+    return open_counter("estimate").count_text(json.dumps(answer, ensure_ascii=False)) <= MOST_TOKENS
+
+
+@dataclass(slots=True)
+class Answers:
+    """Answers questions about the sessions of a scope.
+
+    Attributes:
+        scope: the sessions.
+        fills: what was indexed and cannot be written, for the next question.
+    """
+
+    scope: Scope
+    fills: dict[str, RankedFill] = field(default_factory=dict)
+
+    def search_sessions(self, given: Arguments) -> Answer:
+        """Find the messages that answer a question best."""
+        deadline = time.monotonic() + ANSWER_S
+        sessions = self.scope.sessions(_filter(given))
+        search = RankedSearch(sessions, may_go_on=lambda: time.monotonic() < deadline, fills=self.fills)
+        tools = (given["tool"],) if given.get("tool") else ()
+        narrowing = Narrowing(given.get("role"), tools)
+        found = best_messages(search, given["question"], most=given.get("limit", 8), narrowing=narrowing, shown=shown)
+        answers = []
+        for one in found.messages:
+            if may_be_shown(one.placed.message):
+                lines = "\n".join(line.text[:_TEXT_CHARS] for line in one.lines())
+                where = self._where(one.session) | _of_message(one.placed)
+                answers.append(where | {"score": one.score, "text": without_secrets(lines)})
+        answer: Answer = {"indexed_sessions": found.indexed, "sessions": found.sessions}
+        if not found.is_whole:
+            answer["note"] = f"{found.indexed:,} of {found.sessions:,} sessions are indexed; ask again for the others"
+        return answer | {"answers": in_limit(answers, lambda some: _fits(answer | {"answers": some}))}
+
+    def read_session(self, given: Arguments) -> Answer:
+        """Read messages around one, a turn, or an outline."""
+        session = self.scope.session(given["session"])
+        with Transcript(session.path) as transcript:
+            answer = self._where(session) | {"messages_in_session": len(transcript)}
+            if given.get("outline"):
+                return answer | _outline(transcript, answer)
+            start, stop = _range(transcript, given)
+            offset = given.get("offset", 0)
+            messages, following = list[Answer](), None
+            for placed in transcript.placed(start, stop):
+                if not may_be_shown(placed.message):
+                    continue
+                text = text_of(shown(placed.message))
+                piece = text[offset : offset + _TEXT_CHARS]
+                one = _of_message(placed) | {"text": piece}
+                if len(text) > offset + len(piece):
+                    one |= {"characters": len(text), "next_offset": offset + len(piece)}
+                if not _fits(answer | {"messages": [*messages, one]}):
+                    following = placed.number
+                    break
+                messages.append(one)
+                offset = 0
+            if following is None and stop < len(transcript):
+                following = stop + 1
+            return answer | {"messages": messages} | ({"next_number": following} if following is not None else {})
+
+    def list_sessions(self, given: Arguments) -> Answer:
+        """List sessions, those with the newest messages first."""
+        seen = [seen_of(session) for session in self.scope.sessions(_filter(given))]
+        seen.sort(key=lambda one: (-one.last_s, one.session.id))
+        listed = [
+            self._where(one.session)
+            | {
+                "first_message": one.first_message,
+                "last_message": one.last_message,
+                "messages": one.messages,
+                "model": without_secrets(one.model),
+            }
+            for one in seen[: given.get("limit", 20)]
+        ]
+        kept = in_limit(listed, lambda some: _fits({"sessions": some}))
+        return {"sessions": kept, "in_scope": len(seen)}
+
+    def files_touched(self, given: Arguments) -> Answer:
+        """Tell which files a session read and changed, or which sessions touched a file."""
+        if given.get("session"):
+            session = self.scope.session(given["session"])
+            answer = self._where(session)
+            files = _files_of(session, given.get("path", ""))
+            return answer | {"files": in_limit(files, lambda some: _fits(answer | {"files": some}))}
+        if not given.get("path"):
+            raise UnknownError("give session or path")
+        end, found, looked = time.monotonic() + _MOST_FILES_S, list[Answer](), 0
+        sessions = self.scope.sessions(_filter(given))
+        for session in sorted(sessions, key=lambda one: -one.modified_s):
+            if time.monotonic() > end:
+                break
+            looked += 1
+            found += [self._where(session) | one for one in _files_of(session, given["path"])]
+        answer = {"sessions_looked_at": looked, "sessions": len(sessions)}
+        return answer | {"files": in_limit(found, lambda some: _fits(answer | {"files": some}))}
+
+    def _where(self, session: SessionFile) -> Answer:
+        return {"session": session.id, "title": title_of(seen_of(session)), "project": session.project}
+
+
+def _filter(given: Arguments) -> SessionFilter:
+    """The filter of sessions that arguments name; the scope is not among them."""
+    since, until = given.get("since"), given.get("until")
+    return SessionFilter(
+        since_s=moment_s(since, name="since") if since else None,
+        until_s=moment_s(until, name="until") if until else None,
+        name=given.get("name") or None,
+    )
+
+
+def _of_message(placed: LiveMessage) -> Answer:
+    return {
+        "number": placed.number,
+        "id": str((placed.message.get("metadata") or {}).get("message_id", "")),
+        "speaker": speaker_of(placed),
+        "time": timestamp_of(placed.message),
+    }
+
+
+def _range(transcript: Transcript, given: Arguments) -> tuple[int, int]:
+    """The positions of the messages that are asked for.
+
+    Raises:
+        UnknownError: there is no such turn or message.
+    """
+    if turn := given.get("turn"):
+        turns = transcript.turns()
+        if not 1 <= turn <= len(turns):
+            raise UnknownError(f"turn: the session has {len(turns):,}")
+        return turns[turn - 1].start, turns[turn - 1].stop
+    number, count = given.get("number", 1), given.get("count", _MESSAGES)
+    if not 1 <= number <= max(1, len(transcript)):
+        raise UnknownError(f"number: the session has {len(transcript):,} messages")
+    start = number - 1 if "count" in given or "number" not in given else max(0, number - 1 - _BEFORE)
+    return start, min(len(transcript), start + count)
+
+
+def _outline(transcript: Transcript, answer: Answer) -> Answer:
+    turns = []
+    for turn in transcript.turns():
+        placed = next(transcript.placed(turn.start, turn.start + 1))
+        says = text_of(shown(placed.message)).strip().partition("\n")[0][:200] if may_be_shown(placed.message) else ""
+        told = {"turn": turn.number, "number": turn.start + 1, "messages": len(turn), "text": says}
+        turns.append(told | {"speaker": speaker_of(placed), "time": timestamp_of(placed.message)})
+    return {"turns": in_limit(turns, lambda some: _fits(answer | {"turns": some})), "turns_in_session": len(turns)}
+
+
+def _files_of(session: SessionFile, path: str) -> list[Answer]:
+    """The files that calls of a session name, those touched last first; with a path, only that file."""
+    kinds, files = ToolKinds(), dict[str, Answer]()
+    with Transcript(session.path) as transcript:
+        for placed in transcript.placed(role="assistant"):
+            for use in kinds.uses_of(placed.message):
+                for name in use.paths if use.kind in (READ, CHANGE) else ():
+                    if path and not same_file(path, name):
+                        continue
+                    one = files.pop(name, {"path": without_secrets(name), "read": 0, "changed": 0})
+                    one["read" if use.kind == READ else "changed"] += 1
+                    files[name] = one | {"last_number": placed.number, "last_time": timestamp_of(placed.message)}
+    return list(reversed(files.values()))
+
+
+TOOLS: Mapping[str, Callable[[Answers, Arguments], Answer]] = {
+    "search_sessions": Answers.search_sessions,
+    "read_session": Answers.read_session,
+    "list_sessions": Answers.list_sessions,
+    "files_touched": Answers.files_touched,
+}

@@ -1,0 +1,117 @@
+"""The sessions that a server may show, and what it shows of them: texts without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...catalogue.session_list_cache import Glances
+from ...errors import ContextPersistentError
+from ...messages.message import Message, result_id_of
+from ...messages.metadata import is_kept_from_models
+from ...messages.secrets.redact import redact_text, redact_value
+from ...messages.text import arguments_text, parts_of
+from ...sessions.filters import SessionFilter, candidates, matching
+from ...sessions.find_session import SessionFile
+from ...sessions.overview import Overview, look_at
+from ...sessions.session_name import name_of
+from ...sessions.transcript import LiveMessage
+from ...tokens.counter import open_counter
+
+_MOST_LINE = 200
+
+
+class UnknownError(ContextPersistentError, ValueError):
+    """What was asked for is not there, or not in scope; the message says only that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The sessions of one directory's project, or of all projects.
+
+    Attributes:
+        directory: the project's; None for all projects.
+        storage: a PostgreSQL database to look in instead of the disk.
+    """
+
+    directory: Path | None
+    storage: str | None = None
+
+    def sessions(self, wanted: SessionFilter | None = None) -> list[SessionFile]:
+        """The sessions in scope, as they are now, that a filter means.
+
+        Raises:
+            LogUnreadableError: the database cannot be asked.
+        """
+        project = str(self.directory) if self.directory is not None else None
+        everything = SessionFilter(project=project)
+        found = candidates(everything, everywhere=project is None, storage=self.storage)
+        return matching(found, wanted) if wanted is not None else found
+
+    def session(self, name: str) -> SessionFile:
+        """The session with an id, or with an id that begins so and no other.
+
+        Raises:
+            UnknownError: there is none, or more than one.
+        """
+        sessions = self.sessions()
+        exact = [one for one in sessions if one.id == name]
+        found = exact or [one for one in sessions if name and one.id.startswith(name)]
+        if len(found) != 1:
+            raise UnknownError("session: there is no such session, or more than one; list_sessions gives their ids")
+        return found[0]
+
+
+def seen_of(session: SessionFile) -> Overview:
+    """What a list says of a session."""
+    return look_at(session, open_counter("estimate"), None, glances=Glances())
+
+
+def title_of(seen: Overview) -> str:
+    """The name of a session, or the first line that a person wrote in it."""
+    return without_secrets(name_of(seen.session.path).name or seen.first_line)[:_MOST_LINE]
+
+
+def without_secrets(text: str) -> str:
+    """A text as exports show it."""
+    return redact_text(text)
+
+
+def shown(message: Message) -> Message:
+    """A message as exports show it."""
+    cleaned: Message = redact_value(message)
+    return cleaned
+
+
+def text_of(message: Message) -> str:
+    """What a message says, without its thinking: texts, calls with their arguments, results."""
+    said = []
+    for part in parts_of(message):
+        if part.kind == "call":
+            said.append(f"{part.name}\n{arguments_text(part.text)}")
+        elif part.kind != "thinking":
+            said.append(part.text)
+    return without_secrets("\n".join(text for text in said if text))
+
+
+def speaker_of(placed: LiveMessage) -> str:
+    """Who wrote a message: a role, with the name of a person or of the tool whose result it is."""
+    message = placed.message
+    role = str(message.get("role"))
+    name = placed.tools[0] if result_id_of(message) is not None and placed.tools else message.get("name")
+    return without_secrets(f"{role} {name}") if name else role
+
+
+def may_be_shown(message: Message) -> bool:
+    """Whether a model may see a message."""
+    return message.get("role") not in ("system", "developer") and not is_kept_from_models(message)
+
+
+def in_limit(items: Sequence[dict[str, Any]], fits: Any) -> list[dict[str, Any]]:
+    """As many items from the first on as fit together."""
+    count = len(items)
+    while count and not fits(list(items[:count])):
+        count = count // 2 if count > 8 else count - 1
+    return list(items[:count])

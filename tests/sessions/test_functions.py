@@ -1,0 +1,132 @@
+"""The functions for programs, and the filters that they share with the commands."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.log.record_line import encode_message
+from amplifier_module_context_persistent.sessions import cost, search, sessions
+from amplifier_module_context_persistent.sessions.filters import FilterError, moment_s
+from tests.support.commands import run
+from tests.support.logs import sealed
+from tests.support.sessions_of_a_home import log_of
+
+DAYS = {"one": 1, "two": 10, "three": 20}
+
+
+def said(day: int, *messages: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{**message, "metadata": {"timestamp": f"2026-01-{day:02}T09:00:00.000Z"}} for message in messages]
+
+
+def answered(model: str, text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text, "metadata": {"model": model}}
+
+
+def call(tool: str, result: str) -> list[dict[str, Any]]:
+    return [
+        {"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "tool": tool, "arguments": {"command": "x"}}]},
+        {"role": "tool", "tool_call_id": "c1", "content": result},
+    ]
+
+
+def keep(name: str, directory: str, day: int, messages: list[dict[str, Any]], title: str = "") -> None:
+    """Write a session whose messages are of a day; its answer names its model and usage."""
+    path = log_of(name, directory)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stamp = f"2026-01-{day:02}T09:00:00.000Z"
+    bodies = [encode_message(one, message_id=f"{name}-{n}", timestamp=stamp) for n, one in enumerate(messages, 1)]
+    path.write_bytes(b"".join(sealed(bodies)))
+    if title:
+        (path.parent / "metadata.json").write_text(json.dumps({"name": title}))
+
+
+def paid(model: str, text: str) -> dict[str, Any]:
+    usage = {"input_tokens": 1_000_000, "output_tokens": 1_000_000}
+    return {"role": "assistant", "content": text, "metadata": {"model": model, "usage": usage}}
+
+
+@pytest.fixture(autouse=True)
+def kept(project: Path) -> None:
+    """Three sessions of two projects, of three days."""
+    keep("one", "/work/shop", 1, [{"role": "user", "content": "The cart total is wrong."}, *call("bash", "ok")], "Cart")
+    keep("two", "/work/shop", 10, [{"role": "user", "content": "Refunds."}, paid("claude-opus-4-6", "Refunds work.")])
+    failing = call("grep", "")
+    failing[1] |= {"is_error": True, "content": "Error: no such file"}
+    keep("three", "/work/site", 20, [{"role": "user", "content": "The cart page."}, *failing, *call("bash", "ok")])
+
+
+@pytest.mark.parametrize(
+    ("filters", "options", "names"),
+    [
+        ({}, [], "three two one"),
+        ({"project": "shop"}, ["--project", "shop"], "two one"),
+        ({"project": "-work-site"}, ["--project", "-work-site"], "three"),
+        ({"since": "2026-01-05"}, ["--since", "2026-01-05"], "three two"),
+        ({"until": "2026-01-05"}, ["--until", "2026-01-05"], "one"),
+        ({"since": "2026-01-05", "until": "2026-01-15"}, ["--since", "2026-01-05", "--until", "2026-01-15"], "two"),
+        ({"since": datetime(2026, 1, 5, tzinfo=UTC)}, ["--since", "2026-01-05"], "three two"),
+        ({"model": "OPUS"}, ["--model", "OPUS"], "two"),
+        ({"tool": "Bash"}, ["--tool", "Bash"], "three one"),
+        ({"tool": ["bash", "grep"]}, ["--tool", "bash", "--tool", "grep"], "three"),
+        ({"name": "cart"}, ["--name", "cart"], "one"),
+        ({"name": "tw"}, ["--name", "tw"], "two"),
+        ({"failed": True}, ["--failed"], "three"),
+        ({"n": 2}, ["-n", "2"], "three two"),
+        (
+            {"n": 1, "project": "shop", "until": "2026-01-05"},
+            ["-n", "1", "--project", "shop", "--until", "2026-01-05"],
+            "one",
+        ),
+    ],
+)
+def test_filters_mean_the_same_in_functions_and_commands(
+    filters: dict[str, Any], options: list[str], names: str
+) -> None:
+    """`sessions()` and `list --all --json`."""
+    assert [one.session.id for one in sessions(**filters)] == names.split()
+    listed = json.loads(run("list", "--all", "--json", *options).stdout)["sessions"]
+    assert sorted(one["session"] for one in listed) == sorted(names.split())
+
+
+def test_a_question_and_filters() -> None:
+    """`search()` finds what `search --best` finds."""
+    assert [(one.session.id, one.number) for one in search("carts").messages] == [("three", 1), ("one", 1)]
+    assert [one.session.id for one in search("cart", project="shop").messages] == ["one"]
+    assert [one.session.id for one in search("cart", until="2026-01-05").messages] == ["one"]
+    assert [one.role for one in search("refunds", role="assistant").messages] == ["assistant"]
+    assert [one.number for one in search("bash x", of_tool="bash", project="shop").messages] == [2]
+    found = search("refunds work")
+    assert found.is_whole
+    assert found.messages[0].id == "two-2"
+    assert found.messages[0].lines()[0].text == "Refunds work."
+
+
+def test_what_sessions_cost() -> None:
+    """In all and by what is asked; as the prices of the model say."""
+    report = cost(by="session")
+    assert set(report.parts) == {"one", "two", "three"}
+    assert report.total.bill.requests == 1
+    assert report.total.bill.cost == report.parts["two"].bill.cost == cost(model="opus").total.bill.cost > 0
+    assert cost(project="site").total.bill.requests == 0
+    assert cost(since="2026-01-15").total.bill.requests == 0
+    assert not report.unreadable
+
+
+@pytest.mark.parametrize("wrong", [{"since": "tomorrow"}, {"until": 5}, {"by": "weekday"}])
+def test_wrong_filters_are_named(wrong: dict[str, Any]) -> None:
+    """What is wrong, and what is allowed."""
+    with pytest.raises(FilterError, match=next(iter(wrong))):
+        cost(**wrong)
+
+
+def test_times() -> None:
+    """Moments, how long ago, and texts of both."""
+    now = datetime.now(UTC).timestamp()
+    assert abs(moment_s(timedelta(hours=1)) - moment_s("1h")) < 5
+    assert abs(now - 86_400 - moment_s("1d")) < 5
+    assert moment_s(datetime(2026, 1, 5, tzinfo=UTC)) == moment_s("2026-01-05T00:00:00+00:00")

@@ -1,0 +1,111 @@
+"""`search --best`: the messages that answer a question, over sessions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.toolbox.cli import search as search_module
+from tests.support.commands import run
+from tests.support.sessions_of_a_home import log_of, write
+
+CALL = {"id": "c1", "tool": "bash", "arguments": {"command": "git fsck"}}
+OTHERS = [{"role": "user", "content": f"We talked about lunch, number {number}."} for number in range(10)]
+GIT: list[dict[str, Any]] = [
+    {"role": "user", "content": "Why is the git index corrupt?"},
+    {"role": "assistant", "content": "I look.", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "error: bad index file sha1 signature"},
+    {
+        "role": "assistant",
+        "content": "First line.\n\nThe index was corrupted by gc in another worktree.\nIt is mended.",
+    },
+]
+QUESTION = "what corrupted the indexes"
+
+
+@pytest.fixture(autouse=True)
+def sessions(project: Path) -> None:
+    """This project has a session about git, and another project one about lunch."""
+    write(log_of("about-git"), [*OTHERS, *GIT, *OTHERS])
+    (log_of("about-git").parent / "metadata.json").write_text(json.dumps({"name": "Broken index"}))
+    write(log_of("about-lunch", "/elsewhere/kitchen"), [*OTHERS, {"role": "user", "content": "corrupted soup"}])
+
+
+def best(*arguments: str) -> list[dict[str, Any]]:
+    done = run("search", "--best", "5", *arguments, "--json", code=None)
+    assert done.exit_code in (0, 1), done.output
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_the_best_answers_come_first() -> None:
+    """Each with session, number, id and score, and the lines that tell most."""
+    found = best(QUESTION)
+    assert next(one["number"] for one in found) == 14
+    assert {one["session"] for one in found} == {"about-git"}
+    first = found[0]
+    assert (first["id"], first["role"], first["title"]) == ("msg-14", "assistant", "Broken index")
+    assert first["score"] > found[1]["score"]
+    (line,) = first["lines"]
+    assert [line["text"][slice(*span)] for span in line["spans"]] == ["index", "corrupted"]
+
+
+def test_all_projects_and_filters() -> None:
+    """Nothing of another project without --all or --project; filters narrow it."""
+    assert {one["session"] for one in best(QUESTION, "--all")} == {"about-git", "about-lunch"}
+    assert {one["session"] for one in best(QUESTION, "--project", "kitchen")} == {"about-lunch"}
+    assert {one["session"] for one in best(QUESTION, "--all", "--name", "broken")} == {"about-git"}
+    assert {one["role"] for one in best(QUESTION, "--role", "user")} == {"user"}
+    assert {one["number"] for one in best("bad index fsck", "--tool", "BASH")} == {12, 13}
+    assert best(QUESTION, "--since", "1d") == []
+
+
+def test_a_page_for_people() -> None:
+    """Title, date, project, the message, its best lines; with --explain why."""
+    told = run("search", "--best", "2", QUESTION, "--explain").stdout
+    assert "1. 2026-01-05 " in told
+    assert "about-git  Broken index" in told
+    assert "[14] assistant" in told
+    assert "The index was corrupted by gc" in told
+    assert "First line." not in told
+    assert "score " in told
+    assert "corrupt " in told
+    assert run("search", "--best", "2", "zebra", code=1).stdout == ""
+
+
+def test_options_that_do_not_go_together() -> None:
+    """They are refused, not ignored."""
+    for options in (("--explain",), ("--newest",), ("--best", "3", "-F"), ("--best", "3", "-w"), ("--best", "3", "-l")):
+        run("search", QUESTION, *options, code=2)
+    run("search", QUESTION, "about-git", "--since", "1d", code=2)
+    assert "holds no word" in run("search", "--best", "3", "?!", code=2).output
+    assert "no project nowhere" in run("search", "x", "--project", "nowhere", code=2).output
+
+
+def test_a_question_in_a_terminal_is_answered_if_no_message_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that is found is shown as it is, and in a pipe nothing changes."""
+    assert run("search", QUESTION, code=1).stdout == ""
+    monkeypatch.setattr(search_module, "is_terminal", lambda: True)
+    answered = run("search", QUESTION)
+    assert "The best answers to it as a question" in answered.output
+    assert "[14] assistant" in answered.stdout
+    assert "best answers" not in run("search", "corrupted by gc in another").output
+    assert run("search", "corrupted indexes", code=1).stdout == ""
+    assert run("search", "what corrupted the (indexes|trees)", code=1).stdout == ""
+
+
+def test_the_newest_first(project: Path) -> None:
+    """Of the best answers."""
+    numbers = [one["number"] for one in best(QUESTION)]
+    assert [one["number"] for one in best(QUESTION, "--newest")] == numbers  # all are of one moment
+
+
+def test_what_a_clear_hid_is_no_answer() -> None:
+    """The index has it, the log decides."""
+    path = log_of("about-git")
+    assert best(QUESTION)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:12]))
+    assert {one["number"] for one in best(QUESTION)} == {11, 12} - {12}
