@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NoReturn
 
 import click
 
@@ -25,6 +28,7 @@ from ..transfer.import_session import (
 from ..transfer.importers.account import Account, Import, LostLine
 from ..transfer.importers.registry import importer_of
 from ..transfer.importers.source_file import STANDARD_INPUT
+from ..transfer.watch_imports import LOOK_S, WatchedPlace
 from .exit_codes import DONE, FINDINGS
 from .parameters import not_empty
 from .progress import progress, stages
@@ -45,6 +49,13 @@ _MOST_SESSIONS_SHOWN = 20
     metavar="AGENT",
     type=click.Choice(tuple(PLACES)),
     help=f"All sessions of this agent: {', '.join(PLACES)}.",
+)
+@click.option(
+    "--watch",
+    "watched_agent",
+    metavar="AGENT",
+    type=click.Choice(tuple(PLACES)),
+    help="Import this agent's sessions, and keep in step with them until Ctrl-C.",
 )
 @click.option("--session", "session_id", metavar="ID", help="The new session's id; by default the source's.")
 @click.option(
@@ -71,6 +82,7 @@ def import_(
     context: click.Context,
     source: str | None,
     agent: str | None,
+    watched_agent: str | None,
     session_id: str | None,
     output: str | None,
     source_format: str,
@@ -89,10 +101,14 @@ def import_(
     that is no earlier import of it is never changed. The sessions of a directory go to the projects that they name.
 
     A session that was deleted here is not imported again, and what a purge replaced is replaced again; --again imports
-    all of it.
+    all of it. --watch goes on until Ctrl-C (exit code 130): it imports what is there, and then what is new.
     """
-    if (source is None) == (agent is None):
-        raise click.UsageError("name a SOURCE, or an agent with --from")
+    if sum(one is not None for one in (source, agent, watched_agent)) != 1:
+        raise click.UsageError("name a SOURCE, or an agent with --from or --watch")
+    if watched_agent is not None:
+        if again or strict or dry_run or session_id is not None or output is not None or source_format != "auto":
+            raise click.UsageError("--watch imports what is new, and takes no other option but --json and --storage")
+        _watch(watched_agent, as_json=as_json)
     path = str(standard_place(agent)) if agent is not None else str(source)
     if agent is not None or os.path.isdir(path):
         if session_id is not None or output is not None:
@@ -126,6 +142,35 @@ def import_(
     else:
         show_report(report, dry_run=dry_run)
     context.exit(FINDINGS if report.not_carried else DONE)
+
+
+def _watch(agent: str, *, as_json: bool) -> NoReturn:
+    """Import an agent's sessions as they grow, until somebody interrupts it.
+
+    Raises:
+        UnusableError: their directory cannot be read.
+    """
+    directory = standard_place(agent)
+    place = WatchedPlace(directory, FORMATS_OF.get(agent, agent), storage=storage())
+    click.echo(f"watching {one_line(str(directory))}; Ctrl-C ends it", err=True)
+    while True:
+        with unusable(str(directory)):
+            for file in place.look(time.monotonic()):
+                _tell_news(file, as_json=as_json)
+        time.sleep(LOOK_S)
+
+
+def _tell_news(file: ImportedFile, *, as_json: bool) -> None:
+    report = file.report
+    if as_json:
+        told = report.to_json() if report is not None else {"source": file.path, "error": file.error}
+        click.echo(json.dumps(told))
+    elif report is None:
+        say(f"FAILED {file.path}: {file.error}")
+    else:
+        say(f"{report.session_id or report.path}: {counted(report.added, 'message')} added")
+        _show_losses(f"{report.source}: NOT imported", report.not_carried, report.lost, most=_MOST_SHOWN_OF_MANY)
+    sys.stdout.flush()
 
 
 def _all(path: str, source_format: str, *, strict: bool, again: bool, dry_run: bool) -> list[ImportedFile]:

@@ -1,0 +1,87 @@
+"""Keeping in step with another agent: its sessions are imported as they grow, once each.
+
+It is a person who switches this on. What was deleted or purged here stays so, as with every import. A file is imported
+when it has changed and then stayed as it is for a look, or when it has changed for `_MOST_WAIT_S` without a pause.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .import_session import ImportedFile, import_all, session_paths
+
+LOOK_S = 2.0
+"""From one look to the next."""
+_MOST_WAIT_S = 30.0
+
+Stamp = tuple[int, int, int]
+"""By what it is seen that a file changed: inode, size, time of the last change."""
+
+
+@dataclass(slots=True)
+class _Watched:
+    """What is known of a file: its stamps when it was looked at last and imported last, and since when it changes."""
+
+    seen: Stamp | None = None
+    imported: Stamp | None = None
+    changes_since_s: float = 0.0
+
+
+class WatchedPlace:
+    """A directory of another agent's sessions.
+
+    Args:
+        directory: where the agent keeps them.
+        source_format: what its files are.
+        storage: as for `import_session`.
+    """
+
+    def __init__(self, directory: str | Path, source_format: str, *, storage: str | None = None) -> None:
+        self._directory, self._format, self._storage = directory, source_format, storage
+        self._files: dict[str, _Watched] = {}
+
+    def look(self, now_s: float) -> Iterator[ImportedFile]:
+        """Import what has changed since the last look; what had no news gives nothing.
+
+        Args:
+            now_s: seconds that grow from look to look.
+
+        Raises:
+            OSError: the directory cannot be read.
+        """
+        paths = session_paths(self._directory)
+        self._files = {path: self._files.get(path, _Watched()) for path in paths}
+        for path in paths:
+            stamp = _stamp_of(path)
+            if stamp is None or not self._is_due(self._files[path], stamp, now_s):
+                continue
+            self._files[path].imported = stamp
+            for file in import_all([path], storage=self._storage, source_format=self._format):
+                if _has_news(file):
+                    yield file
+
+    def _is_due(self, file: _Watched, stamp: Stamp, now_s: float) -> bool:
+        """Whether a file is to be imported now; notes what is seen."""
+        is_first, is_still = file.seen is None, file.seen == stamp
+        file.seen = stamp
+        if stamp == file.imported:
+            file.changes_since_s = now_s
+            return False
+        return is_first or is_still or now_s - file.changes_since_s >= _MOST_WAIT_S
+
+
+def _stamp_of(path: str) -> Stamp | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None  # it is gone
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _has_news(file: ImportedFile) -> bool:
+    if file.report is not None:
+        return bool(file.report.added or file.report.not_carried)
+    return file.is_session and not file.is_erased
