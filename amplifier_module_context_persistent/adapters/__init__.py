@@ -5,6 +5,7 @@
 | `claude_agent_sdk` | Claude Agent SDK: `PersistentSessionStore` |
 | `openai_agents` | OpenAI Agents SDK: `PersistentSession` |
 | `pydantic_ai` | Pydantic AI: `PersistentConversationStore`, `ViewOfHistory` |
+| `agent_framework` | Microsoft Agent Framework: `PersistentHistory` |
 | `sessions_by_key` | sessions by the keys of a kit: opened once, listed, deleted |
 | `working_view` | views of a history that a kit keeps by itself |
 

@@ -1,8 +1,8 @@
 """Views of a history that a kit keeps by itself: a log in memory that follows what the kit is about to send.
 
-A kit hands over its whole list before each model call. The log takes what is new in it; so views keep their beginning
-from one call to the next, as those of a session do. A list that goes another way (a branch, an edited message) rewinds
-the log to what both have in common.
+A kit hands over its list before each model call: its whole history, or the last view and what came after it. The log
+takes what is new; so views keep their beginning from one call to the next, as those of a session do. A list that goes
+another way (a branch, an edited message) rewinds the log to what both have in common.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ class WorkingView(Generic[T]):
         """The messages that the log has taken, in order."""
         self._keys: list[str] = []
         """Of each, what tells it from others."""
+        self._sent: list[T] = []
+        """The last view."""
         self._counts: list[int] = []
         """Of each, how many messages it is in the log."""
         self._shapes: dict[str, tuple[Any, ...]] = {}
@@ -55,10 +57,20 @@ class WorkingView(Generic[T]):
 
     async def view(self, given: Sequence[T]) -> list[T]:
         """Give what a model call is sent, in place of a kit's list."""
-        same = self._in_common(given)
-        await self._rewind(same)
-        await self._take(given[same:])
-        return self._written(await self._manager.get_messages_for_request())
+        if self.gave(given):
+            new = given[len(self._sent) :]
+        else:
+            same = self._in_common(given)
+            await self._rewind(same)
+            new = given[same:]
+        await self._take(new)
+        self._sent = self._written(await self._manager.get_messages_for_request())
+        return list(self._sent)
+
+    def gave(self, given: Sequence[T]) -> bool:
+        """Whether a list begins with the very messages of the last view: the kit goes on with what it got."""
+        sent = self._sent
+        return 0 < len(sent) <= len(given) and all(one is other for one, other in zip(sent, given, strict=False))
 
     def _in_common(self, given: Sequence[T]) -> int:
         """How many messages at its beginning a list has in common with what the log has taken."""

@@ -1,0 +1,105 @@
+"""Messages of the Microsoft Agent Framework, as their `to_dict` writes them.
+
+| content | canonical |
+| --- | --- |
+| `text`, `text_reasoning`, `function_call` of an assistant | one answer |
+| `function_result` | a message of the role `tool` for each |
+| `text`, `data` and `uri` of others | one message with texts, images, documents |
+
+A message comes back as it was (`whole_body`); other content is in its body alone. What a view has changed is written
+anew (`write`).
+
+Source: `agent_framework/_types.py` (1.23).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..messages.message import Message, as_json, call_arguments_of, call_name_of, given_calls, parsed, text_of
+from .canonical import UNKNOWN_TOOL, items, mapping, medium, source_from_url, text, text_block
+from .whole_body import can_be_stored, for_people, with_body
+
+NAME = "agent_framework"
+_ROLES = {"user": "user", "system": "system", "developer": "developer"}
+
+
+def read_message(message: Mapping[str, Any]) -> list[Message]:
+    """Read a message, as plain JSON."""
+    contents = [mapping(content) for content in items(message.get("contents"))]
+    messages = [_result(content) for content in contents if content.get("type") == "function_result"]
+    others = [content for content in contents if content.get("type") != "function_result"]
+    role = text(message.get("role"))
+    if role == "assistant" and (others or not messages):
+        messages.append(_answer(others))
+    elif role in _ROLES and (others or not messages):
+        messages.append({"role": _ROLES[role], "content": _said(others)})
+    if not can_be_stored(messages):
+        messages = [for_people(f"[{role or 'message'}]")]
+    return with_body(messages, dict(message), NAME)
+
+
+def write(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """Write canonical messages."""
+    return [_written(message) for message in messages]
+
+
+def _result(content: Mapping[str, Any]) -> Message:
+    result = content.get("result")
+    said = result if isinstance(result, str) else as_json(result)
+    failed = {"metadata": {"is_error": True}} if content.get("exception") else {}
+    return {"role": "tool", "tool_call_id": content.get("call_id"), "content": said, **failed}
+
+
+def _answer(contents: Sequence[Mapping[str, Any]]) -> Message:
+    blocks: list[Message] = []
+    calls: list[Message] = []
+    for content in contents:
+        kind, said = content.get("type"), text(content.get("text"))
+        if kind == "text":
+            blocks.append(text_block(said))
+        elif kind == "text_reasoning" and said:
+            blocks.append({"type": "thinking", "thinking": said})
+        elif kind == "function_call":
+            name = text(content.get("name")) or UNKNOWN_TOOL
+            calls.append({"id": content.get("call_id"), "tool": name, "arguments": _arguments(content)})
+    only = blocks[0].get("text") if len(blocks) == 1 else None
+    content_of_answer: Any = only if isinstance(only, str) else blocks
+    return {"role": "assistant", "content": content_of_answer, **({"tool_calls": calls} if calls else {})}
+
+
+def _arguments(content: Mapping[str, Any]) -> dict[str, Any]:
+    given = content.get("arguments")
+    try:
+        value = parsed(given) if isinstance(given, str) else given
+    except ValueError:  # a model wrote no JSON; the body has it
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _said(contents: Sequence[Mapping[str, Any]]) -> Any:
+    blocks: list[Message] = []
+    for content in contents:
+        kind = text(content.get("type"))
+        if kind == "text":
+            blocks.append(text_block(text(content.get("text"))))
+        elif kind in ("data", "uri"):
+            family = text(content.get("media_type")).partition("/")[0]
+            made = family if family in ("image", "audio", "video") else "document"
+            blocks.append(medium(made, source_from_url(text(content.get("uri")))))
+        else:
+            blocks.append(text_block(f"[{kind or 'content'}]"))
+    return blocks[0]["text"] if len(blocks) == 1 and blocks[0]["type"] == "text" else blocks
+
+
+def _written(message: Message) -> dict[str, Any]:
+    said, role = text_of(message), message["role"]
+    if role in ("tool", "function"):
+        result = {"type": "function_result", "call_id": message.get("tool_call_id"), "result": said}
+        return {"type": "message", "role": "tool", "contents": [result]}
+    contents: list[dict[str, Any]] = [{"type": "text", "text": said}] if said.strip() else []
+    for call_id, call in given_calls(message).items():
+        name, arguments = call_name_of(call) or UNKNOWN_TOOL, call_arguments_of(call)
+        contents.append({"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments})
+    return {"type": "message", "role": role, "contents": contents}

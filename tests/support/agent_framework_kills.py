@@ -1,0 +1,51 @@
+"""An agent of the Microsoft Agent Framework that runs, and saves each model call, until it is killed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from agent_framework import Message
+
+from amplifier_module_context_persistent.adapters.agent_framework import PersistentHistory
+from tests.support.agent_framework_agent import made_up_agent
+from tests.support.kit_kills import REFUSED, STORED, note
+from tests.support.kit_requests import StrictService
+
+
+async def run(directory: Path) -> None:
+    """Run turns for ever; each question is another one."""
+    kit, service = PersistentHistory(directory, max_tokens=20_000, durability="write"), StrictService(20_000)
+    save = kit.provider.save_messages
+
+    async def saved(session_id: str | None, messages: Sequence[Message], **more: Any) -> None:
+        await save(session_id, messages, **more)
+        for message in messages:
+            note(STORED, said_by(message))
+
+    kit.provider.save_messages = saved  # type: ignore[method-assign]
+    agent = made_up_agent(
+        service, calls=3, result_words=200, context_providers=[kit.provider], compaction_strategy=kit.compaction
+    )
+    session = agent.create_session(session_id="s")
+    first = len(await kit.provider.get_messages("s"))
+    for number in range(1_000):
+        await agent.run(f"question {first} {number}", session=session)
+        for one in service.refused:
+            note(REFUSED, one)
+        service.refused.clear()
+
+
+def said_by(message: Message) -> list[Any]:
+    """What tells a message from others; each call of the made-up client has another id."""
+    return [str(message.role), *(content.call_id or content.text for content in message.contents)]
+
+
+async def stored(directory: Path) -> list[str]:
+    """What the session holds."""
+    kit = PersistentHistory(directory)
+    messages = await kit.provider.get_messages("s")
+    await kit.close()
+    return [json.dumps(said_by(message)) for message in messages]
