@@ -8,11 +8,11 @@ does not fit its text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..log.record_line import Message
-from .message import THINKING_BLOCKS, is_block
+from .message import THINKING_BLOCKS, is_block, strings_in
 from .metadata import PLACE_KEY
 from .secrets.json_text import in_json
 
@@ -39,6 +39,25 @@ def redact_message(message: Message, replace: Replace) -> Message:
         else:
             redacted[key] = value if key in NAMES else _replace_under(key, value, replace, NAMES)
     return redacted
+
+
+def holds_in_names(message: Message, replace: Replace) -> bool:
+    """Whether a match is in an id, a name or a key, which `redact_message` leaves as they are."""
+    return any(replace(name) != name for name in _names_in(message, NAMES, are_keys_kept=True))
+
+
+def _names_in(value: Any, names: frozenset[str], *, are_keys_kept: bool = False) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _names_in(item, names)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if are_keys_kept or _PLAIN_NAME.fullmatch(key):
+                yield key
+            if key in names:
+                yield from strings_in(item)
+            elif key not in _ARGUMENTS:
+                yield from _names_in(item, names)
 
 
 def _replace_under(key: str, value: Any, replace: Replace, names: frozenset[str]) -> Any:

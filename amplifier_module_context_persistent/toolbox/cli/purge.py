@@ -149,7 +149,7 @@ def _purge(planned: list[SessionPurge], what: Purge, rule: Rule, *, dry_run: boo
     if len(planned) == 1 and not todo and not unread:
         say(f"{planned[0].path}: nothing to purge.")
     for one in planned:
-        if one.is_nothing and one.counts.tails_matching:
+        if one.is_nothing and (one.counts.tails_matching or one.counts.names_matching):
             say(f"{one.path}:")
             _show_counts(one.counts)
     if copies := [copy for one in planned for copy in one.copies if todo or what.redact]:
@@ -184,7 +184,7 @@ def _show_plan(one: SessionPurge, *, dry_run: bool) -> None:
     """Say what goes from one session, and which of its files."""
     say(f"{one.path}: this {'would be' if dry_run else 'will be'} removed{'' if dry_run else ' for good'}")
     if one.finishes:
-        say("  an earlier purge was interrupted; this one finishes it")
+        say("  an earlier purge was interrupted; this one finishes it, but what only that one was to remove stays")
     _show_counts(one.counts)
     if one.own is not None:
         say(f"  {one.own}, which an import or a fork wrote, is brought in step")
@@ -238,6 +238,7 @@ def _show_counts(counts: PurgeCounts) -> None:
         (counts.torn_bytes, "byte", "of a torn tail removed"),
         (counts.saved_tails, "saved torn tail", "removed"),
         (counts.tails_matching, "torn tail", "kept although it matches; --torn removes it"),
+        (counts.names_matching, "message", "with it in an id, a name or a key, which stay; only delete removes them"),
         (counts.messages_kept, "message", "kept"),
         (counts.unreadable_kept, "unreadable piece", "kept; only --everything removes them"),
         (counts.altered_kept, "altered message", "among those kept; verify reports them"),

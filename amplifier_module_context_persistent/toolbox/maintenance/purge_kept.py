@@ -37,7 +37,7 @@ from ...log.record_line import (
 from ...log.reset_record import reset_bodies
 from ...log.scanner import Scanner
 from ...messages.metadata import bound_to, without_bound
-from ...messages.replace_in_message import redact_message
+from ...messages.replace_in_message import holds_in_names, redact_message
 from ...sessions.raw_records import StoredLog, control_body, pieces_of, strings_of, was_live
 from .purge_options import Purge, PurgeCounts
 from .raw_bytes import redact_bytes
@@ -270,7 +270,9 @@ class Rewrite:
         if value.get("role") == "assistant":
             self._put_asked(ordinal)
         is_same = has_crc(line) and len(body) + CRC_TAIL_BYTES == len(line) and line.startswith(body)
-        if is_same and not damaged and self._purge.redact and not self._answer_altered:
+        is_named = self._purge.redact is not None and holds_in_names(value, self._purge.redact)
+        self._counts.names_matching += is_named
+        if is_same and not (damaged or is_named) and self._purge.redact and not self._answer_altered:
             self.unaltered[ordinal] = self._ids[ordinal]
         if not damaged:
             self._put(body)

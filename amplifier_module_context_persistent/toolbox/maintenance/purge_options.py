@@ -53,6 +53,8 @@ class PurgeCounts:
     saved_tails: int = 0
     tails_matching: int = 0
     """Torn tails, saved or at the log's end, that hold what is to be redacted, and stay."""
+    names_matching: int = 0
+    """Messages that hold what is to be redacted in an id, a name or a key, which stay."""
     bytes_before: int = 0
 
     @property

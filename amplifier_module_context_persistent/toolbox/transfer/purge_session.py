@@ -98,7 +98,7 @@ def plan_session_purge(path: str, what: Purge) -> SessionPurge:
         names = [name for name in named_in(path) if name not in going]
         told = ((file, told_matches(file, what.redact)) for file in (*copies, *names))
         planned.copies = [f"{file}: {matches}" for file, matches in told if matches]
-        planned.is_left = bool(planned.copies) or planned.counts.tails_matching > 0
+        planned.is_left = bool(planned.copies or planned.counts.tails_matching or planned.counts.names_matching)
     else:
         changed = [os.fspath(file) for file in changed_since(path) if file.name == TRANSCRIPT_NAME]
         planned.copies = [f"{copy}: the host has changed it" if copy in changed else copy for copy in copies]

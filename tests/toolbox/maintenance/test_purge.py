@@ -381,7 +381,7 @@ def test_a_purge_has_one_mode(purge: Purge, mode: str) -> None:
     assert purge.mode == mode
 
 
-KEPT = {"tails_matching", "messages_kept", "altered_kept", "unreadable_kept", "bytes_before"}
+KEPT = {"tails_matching", "names_matching", "messages_kept", "altered_kept", "unreadable_kept", "bytes_before"}
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(PurgeCounts)])

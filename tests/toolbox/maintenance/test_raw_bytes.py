@@ -67,3 +67,25 @@ def test_a_torn_tail_with_a_purged_text_is_named(written: str, *, is_elsewhere: 
         assert done.exit_code == (0 if is_elsewhere and arguments == ["--dry-run"] else 1)
     run("purge", "one", "--redact", SECRET, "--torn", "--yes")
     assert files_with(WRITTEN[written]) == []
+
+
+NAMED = {
+    "name": {"role": "user", "name": SECRET, "content": "x"},
+    "tool": {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "tool": SECRET, "arguments": {}}]},
+    "id": {"role": "assistant", "content": "", "tool_calls": [{"id": SECRET, "tool": "t", "arguments": {}}]},
+    "time": {"role": "user", "content": "x", "metadata": {"timestamp": SECRET}},
+    "type": {"role": "user", "content": [{"type": SECRET, "text": "a"}]},
+    "key": {"role": "user", "content": "x", SECRET: 1},
+}
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("place", NAMED)
+def test_a_text_in_a_name_stays_and_is_told(place: str) -> None:
+    """Other records refer to names, so nothing replaces them; the exit code says that the text is still there."""
+    log = write(log_of("one"), [NAMED[place], {"role": "user", "content": f"it is {SECRET}"}])
+    for _ in range(2):
+        done = run("purge", "one", "--redact", SECRET, "--yes", code=1)
+        assert "1 message with it in an id, a name or a key, which stay" in done.stdout
+    assert log.read_text().count(SECRET) == 1
+    assert "nothing to purge" in run("purge", "one", "--redact", "elsewhere", "--yes").stdout
