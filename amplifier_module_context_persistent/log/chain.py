@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .record_line import continues
+
 _MOST_SEEDS = 64  # each costs a checksum of every line that does not verify
 
 
@@ -44,10 +46,25 @@ class Chain:
         self.stored = self.computed = crc
         self.begun = True
 
-    def pass_strange(self, number: int) -> None:
-        """Take note that the line with a number does not verify, before its own checksum is put in."""
-        if self.strange_line != number - 1:
+    def pass_strange(self, number: int) -> bool:
+        """Take note that the line with a number does not verify, before its own checksum is put in.
+
+        Returns:
+            Whether it is the first one in a row.
+        """
+        is_first = self.strange_line != number - 1 or not self.strange_seeds
+        if is_first:
             self.strange_seeds = (self.stored,)
         elif len(self.strange_seeds) < _MOST_SEEDS:
             self.strange_seeds = (*self.strange_seeds, self.stored)
         self.strange_line = number
+        return is_first
+
+    def goes_back(self, body: bytes, stored: int) -> bool:
+        """Whether a line continues what stands before the last lines that do not verify: all since then was put in.
+
+        Args:
+            body: the line up to its checksum.
+            stored: its checksum.
+        """
+        return any(continues(body, stored, seed) for seed in self.strange_seeds)

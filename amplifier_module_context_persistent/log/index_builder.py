@@ -5,6 +5,8 @@ without making lines. `record_kinds` says what each kind of control record is to
 
 What does not continue the checksum chain was altered, was moved, or follows a line that is lost. Rules for it:
 - A message is read and marked. Of two with one id, the one that continues the chain is live, wherever it stands.
+- Lines that follow such a line and continue it look sound. They were put in if a later line continues what stands
+  before them, and they are copies as long as they repeat messages.
 - A begin and a commit of a reset have checksums of their own, which decide; each counts once.
 - A header takes effect if it is the first. Of the others `session_reader` says what they do.
 """
@@ -40,13 +42,12 @@ class IndexBuilder:
         self.place = Place()
         """Where the record at hand lies."""
         self.doubtful: dict[int, tuple[int, Place]] = {}
-        """By the hash of its id, each message that was taken although it does not continue the chain."""
+        """By the hash of its id, each message that gives way to one which continues the chain: its ordinal, and the
+        line at which the chain is broken."""
+        self.left_out: list[int] = []
+        """The ordinals of those that gave way."""
         self.copying = False
-        """Whether the lines that come now continue a line that may be a copy: then they may be copies too."""
-        self._was_copied = False
-        """Whether they may have copies that stand before them."""
-        self._behind_strange_control = False
-        """Whether a control record that does not continue the chain stands before them, and no message yet."""
+        """Whether the lines at hand follow a break of the chain and repeat messages: then they are copies."""
         self._standing: ControlStatus
         """What is known of the control record at hand, once there is one."""
         self.bundle_end = 0
@@ -111,13 +112,8 @@ class IndexBuilder:
         if isinstance(metadata, dict) and (metadata.get("pinned") is True or metadata.get("critical") is True):
             flags |= PINNED
         hashed = id_hash_of(message_id)
-        may_be_copied, self._behind_strange_control = self._behind_strange_control, False
-        repeats = (doubtful or self.copying) and self._is_known(hashed)
-        earlier = self.index.find_hashed(hashed) if repeats and self._was_copied and not doubtful else None
-        if earlier is not None:  # it continues a line whose copy was left out
-            self._leave_out(earlier, self.place)
-        was_copied = earlier is not None or (not doubtful and self.withdraw_copies((hashed,)))
-        self.copying, self._was_copied, repeats = repeats or was_copied, was_copied, repeats and not was_copied
+        has_copy = not doubtful and self.withdraw_copies((hashed,))
+        repeats = self.copying = not has_copy and (doubtful or self.copying) and self._is_known(hashed)
         if repeats or member is not None:
             flags |= UNHELD
         else:
@@ -129,10 +125,17 @@ class IndexBuilder:
         if repeats:
             self.report("repeated", "a copy of another message, or one with its id; it is left out")
             return
-        if doubtful or may_be_copied:
+        if doubtful:
             self.doubtful[hashed] = ordinal, place
         if member is not None:
             self._resets.member(ordinal, member.reset_id, member.number, doubtful=doubtful)
+
+    def doubt(self, first: int, place: Place) -> None:
+        """Let the messages from an ordinal on give way: they were put in, with the line at a place as the first one."""
+        hashes = self.index.columns.id_hashes
+        for ordinal in range(first, len(self.index)):
+            if self.index.is_held(ordinal):
+                self.doubtful.setdefault(hashes[ordinal], (ordinal, place))
 
     def withdraw_copies(self, hashes: Iterable[int]) -> bool:
         """Leave out messages that do not continue the chain, since others with their ids do; whether there were any."""
@@ -144,6 +147,7 @@ class IndexBuilder:
     def _leave_out(self, ordinal: int, place: Place) -> None:
         self.index.withdraw(ordinal)
         self._resets.forget(ordinal)
+        self.left_out.append(ordinal)
         self.report("repeated", "one of two messages with the same id; the one that continues the chain is read", place)
 
     def control(self, value: Control, standing: ControlStatus) -> None:
@@ -151,7 +155,6 @@ class IndexBuilder:
         kind = name_of(value.get("_record"))
         self.index.control_counts[kind] += 1
         self._standing = standing
-        self._behind_strange_control = self._behind_strange_control or not standing.chained
         if (take := self._TAKE.get(kind)) is not None:
             take(self, value)
         else:

@@ -56,6 +56,8 @@ class Scanner:
         """The chain before the line at hand, once there is one."""
         self._bare: Place | None = None
         """The last line without a checksum."""
+        self._break = (0, Place())
+        """Where the chain was last broken: the ordinal of the first message from there on, and the line."""
 
     @property
     def index(self) -> Index:
@@ -142,7 +144,7 @@ class Scanner:
         """Go on with the line that another scanner would take next."""
         self.line, self.offset = other.line, other.offset
         self._chain = replace(other._chain)
-        self._bare = other._bare
+        self._bare, self._break = other._bare, other._break
 
     def snapshot(self) -> dict[str, Any] | None:
         """What is known besides the index, in plain JSON types; None in a reset or a bundle, or if anything is strange.
@@ -161,7 +163,9 @@ class Scanner:
         """Go on from a snapshot, with the index of that moment; errors as `IndexBuilder.restore`."""
         self.offset, self.line = int(snapshot["offset"]), int(snapshot["line"])
         seed, chained = int(snapshot["seed"]), bool(snapshot["chained"])
-        self._chain = Chain(seed, seed, chained, strange_line=0 if chained else self.line)
+        self._chain = Chain(seed, seed, chained)
+        if not chained:
+            self._chain.strange_line, self._chain.strange_seeds = self.line, (0,)
         self._bare = Place(*map(int, snapshot["bare"])) if snapshot["bare"] is not None else None
         self.builder.restore(snapshot)
 
@@ -174,7 +178,7 @@ class Scanner:
         chain, flags, finding = self._chain, UNCHAINED, None
         standing = ControlStatus(is_intact(line), chained=False, counts_as_header=self._may_begin(place.line))
         place.seed, place.check = chain.stored, crc32(line, chain.stored)
-        chain.pass_strange(place.line)
+        self._pass_strange(place)
         if has_misplaced_crc(line):
             flags, chain.begun = DAMAGED, True
             finding = ("checksum", "its checksum is not at its end: another program wrote the line anew")
@@ -209,12 +213,18 @@ class Scanner:
             )
             place.seed, place.check = 0, crc32(line)
             finding = ("checksum", "altered, or a line before it is missing or was moved; it is read all the same")
-            chain.pass_strange(place.line)
+            if chain.goes_back(body, stored):
+                builder.doubt(*self._break)
+            self._pass_strange(place)
             builder.copying = False
         chain.stored, chain.computed, chain.begun = stored, computed, True
         self._take(line, DAMAGED if seed is None else 0, standing, finding)
         if seed is None:
             builder.copying = True
+
+    def _pass_strange(self, place: Place) -> None:
+        if self._chain.pass_strange(place.line):
+            self._break = (len(self.index), place)
 
     def _may_begin(self, number: int) -> bool:
         """Whether a header in the line with a number, though it does not verify, tells the version of the log."""

@@ -1,13 +1,28 @@
 """Lines that changed places, and lines that stand twice: reported, read where they stand, and read once."""
 
-from itertools import combinations
+import contextlib
+from itertools import combinations, product
 from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent.errors import PurgeError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_control
-from tests.support.logs import append, body, findings, keep, numbers, reset_bodies, sealed, stored_numbers, write_file
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
+from tests.support.logs import (
+    STAMP,
+    append,
+    body,
+    findings,
+    keep,
+    numbers,
+    reset_bodies,
+    sealed,
+    stored_numbers,
+    write_file,
+)
+from tests.support.purges import redact
 from tests.support.scans import found, ids, scan
 from tests.support.sweeps import spread
 
@@ -108,3 +123,24 @@ def test_some_lines_that_begin_with_a_control_record_may_stand_twice(kind: str) 
     lines = sealed([*map(body, range(3)), encode_control(kind, id="x"), *map(body, range(3, 8))])
     for place in (0, 1, 2, 6, 7, 8, 9):
         assert sorted(ids(scan([*lines[:place], *lines[3:6], *lines[place:]]))) == [*range(8)], place
+
+
+def test_a_block_that_stands_twice_is_read_once_in_its_order(tmp_path: Path) -> None:
+    """Wherever its copy stands; a purge leaves the same history, or says that the damage is too much for it."""
+    path, count = str(tmp_path / "log.jsonl"), 0
+    blocks = [
+        (first, length)
+        for length in (2, 3, 5)
+        for first in range(len(LINES))
+        if all(named(line) >= 0 and b'"_reset"' not in line for line in LINES[first : first + length])
+    ]
+    for (first, length), place in spread(product(blocks, range(len(LINES) + 1)), 8):
+        write_file(path, b"".join([*LINES[:place], *LINES[first : first + length], *LINES[place:]]))
+        assert stored_numbers(path) == LIVE, (first, length, place)
+        assert findings(path)
+        with contextlib.suppress(PurgeError):
+            purge_log(path, redact("message 8"), now=lambda: STAMP)
+            assert stored_numbers(path) == LIVE, (first, length, place)
+            assert findings(path)
+        count += 1
+    print(f"blocks that stand twice: {count}")

@@ -188,7 +188,7 @@ class Rewrite:
     def _take(self, line: NumberedLine) -> None:
         scanner = self._scanner
         index, first = scanner.index, len(scanner.index)
-        generation, findings, doubtful = index.generation, len(index.damage), dict(scanner.builder.doubtful)
+        generation, findings, copies = index.generation, len(index.damage), len(scanner.builder.left_out)
         if (line.number, line.offset) == (scanner.line + 1, scanner.offset):
             scanner.feed_lines([line.content])  # a sound message is not parsed for it
         else:
@@ -198,10 +198,10 @@ class Rewrite:
             self._take_unaltered(first, line.content)
         else:
             self._take_pieces(line, first, damaged=damaged)
-        withdrawn = {ordinal for hashed, (ordinal, _) in doubtful.items() if hashed not in scanner.builder.doubtful}
-        if withdrawn:  # whoever reads what is written leaves them out likewise
-            self._live = [ordinal for ordinal in self._live if ordinal not in withdrawn]
-        if index.generation != generation + len(withdrawn):
+        left_out = scanner.builder.left_out[copies:]
+        if left_out:  # whoever reads what is written leaves them out likewise
+            self._live = [ordinal for ordinal in self._live if ordinal not in left_out]
+        if index.generation != generation + len(left_out):
             self._take_reset(index)
 
     def _is_known_unaltered(self, line: NumberedLine, ordinal: int) -> bool:
