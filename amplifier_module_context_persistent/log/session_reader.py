@@ -97,10 +97,11 @@ class SessionReader:
             provider, _, model = names.partition(_MODEL)
             self._names, self._names_code = names, self._code_of(_text(provider), _text(model))
         self.index.control_counts["view"] += 1
-        self._records.line_shown = (0, "")
+        records = self.index.session
+        records.line_shown = (0, "")
         if (begin := line.find(_TIME)) != -1:
             begin += len(_TIME)
-            self._records.viewed_at = _text(line[begin : line.find(b'"', begin)])
+            records.viewed_at = _text(line[begin : line.find(b'"', begin)])
         self.pending_model = self._names_code
         return True
 
