@@ -62,3 +62,27 @@ def test_nothing_else_is_to_be_asked_of_an_ordinary_message(message: dict[str, A
 def test_messages_as_most_are_are_ordinary(message: dict[str, Any]) -> None:
     """Else they would be looked at several times."""
     assert is_ordinary(message)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tool_calls": [{"id": "c1"}, {"id": None}]},
+        {"tool_calls": [{"id": "c1", "custom": {}}]},
+        {"tool_calls": ""},
+        {"metadata": {"message_id": "m1"}},
+        {"metadata": {"ephemeral": True}},
+        {"metadata": {"form": {"name": "anthropic"}}},
+        {"metadata": []},
+        {"role": "tool", "tool_call_id": None},
+        {"role": "function"},
+        {"_crc": "0"},
+        {"refusal": "no"},
+    ],
+    ids=lambda more: "-".join(map(str, more)),
+)
+def test_any_other_message_is_looked_at(more: dict[str, Any]) -> None:
+    """One value is enough to decide otherwise."""
+    plain = {"role": "assistant", "content": "a", "metadata": {"turn": 1}}
+    assert is_ordinary(plain)
+    assert not is_ordinary({**plain, **more})

@@ -157,6 +157,15 @@ def test_a_message_alone_is_what_its_line_is_read_as(value: dict[str, Any], own_
         assert message["metadata"]["message_id"] == (own_id or "m1") if ours else True
 
 
+@pytest.mark.parametrize("key", ["_json", "_crc"])
+def test_a_line_with_more_keys_of_the_log_is_no_message_alone(key: str) -> None:
+    """They are no part of its message, wherever they are in the line."""
+    body = json.dumps({"role": "user", key: 1, "metadata": {"message_id": "m1"}}, separators=(",", ":")).encode()[:-1]
+    line = seal(body, 7)[0][:-1]
+    assert key not in decode(line)
+    assert message_alone(line, "m1") is None
+
+
 def test_most_lines_are_known_as_messages_alone() -> None:
     """Else nothing would be gained."""
     body = encode_message(ODD[0], message_id="m1", timestamp=STAMP)
