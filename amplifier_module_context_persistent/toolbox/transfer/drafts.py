@@ -9,7 +9,6 @@ import's time.
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -68,8 +67,8 @@ class SessionDraft:
     ids: list[str] = field(default_factory=list)
     with_ids: list[int] = field(default_factory=list)
     """The positions of copied messages whose ids the source gives."""
-    tokens: array[int] = field(default_factory=lambda: array("Q"))
-    """Of each message, as we count; of those before the last compaction."""
+    tokens: dict[int, int] = field(default_factory=dict)
+    """By position, the tokens of messages that a compaction made us count."""
     systems: set[int] = field(default_factory=set)
     """The positions of system messages."""
     clears: list[int] = field(default_factory=list)
@@ -229,12 +228,18 @@ class Drafts:
         draft.counted, draft.counted_messages = 0, len(draft.ids)
         draft.last_human = -1
 
-    def _count(self, draft: SessionDraft) -> int:
-        """Count the messages that are not counted yet; the tokens of what the model would see by now."""
-        for position in range(len(draft.tokens), len(draft.ids)):
-            message = decode(draft.bodies[draft.at[position]] + b"}")
-            draft.tokens.append(count_message(message, self._counter))
-        return draft.counted + sum(draft.tokens[draft.counted_messages :])
+    def _tokens(self, draft: SessionDraft, position: int) -> int:
+        """The tokens of a message, as we count; counted once."""
+        if (known := draft.tokens.get(position)) is not None:
+            return known
+        message = decode(draft.bodies[draft.at[position]] + b"}")
+        draft.tokens[position] = count_message(message, self._counter)
+        return draft.tokens[position]
+
+    def _seen_tokens(self, draft: SessionDraft) -> int:
+        """The tokens of what the model would see by now, as we count."""
+        following = range(draft.counted_messages, len(draft.ids))
+        return draft.counted + sum(self._tokens(draft, position) for position in following)
 
     def _compacted(self, draft: SessionDraft, event: CompactionEvent) -> None:
         self._plan(draft)
@@ -255,15 +260,15 @@ class Drafts:
         wanted.update(positions[one] for one in event.keep if one in positions)
         for first, last in event.keep_runs:
             wanted.update(range(positions.get(first, live.start), positions.get(last, -1) + 1))
-        kept, before = sorted(wanted), self._count(draft)
+        kept = sorted(wanted)
         notice = event.summary.strip().join(SUMMARY_TAGS) if event.summary.strip() else ""
-        after = estimate_tokens(notice) + sum(draft.tokens[position] for position in kept)
+        after = estimate_tokens(notice) + sum(self._tokens(draft, position) for position in kept)
         plan = Plan(
             id=f"imported-{draft.compactions}",
             upto=draft.ids[-1],
             keep=(),
             notice=notice,
-            tokens_before=total(event.tokens_before) or before,
+            tokens_before=total(event.tokens_before) or self._seen_tokens(draft),
             tokens_after=after,
             strategy=IMPORTED,
         )

@@ -26,7 +26,7 @@ from .anthropic import assistant_parts, user_messages
 from .branches import Branch, branches, split_tree
 from .claude_code_files import agent_facts, agent_files, agent_in_name, with_whole_outputs
 from .events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
-from .fields import Message, assistant, items, mapping, metadata, named, session_name, text
+from .fields import Message, assistant, items, mapping, metadata, session_name, text
 from .source_file import Source, SourceObject, TwoSessionsError, objects_of
 
 MOST_SUBAGENTS = 10_000
@@ -286,10 +286,14 @@ def _agent_of(file: ClaudeFile, read: ClaudeEntry, entry: dict[str, Any]) -> str
     return (parent.agent if parent is not None else "") or session_name(read.uuid[:13]) or f"line{read.line}"
 
 
+_FACTS = (("cwd", "cwd"), ("git_branch", "gitBranch"), ("version", "version"), ("slug", "slug"))
+
+
 def _note_facts(file: ClaudeFile, entry: dict[str, Any]) -> None:
     file.session_id = file.session_id or text(entry.get("sessionId"))
-    for key, found in named(entry, cwd="cwd", git_branch="gitBranch", version="version", slug="slug").items():
-        file.facts.setdefault(key, found)
+    for key, theirs in _FACTS:
+        if key not in file.facts and (found := text(entry.get(theirs))):
+            file.facts[key] = found
     kind = entry.get("type")
     if kind in ("summary", "ai-title", "custom-title"):
         title = text(entry.get("summary")) or text(entry.get("aiTitle")) or text(entry.get("customTitle"))
