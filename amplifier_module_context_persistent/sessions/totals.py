@@ -294,7 +294,7 @@ def _bill_once(connection: sqlite3.Connection) -> None:
     """
     copies = """SELECT place FROM (
         SELECT requests.rowid AS place, row_number() OVER (
-            PARTITION BY bill_id ORDER BY instr(name, '_') > 0, is_fork, time_us, ended, length, session
+            PARTITION BY bill_id ORDER BY instr(name, '_') > 0, is_fork, time_us, ended, length, session DESC
         ) AS number
         FROM requests JOIN logs USING (session)
         LEFT JOIN (

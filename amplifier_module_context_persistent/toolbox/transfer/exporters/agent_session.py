@@ -36,6 +36,8 @@ class AgentSession:
     id: str
     working_dir: str
     began: datetime
+    is_copy: bool = False
+    """Whether it is handed over: its answers were paid for in the session that it comes from."""
 
     @classmethod
     def of(cls, view: SessionView) -> AgentSession:
@@ -43,7 +45,7 @@ class AgentSession:
         given = view.source.get("cwd")
         named = given if isinstance(given, str) and os.path.isabs(given) else os.getcwd()
         session_id = view.new_id or uuid_of("", session_name(view))
-        return cls(session_id, view.working_dir or named, first_time(view))
+        return cls(session_id, view.working_dir or named, first_time(view), is_copy=bool(view.new_id))
 
     def messages(self, view: SessionView, family: str) -> Iterator[tuple[Message, str]]:
         """The messages in the order that a provider accepts, without instructions, each with its time."""

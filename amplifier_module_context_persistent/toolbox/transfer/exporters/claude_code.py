@@ -39,14 +39,14 @@ def transcript(view: SessionView) -> Iterator[Record]:
     }
     for number, (message, time) in enumerate(session.messages(view, "anthropic")):
         own = uuid_of(session.id, given_id(message) or f"stand-in {number}")
-        for record in _records(message, own):
+        for record in _records(message, own, is_copy=session.is_copy):
             yield {"parentUuid": parent, **shared, **record, "timestamp": time}
             parent = str(record["uuid"])
     if title := view.source.get("title"):
         yield {"type": "summary", "summary": str(view.redacted(title)), "leafUuid": parent}
 
 
-def _records(message: Message, own: str) -> Iterator[Record]:
+def _records(message: Message, own: str, *, is_copy: bool) -> Iterator[Record]:
     """The records of a message: one for each block of an answer, else one."""
     for body in anthropic.write([message]):
         if body["role"] == "user":
@@ -55,10 +55,11 @@ def _records(message: Message, own: str) -> Iterator[Record]:
             continue
         content = body["content"]
         blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
-        yield from _blocks_of_answer(message, blocks, own)
+        yield from _blocks_of_answer(message, blocks, own, is_copy=is_copy)
 
 
-def _blocks_of_answer(message: Message, blocks: Sequence[Message], own: str) -> Iterator[Record]:
+def _blocks_of_answer(message: Message, blocks: Sequence[Message], own: str, *, is_copy: bool) -> Iterator[Record]:
+    """The records of an answer; of a copy, usage only if the answer has an id by which it is billed once."""
     told = metadata_of(message)
     imported = told.get("imported")
     ids = imported if isinstance(imported, dict) else {}
@@ -73,7 +74,7 @@ def _blocks_of_answer(message: Message, blocks: Sequence[Message], own: str) -> 
             "content": [block],
             "stop_reason": _stop_of(message) if number == last else None,
             "stop_sequence": None,
-            "usage": anthropic_usage(message),
+            "usage": anthropic_usage({} if is_copy and not ids.get("response_id") else message),
         }
         request = {"requestId": str(ids["request_id"])} if ids.get("request_id") else {}
         failed = {"isApiErrorMessage": True} if told.get("is_error") is True else {}

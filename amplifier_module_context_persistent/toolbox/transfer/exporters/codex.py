@@ -69,7 +69,9 @@ class _Writer:
             yield "event_msg", {"type": "user_message", "message": said, "kind": "plain"}
         elif message["role"] == "assistant" and said:
             yield "event_msg", {"type": "agent_message", "message": said}
-        if message["role"] == "assistant" and (usage := answer_usage(message)).is_reported:
+        if message["role"] != "assistant" or self._session.is_copy:
+            return  # a copy's answers have no ids by which they would be billed once
+        if (usage := answer_usage(message)).is_reported:
             counts = _counts(usage)
             self._sums = {key: count + counts[key] for key, count in self._sums.items()}
             info = {"total_token_usage": self._sums, "last_token_usage": counts, "model_context_window": None}

@@ -33,7 +33,7 @@ def session_entries(view: SessionView) -> Iterator[Entry]:
     yield {"type": "session", "version": VERSION, "id": session.id, "timestamp": began, "cwd": session.working_dir}
     parent: str | None = None
     for number, (message, time) in enumerate(session.messages(view, "anthropic")):
-        written = _message(message, milliseconds(time))
+        written = _message(message, milliseconds(time), is_copy=session.is_copy)
         if written is None:
             continue
         own = _entry_id(given_id(message) or str(number), number)
@@ -48,11 +48,11 @@ def _entry_id(name: str, number: int) -> str:
     return hashlib.sha256(f"{number}:{name}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
-def _message(message: Message, time_ms: int) -> Entry | None:
+def _message(message: Message, time_ms: int, *, is_copy: bool) -> Entry | None:
     """A message as pi has it; None if nothing of it can be said."""
     role = message["role"]
     if role == "assistant":
-        return _answer(message, time_ms)
+        return _answer(message, {} if is_copy else message, time_ms)
     content = [block for one in blocks_without_calls(message) if (block := _block(one)) is not None]
     if (call_id := result_id_of(message)) is not None:
         failed = metadata_of(message).get("is_error") is True
@@ -67,7 +67,8 @@ def _message(message: Message, time_ms: int) -> Entry | None:
     return {"role": "user", "content": content, "timestamp": time_ms} if content else None
 
 
-def _answer(message: Message, time_ms: int) -> Entry | None:
+def _answer(message: Message, billed: Message, time_ms: int) -> Entry | None:
+    """An answer, with the usage of `billed`: none of a copy, whose answers have no ids to bill them once by."""
     blocks = [block for one in blocks_without_calls(message) if (block := _block(one)) is not None]
     calls = [
         {"type": "toolCall", "id": call_id, "name": name, "arguments": arguments}
@@ -84,7 +85,7 @@ def _answer(message: Message, time_ms: int) -> Entry | None:
         "api": _APIS.get(provider, "openai-completions"),
         "provider": "google" if provider == "gemini" else provider,
         "model": str(told.get("model") or "unknown"),
-        "usage": _usage(message),
+        "usage": _usage(billed),
         "stopReason": _STOPS.get(stop, "toolUse" if calls else "stop"),
         "timestamp": time_ms,
     }

@@ -441,7 +441,8 @@ def _answer(file: ClaudeFile, records: Sequence[ClaudeEntry]) -> dict[str, Any] 
         for one in called:
             calls.setdefault(one["id"], one)
         model, stop = text(message.get("model")) or model, message.get("stop_reason") or stop
-        reported = usage(message.get("usage")) or reported
+        counts = usage(message.get("usage"))
+        reported = counts if any(counts.values()) else reported
     if not records:
         return None
     first = records[0].value

@@ -176,6 +176,8 @@ def _answer(message: dict[str, Any], message_id: str, time: str) -> Message | No
         cache_write_tokens=reported.get("cacheWrite"),
         cost_usd=mapping(reported.get("cost")).get("total"),
     )
+    if not any(usage.values()):
+        usage = {}  # an answer that was aborted, or a copy: nobody says what it took
     stop = text(message.get("stopReason"))
     return assistant(
         [_block(block) for block in given if block not in asked],

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -14,9 +15,15 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import ConfigError, PlaceError
+from amplifier_module_context_persistent.log.filesystem import FileSystem
+from amplifier_module_context_persistent.sessions.prices import PriceList
+from amplifier_module_context_persistent.sessions.totals import gathered, total_of
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.transfer.export_session import export_session
 from amplifier_module_context_persistent.toolbox.transfer.hand_over import AGENTS, hand_over
+from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
 from amplifier_module_context_persistent.toolbox.transfer.rewind_session import rewind_session
+from tests.support.busy_homes import sessions_of_home
 from tests.support.commands import run
 from tests.support.imports import contents, history_and_view, imported, texts
 
@@ -133,6 +140,15 @@ async def test_a_fork_to_another_agent_lies_where_that_keeps_its_own(home: Path,
     assert contents(log) == before
     assert run("fork", str(log), "--to", agent, "--dry-run").stdout.count("Nothing was done") == 1
     assert handed["command"][0] in run("fork", str(log), "--to", agent).stdout
+
+
+async def test_what_is_handed_over_is_paid_for_once(home: Path, log: Path) -> None:
+    """Imported again beside its origin: Claude Code's records have the ids of the answers, the others no usage."""
+    import_session(log, session_id=ID)
+    for agent in AGENTS:
+        import_session(hand_over(log, agent).path)
+    with gathered(sessions_of_home(), EstimateCounter(), lambda _: nullcontext(FileSystem())) as found:
+        assert total_of(found, PriceList()).bill.requests == 3
 
 
 async def test_what_cannot_be_handed_over_is_refused(home: Path, log: Path) -> None:
