@@ -16,7 +16,7 @@ from .forms import Forms
 from .losses import Loss
 from .markers import SHARE
 
-LEAST_MARKERS = 600  # tokens that the markers of gaps may come to; in small views a quarter of the target at most
+LEAST_MARKERS = 150  # tokens that the markers of gaps may come to; in smaller views a quarter of the target at most
 LEAST_USED = 0.85  # of the target; below that a view takes in again what still fits
 
 

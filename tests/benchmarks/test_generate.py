@@ -94,14 +94,6 @@ def test_the_same_seed_gives_the_same_session(kind: str) -> None:
     assert MESSAGES <= len(messages) < MESSAGES + 10
 
 
-KNOWN_TO_FALL_SHORT = {"service": (0.01, 1.07)}
-"""By kind: how much less of far back its views show, and how much more they cost, than a window's.
-
-Measured on 2026-11-26, since people's words and conclusions stay before names: far .517 against .525, billed .463
-against .435. An open fault of views at an eighth of such a session, not a promise.
-"""
-
-
 @takes_long
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_view_knows_more_of_far_back_than_a_sliding_window(kind: str) -> None:
@@ -117,6 +109,5 @@ def test_a_view_knows_more_of_far_back_than_a_sliding_window(kind: str) -> None:
             assert row.invalid == 0, row.violations
             far[row.policy].append(row.far)
             billed[row.policy].append(row.billed_ratio or 0.0)
-    less_far, more_billed = KNOWN_TO_FALL_SHORT.get(kind, (0.0, 1.05))
-    assert fmean(far["truncate"]) >= fmean(far["sliding"]) - less_far
-    assert fmean(billed["truncate"]) <= more_billed * fmean(billed["sliding"])
+    assert fmean(far["truncate"]) >= fmean(far["sliding"])
+    assert fmean(billed["truncate"]) <= 1.05 * fmean(billed["sliding"])

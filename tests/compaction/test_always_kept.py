@@ -158,15 +158,16 @@ def test_a_task_is_not_cut_for_later_words() -> None:
     assert "m0" not in plan.cuts
 
 
-def test_nothing_of_a_person_is_cut_to_save_a_little() -> None:
-    """A message is whole, or it is left out."""
-    plan = plan_of("u:9 " + "t:50 a:40 u:150 " * 40 + "t:9 a:9", 4_000)
-    people = {
-        message["metadata"]["message_id"]
-        for message in history("u:9 " + "t:50 a:40 u:150 " * 40)
-        if message["role"] == "user"
-    }
+@pytest.mark.parametrize("budget", [4_000, 16_000])
+@pytest.mark.parametrize("size", [150, 250])
+def test_nothing_of_a_person_is_cut_to_save_a_little(size: int, budget: int) -> None:
+    """A message is whole, or it is left out: 240 characters of one of 250 tokens would save 190."""
+    words = "u:9 " + f"t:50 a:40 u:{size} " * 40
+    plan = plan_of(f"{words} t:9 a:9", budget)
+    people = {message["metadata"]["message_id"] for message in history(words) if message["role"] == "user"}
     assert not people & {key for key, cut in plan.cuts.items() if cut.shortens}
+    assert people - set(plan.keep)
+    assert len(people & set(plan.keep)) > 5
 
 
 def test_very_many_last_words_take_half_of_the_target_at_the_most() -> None:
