@@ -83,6 +83,8 @@ class WireRules:
     """Whether they are the strict ones."""
     line_between: bool = False
     """Whether a line is shown between two answers, though none is stored."""
+    unnamed: str = UNNAMED
+    """The name of a tool that has none; the first version of the rules sent an empty one."""
 
     def call_id(self, call_id: str) -> str:
         """The id of a call as the reader takes it; the same one where it does. Two ids may become one."""
@@ -95,7 +97,7 @@ class WireRules:
 
     def name(self, name: str) -> str:
         """The name of a tool as the reader takes it; the same one where it does."""
-        return _fitted(name, self.other_in_name, self.name_chars) or UNNAMED
+        return _fitted(name, self.other_in_name, self.name_chars) or self.unnamed
 
 
 def _fitted(text: str, other: re.Pattern[str] | None, most_chars: int) -> str:

@@ -524,6 +524,6 @@ class Window:
         reader = request.reader
         rules = rules_of(reader.family, strict=strict)
         if request.rules == FIRST_RULES:
-            return rules
+            return replace(rules, unnamed="")
         old_lines = has_old_lines(log.index.headers)
         return request_rules(rules, is_named=reader.is_named, line_last=request.line_last, old_lines=old_lines)

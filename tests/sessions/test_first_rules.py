@@ -22,6 +22,12 @@ def test_their_receipts_are_proved() -> None:
     assert LOG.read_text().count('"line_before"') > 5
 
 
+def test_views_with_a_call_without_a_name_are_proved() -> None:
+    """It was sent without one; a later version sends `unknown`."""
+    again = made(ROOT / "fixtures" / "unnamed-call.jsonl")
+    assert [(one.proved, one.reasons) for one in again] == [(True, [])] * 4
+
+
 async def test_the_session_goes_on_by_the_rules_in_force(tmp_path: Path) -> None:
     """New receipts say so, and all of them are proved."""
     shutil.copy(LOG, path := tmp_path / "log.jsonl")
