@@ -19,6 +19,7 @@ from .always_kept import Stage
 from .draft import Draft
 from .forms import GONE_WORDS, Form, Forms
 
+# Measured beside other values: docs/experiments.md ("What loses least", "What calls wrote", `SEALED_SHARE`).
 NEEDED = 30  # times as much as another name that nothing else shows is one worth that a call in the view was given
 AGE = 10  # times as much does a loss weigh in the newest group as in the oldest
 TOKENS_A_NAME = 4  # of what a model or a person says are worth one name

@@ -32,7 +32,7 @@ def needs_plan(
     """Whether a view of this size is to be compacted.
 
     A plan in the middle of a tool loop ends the reasoning of the loop so far. So where a turn begins, half of the way
-    from the target to the threshold is enough (docs/compaction.md has what that was measured to bring). Where every
+    from the target to the threshold is enough (docs/views.md has what that was measured to bring). Where every
     token is paid for, it is enough that a plan frees what makes it worth it.
 
     Args:

@@ -1,4 +1,4 @@
-"""The first request after a pause pays for every token, so it plans early and further down (docs/compaction.md)."""
+"""The first request after a pause pays for every token, so it plans early and further down (docs/views.md)."""
 
 from __future__ import annotations
 
