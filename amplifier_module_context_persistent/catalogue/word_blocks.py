@@ -203,7 +203,7 @@ def take_in(
     elif words is None or seen is None or words.end_offset != seen.end_offset:
         raise DamagedError("the words of a session were altered")
     if block is not None:
-        for part, made in enumerate(_filters_of(block.text)):
+        for part, made in enumerate(filters_of(block.text)):
             row = Row(block.first_offset, block.last_offset, made)
             row_id = session * _BLOCKS_OF_SESSION + words.blocks
             check = _check_of_row(words.mark, part, words.blocks, row)
@@ -274,7 +274,7 @@ def _check_of_row(mark: int, part: int, number: int, row: Row) -> int:
     return crc32(row.filter, crc32(place))
 
 
-def _filters_of(text: str) -> list[bytes]:
+def filters_of(text: str) -> list[bytes]:
     """The filters of a block's text; empty if they would be too large."""
     folded = _folded(text)
     runs = {folded[at : at + RUN_CHARS] for at in range(len(folded) - RUN_CHARS + 1)}

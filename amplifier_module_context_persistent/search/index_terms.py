@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from unicodedata import normalize
 
 import regex
@@ -22,17 +23,21 @@ from .word_search import UNPARTED
 MOST_WORD_CHARS = 64
 """Longer runs of letters and digits are data, such as a hash or a picture: they are not indexed."""
 _ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
-_ANY_WORD = regex.compile(rf"[{UNPARTED}]+|(?:(?![{UNPARTED}])[\w\p{{M}}])+")
+_ANY_WORD = regex.compile(rf"[{UNPARTED}]+|[[\w\p{{M}}]--[{UNPARTED}]]+", regex.V1)
+_PLAIN_WORD = re.compile(r"\w+")
+_SPECIAL = regex.compile(rf"[{UNPARTED}\p{{M}}]")
+"""Characters at which words are not plain runs of letters, digits and underscores."""
 _UNPARTED_RUN = re.compile(f"[{UNPARTED}]")
 _PART = regex.compile(r"\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?[^\W_\p{Lu}]+|\p{Lu}+")
 
 
-def terms_of(text: str) -> Counter[str]:
+def terms_of(text: str) -> dict[str, int]:
     """How often each term occurs in a text."""
-    found: Counter[str] = Counter()
+    found: dict[str, int] = {}
+    get = found.get
     for word, count in Counter(_words(text)).items():
         for term in _terms_of_word(word):
-            found[term] += count
+            found[term] = get(term, 0) + count
     return found
 
 
@@ -55,15 +60,17 @@ def placed_terms(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
             yield start, found.end(), _terms_of_word(word if word.isascii() else normalize("NFC", word))
 
 
-def joined_words(words: Sequence[str], count: int) -> list[str]:
-    """The terms of names that neighbouring words may be in a text: of `flush all` that of `flushall`."""
-    return [stem("".join(words[at : at + count])) for at in range(len(words) - count + 1)]
+def joined_words(words: Sequence[str]) -> list[str]:
+    """The terms of names that two neighbouring words may be in a text: of `flush all` that of `flushall`."""
+    return [stem(one + other) for one, other in pairwise(words)]
 
 
 def _words(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_WORD.findall(text)
-    return _ANY_WORD.findall(normalize("NFC", text))
+    text = normalize("NFC", text)
+    words = _ANY_WORD if _SPECIAL.search(text) is not None else _PLAIN_WORD  # which is twice as fast
+    return words.findall(text)
 
 
 @lru_cache(maxsize=1 << 17)

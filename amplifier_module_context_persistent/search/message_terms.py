@@ -11,7 +11,7 @@ What `recall` gave, and the calls that asked for it, are not indexed: a search w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -84,17 +84,29 @@ def weights_of(message: Message) -> tuple[dict[str, int], int]:
         chars += len(text)
     if SAID in texts and _is_question("\n".join(texts[SAID])):
         texts[ASKED] = texts.pop(SAID)
-    sums: dict[str, float] = {}
-    for name, said in texts.items():
-        counts, field = terms_of("\n".join(said)), FIELDS[name]
-        length = counts.total() / field.usual_terms
-        weight = field.weight / (1 - field.length_share + field.length_share * length)
-        for term, count in counts.items():
-            sums[term] = sums.get(term, 0.0) + count * weight
-    weights = {term: max(1, round(MOST_WEIGHT * x / (x + _SATURATION))) for term, x in sums.items()}
+    weights = _weights_of_fields({name: terms_of("\n".join(said)) for name, said in texts.items()})
     if weights:
         weights.update(dict.fromkeys(_who(message), MOST_WEIGHT))
     return weights, chars
+
+
+def _weights_of_fields(fields: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    """The weights of terms, by how often each field has them."""
+    sums: dict[str, float] = {}
+    for name, counts in fields.items():
+        field = FIELDS[name]
+        length = sum(counts.values()) / field.usual_terms
+        weight = field.weight / (1 - field.length_share + field.length_share * length)
+        if len(fields) == 1:  # as most messages have; their terms have few different counts
+            by_count = {count: _saturated(count * weight) for count in set(counts.values())}
+            return {term: by_count[count] for term, count in counts.items()}
+        for term, count in counts.items():
+            sums[term] = sums.get(term, 0.0) + count * weight
+    return {term: _saturated(weight) for term, weight in sums.items()}
+
+
+def _saturated(weight: float) -> int:
+    return int(MOST_WEIGHT * weight / (weight + _SATURATION) + 0.5) or 1
 
 
 def _is_question(text: str) -> bool:

@@ -13,8 +13,6 @@ from .pattern import MOST_TEXT_CHARS
 from .question_times import Period, period_of
 
 MOST_TERMS = 48
-_JOINED = (2, 3)
-"""So many neighbouring words of a question may be one name in a text."""
 _FUNCTION_WORDS_TEXT = """
 a about again all also am an and any are as at be because been before being but by can could did do does doing
 done down during each for from had has have having he her here hers him his how i if in into is it its itself
@@ -64,8 +62,7 @@ def read_question(text: str, *, now: datetime) -> Question:
     words = [word for word, _ in asked]
     terms = [term for word, found in asked if word not in _FUNCTION_WORDS for term in found]
     terms = terms or [term for _, found in asked for term in found]
-    for count in _JOINED:
-        terms += joined_words(words, count)
+    terms += joined_words(words)
     if not terms:
         raise RecallError("query: it holds no word")
     names = [who_term(_ROLES.get(word, word)) for word in words if word not in _FUNCTION_WORDS]

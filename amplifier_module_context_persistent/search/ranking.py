@@ -18,6 +18,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from heapq import nlargest
 from itertools import chain
 from math import log
 from operator import itemgetter
@@ -31,8 +32,8 @@ NEAR = ((-1, 0.4), (1, 0.4), (-2, 0.2), (2, 0.2))
 """Shares of a neighbour's weight, by its distance."""
 SPOKE = 1.5
 IN_PERIOD = 1.5
-MOST_POSTINGS = 30_000
-CANDIDATES = 2_000
+MOST_POSTINGS = 12_000
+CANDIDATES = 1_000
 GAP = 4
 """So many places are left free between two logs: the messages of one are no neighbours of the other's."""
 
@@ -238,7 +239,7 @@ def _best(scores: dict[int, float], most: int) -> list[int]:
     """The places with the best scores; of those at the limit, the later ones."""
     if len(scores) <= most:
         return list(scores)
-    return [place for place, _ in sorted(scores.items(), key=itemgetter(1, 0), reverse=True)[:most]]
+    return [place for place, _ in nlargest(most, scores.items(), key=itemgetter(1, 0))]
 
 
 def _places_of(names: Iterable[str], index: RankedIndex, among: dict[int, float]) -> set[int]:

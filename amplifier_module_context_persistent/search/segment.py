@@ -29,6 +29,7 @@ LEVELS = (0, 4, 8)
 _LEVEL_TEXT = (12_000, 200_000)
 """Characters from which on a segment has the next level."""
 _WEIGHT_BITS = 6
+_WEIGHT_MASK = (1 << _WEIGHT_BITS) - 1
 
 
 class Postings(NamedTuple):
@@ -116,8 +117,8 @@ class SegmentBuilder:
         place = len(self._offsets) << _WEIGHT_BITS
         postings = self._postings
         for term, weight in weights.items():
-            if (known := postings.get(term)) is not None:
-                known.append(place | weight)
+            if term in postings:
+                postings[term].append(place | weight)
             else:
                 postings[term] = [place | weight]
         written = instant_of(timestamp_of(message))
@@ -154,7 +155,7 @@ def _packed(terms: list[tuple[int, list[int]]]) -> bytes:
         numbers = [place >> _WEIGHT_BITS for place in places]
         messages.append(numbers[0])
         messages.extend(map(sub, numbers[1:], numbers))
-        weights.extend(place & (1 << _WEIGHT_BITS) - 1 for place in places)
+        weights.extend([place & _WEIGHT_MASK for place in places])
     keys, counts = array("I", [key for key, _ in terms]), array("H", [len(places) for _, places in terms])
     raw = _bytes(array("I", [len(terms)])) + _bytes(keys) + _bytes(counts) + _bytes(messages) + bytes(weights)
     return zlib.compress(raw, 1)

@@ -105,7 +105,7 @@ class RecallSearch:
         if log.index is not self._index or log.index.generation != self._generation:
             self._index, self._generation = log.index, log.index.generation
             self._live = log.index.live[:]
-            self._at = len(self._live)
+            self._at = self._end_of_search()
             self._hits, self._alike, self._read, self._given_up = [], [], [], 0
         if len(self._hits) >= self.enough:
             return True
@@ -120,6 +120,16 @@ class RecallSearch:
             if self._clock() > step_end:
                 return False
         return not self._read and not self._at
+
+    def _end_of_search(self) -> int:
+        """The position after the last live message that may match."""
+        if self._among is None or self._index is None:
+            return len(self._live)
+        if not self._among:
+            return 0  # as is usual: nobody asks a question in the words of its answer
+        last = max(self._among)
+        offsets = self._index.columns.offsets
+        return 1 + max((at for at, ordinal in enumerate(self._live) if offsets[ordinal] <= last), default=-1)
 
     def search_only(self, offsets: frozenset[int] | None) -> None:
         """Search only messages at some offsets of the log."""
