@@ -9,6 +9,9 @@ from ..log.database_location import stored_name
 from ..session_ids import directory_name
 from .manager import PersistentContextManager
 
+_PROJECT = "sessions"
+"""The project of sessions in a database, unless `project` names one: it must not depend on the working directory."""
+
 
 def open_session(
     session_id: str, where: str | os.PathLike[str] | None = None, **options: Any
@@ -27,7 +30,7 @@ def open_session(
     if where is None:
         place: dict[str, Any] = {}
     elif stored_name(os.fspath(where)) is not None:
-        place = {"storage": os.fspath(where)}
+        place = {"storage": os.fspath(where), "project": options.pop("project", _PROJECT)}
     else:
         place = {"storage_path": os.path.abspath(os.path.expanduser(where))}
     return PersistentContextManager(session_id=directory_name(session_id), **place, **options)

@@ -139,3 +139,17 @@ async def test_any_text_is_a_sessions_id(tmp_path: Path) -> None:
     assert len({name.casefold() for name in names}) == len(HOSTILE)
     assert all(len(name) < 200 and name.isascii() and name not in (".", "..") for name in names)
     assert os.listdir(tmp_path) == ["sessions"]
+
+
+async def test_a_session_in_a_database_is_the_same_from_any_directory(
+    storage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name there depends on its id alone, and on the project that is named."""
+    for number, name in enumerate(("one", "two")):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        async with open_session("Team A", storage) as manager:
+            await manager.add_message(user(name))
+            assert await texts(manager) == ["one", "two"][: number + 1]
+    async with open_session("Team A", storage, project="other") as manager:
+        assert await texts(manager) == []
