@@ -161,11 +161,11 @@ def as_json(value: Any) -> str:
 
 
 def call_arguments_of(call: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call; JSON text is parsed, and what is no object is put under `arguments`."""
+    """The arguments of a call; JSON text is parsed (an empty one: none), what is no object is put under `arguments`."""
     given = given_arguments_of(call)
     if isinstance(given, str):
         try:
-            given = parsed(given)
+            given = parsed(given) if given.strip() else {}
         except ValueError:
             given = {"arguments": given}
     return given if isinstance(given, dict) else {} if given is None else {"arguments": given}

@@ -313,20 +313,28 @@ class PersistentContextManager:
         check_name(form)
         return written_as(await self.get_messages(), form)
 
-    async def set_messages(self, messages: Sequence[Mapping[str, Any]]) -> None:
+    async def set_messages(self, messages: Sequence[Mapping[str, Any]], *, form: str | None = None) -> None:
         """Replace the live history; where the log held a conversation when it was opened, take only what is new.
 
         Of such a log's history nothing is replaced. Two lists add to it: the history with messages after it that the
         log never held (turns made under another module), and the history as a host repairs interrupted calls. Any other
-        list changes nothing, and the event `context:set_messages_ignored` says how many messages were unknown.
+        list changes nothing, and the event `context:set_messages_ignored` says how many messages were unknown; without
+        a host a warning does. There no list is a repair, unless its messages have ids or times.
 
         A message that no view can show (`add_message` refuses it) is stored and named in a warning: a host that resumes
         an old session must not fail because of one line.
 
+        Args:
+            messages: the list.
+            form: the form of all of them, as of `add_message`; None: recognised by their shapes.
+
         Raises:
             RecordError: one of the messages cannot be stored; nothing was changed.
+            ValueError: there is no such form.
         """
-        await set_messages(self._store, self._host, self._redaction, messages, timestamp=self._now())
+        if form is not None:
+            check_name(form)
+        await set_messages(self._store, self._host, self._redaction, messages, timestamp=self._now(), form=form)
 
     async def restore_host_checkpoint(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """Take the history of a session that the host resumes, from the host's own store.

@@ -33,7 +33,7 @@ from typing import NamedTuple
 from ..log.base import Log
 from ..log.control_records import control_records
 from ..log.record_line import REMOVALS
-from ..messages.host_form import content_key, same_content
+from ..messages.host_form import content_key
 from ..messages.host_order import host_order, with_place
 from ..messages.message import Message, given_calls, result_id_of, texts_of
 from ..messages.metadata import (
@@ -49,12 +49,11 @@ from ..messages.metadata import (
     timestamp_of,
 )
 from ..window.message_source import collector_paused
+from .growing_list import SYSTEM_ROLES, is_same, rest_of
 from .memory_files import is_memory_file
 from .replayed_messages import stored_under
 
 CLOSING_TEXT = "The tool calls before this were interrupted, and the turn ended here."
-
-_SYSTEM = frozenset({"system", "developer"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,7 @@ def known_beginning(live: Sequence[Message], given: Sequence[object]) -> list[in
     known: list[int] = []
     place = 0
     for message in given:
-        while place < len(live) and live[place]["role"] in _SYSTEM and not _is_equal(live[place], message):
+        while place < len(live) and live[place]["role"] in SYSTEM_ROLES and not _is_equal(live[place], message):
             place += 1
         if place == len(live) or not _is_equal(live[place], message):
             break
@@ -161,7 +160,7 @@ def is_whole(live: Sequence[Message], given: Sequence[object], known: Sequence[i
         known: what `known_beginning` found.
     """
     rest = live[known[-1] + 1 :] if known else live
-    return len(known) == len(given) and all(message["role"] in _SYSTEM for message in rest)
+    return len(known) == len(given) and all(message["role"] in SYSTEM_ROLES for message in rest)
 
 
 def _is_equal(stored: Message, given: object) -> bool:
@@ -171,14 +170,21 @@ def _is_equal(stored: Message, given: object) -> bool:
         return False
 
 
-def look_at(log: Log, given: Sequence[Message]) -> ListComparison:
+def look_at(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> ListComparison:
     """Find what of a list is to be taken, and count what is unknown if that is nothing.
+
+    Args:
+        log: the session's log.
+        given: the list.
+        may_repair: whether it may be a host's repair.
 
     Raises:
         LogUnreadableError: the log cannot be read.
     """
     history = LiveHistory.of(log)
     live = history.messages
+    if not may_repair and (rest := rest_of(live, given)) and not KnownMessages(log, live).ends_removed:
+        return ListComparison(TakenMessages(rest), live)
     found = align(live, given)
     if found is None:
         return ListComparison(TakenMessages(), live, count_unknown(log, given))
@@ -193,10 +199,15 @@ def look_at(log: Log, given: Sequence[Message]) -> ListComparison:
     return ListComparison(taken, live, 0 if taken else count_unknown(log, given))
 
 
-def additions_only(log: Log, given: Sequence[Message]) -> list[Message] | None:
+def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> list[Message] | None:
     """The new messages of a list that is the history and nothing but more messages; None for any other list.
 
     For a session whose history a host may replace: such a list is appended, which costs no reset.
+
+    Args:
+        log: the session's log.
+        given: the list.
+        may_repair: whether it may be a host's repair.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -206,6 +217,8 @@ def additions_only(log: Log, given: Sequence[Message]) -> list[Message] | None:
     listed = [message for message in given if not is_memory_file(message)]
     if not live or len(listed) <= len(live):
         return None
+    if not may_repair and (rest := rest_of(live, listed)):
+        return rest
     found = align(live, listed)
     if found is None or found.moved or any(stored_under(log, id_) for id_ in found.new_ids()):
         return None
@@ -357,7 +370,7 @@ def align(live: Sequence[Message], given: Sequence[Message]) -> Alignment | None
     """
     found, late, missing = Alignment(), late_results(live), open_calls(live)
     lacking = set(late.values())
-    needed = [at for at, message in enumerate(live) if message.get("role") not in _SYSTEM and at not in lacking]
+    needed = [at for at, message in enumerate(live) if message.get("role") not in SYSTEM_ROLES and at not in lacking]
     end = needed[-1] + 1 if needed else 0
     called: dict[str, int] = {}
     place, after_result = 0, ""
@@ -375,7 +388,7 @@ def align(live: Sequence[Message], given: Sequence[Message]) -> Alignment | None
         elif after_result and _may_close(message, is_last=place >= end):
             found.closings[after_result] = _from_repair(message)
             after_result = ""
-        elif message.get("role") not in _SYSTEM:
+        elif message.get("role") not in SYSTEM_ROLES:
             found.tail = list(given[number:])
             break
     return found if place >= end and lacking <= found.moved else None
@@ -394,9 +407,9 @@ def _may_close(message: Message, *, is_last: bool) -> bool:
 def _next_same(live: Sequence[Message], place: int, message: Message, lacking: set[int]) -> int | None:
     """The position of a message of a list, if it is the next one of the history but for those that a list may lack."""
     for position in range(place, len(live)):
-        if _is_same(live[position], message):
+        if is_same(live[position], message):
             return position
-        if live[position].get("role") not in _SYSTEM and position not in lacking:
+        if live[position].get("role") not in SYSTEM_ROLES and position not in lacking:
             return None
     return None
 
@@ -530,14 +543,6 @@ def _is_answer(message: Message) -> bool:
 def _from_repair(message: Message) -> Message:
     """A message that the host's repair made: when it was stored says nothing of when the tool or the turn ended."""
     return {**message, "metadata": {"source": REPAIR_SOURCE, **metadata_of(message)}}
-
-
-def _is_same(stored: Message, given: Message) -> bool:
-    """Whether a message of a list is this live one: by its id if it has one, and by its content."""
-    if stored is given:
-        return True
-    brought = given_id(given)
-    return (brought is None or brought == given_id(stored)) and same_content(stored, given)
 
 
 # The host calls a result misplaced if a person's message, or an assistant message without `tool_calls`, stands between

@@ -17,6 +17,7 @@ from ..log.base import Log
 from ..messages.incoming import json_copy, to_plain, why_refused
 from ..messages.message import Message
 from ..messages.metadata import comes_from_a_log, given_id, is_ephemeral
+from .growing_list import after_items, may_be_repair
 from .host import Host
 from .memory_files import is_memory_file
 from .reconcile import (
@@ -43,6 +44,7 @@ async def set_messages(
     *,
     timestamp: str,
     resumes: bool = False,
+    form: str | None = None,
 ) -> None:
     """Take a list that a host sets, by the rules of `PersistentContextManager.set_messages`.
 
@@ -54,6 +56,7 @@ async def set_messages(
         timestamp: ISO 8601, for messages that have none.
         resumes: whether the host says that the list is the history of a session that it resumes: then nothing of what
             the log holds is replaced.
+        form: the form of all of the messages; None: recognised by their shapes.
 
     Raises:
         RecordError: one of the messages cannot be stored; nothing was changed.
@@ -63,10 +66,14 @@ async def set_messages(
     log_decides = session.history.authoritative or (resumes and await session.read(_has_messages))
     if redaction.is_on:
         messages = await redaction.of([json_copy(message, is_stored=comes_from_a_log(message)) for message in messages])
-    read = read_list(messages, guesses=not host.is_there)
+    may_repair = may_be_repair(messages, has_host=host.is_there or resumes)
+    read = read_list(messages, form, guesses=not host.is_there)
     known, is_known = await session.read(lambda log: _known(log, messages))
     if read is not messages and not is_known:  # an older version stored messages of other forms as they came
         known, is_known = await session.read(lambda log: _known(log, read))
+        if not is_known and not host.is_there:
+            read = await session.read(lambda log: _continued(log, messages, read, form))
+            known, is_known = await session.read(lambda log: _known(log, read))
     messages = read
     if is_known:
         if log_decides:
@@ -79,29 +86,33 @@ async def set_messages(
             logger.warning("set_messages: no view will show message %d: %s", number, reason)
     plain = [await session.offloaded(message) for message in plain]
     if log_decides:
-        await _take(store, host, [message for message in plain if not is_ephemeral(message)], timestamp=timestamp)
-    elif not await _append_additions(store, plain, timestamp=timestamp):
+        lasting = [message for message in plain if not is_ephemeral(message)]
+        await _take(store, host, lasting, timestamp=timestamp, may_repair=may_repair)
+    elif not await _append_additions(store, plain, timestamp=timestamp, may_repair=may_repair):
         await replace_history(store, plain, "set_messages", timestamp=timestamp)
 
 
-def read_list(messages: Sequence[Mapping[str, Any]], *, guesses: bool) -> Sequence[Mapping[str, Any]]:
+def read_list(
+    messages: Sequence[Mapping[str, Any]], form: str | None = None, *, guesses: bool
+) -> Sequence[Mapping[str, Any]]:
     """Read a list of messages of any form; the same object if all are in Amplifier's own.
 
     Args:
         messages: the list.
+        form: the form of all of them, if the caller says so.
         guesses: whether what is ambiguous is given a form; else a host set the list, and a malformed message does not
             refuse it: an old session must be resumed.
 
     Raises:
         RecordError: one of them is malformed.
     """
-    if not any(is_foreign(message, guesses=guesses) for message in messages):
+    if form is None and not any(is_foreign(message, guesses=guesses) for message in messages):
         return messages
     copied = [json_copy(message, is_stored=comes_from_a_log(message)) for message in messages]
     try:
-        return read_given(copied, guesses=guesses)
+        return read_given(copied, form, guesses=guesses)
     except RecordError as refused:
-        if guesses:
+        if guesses or form is not None:
             raise
         logger.warning("set_messages: the list is taken as it is: %s", refused)
         return copied
@@ -121,6 +132,14 @@ def _known(log: Log, given: Sequence[Mapping[str, Any]]) -> tuple[list[Message],
     return [live[position] for position in known], bool(live) and is_whole(live, given, known)
 
 
+def _continued(
+    log: Log, given: Sequence[Mapping[str, Any]], read: Sequence[Mapping[str, Any]], form: str | None
+) -> Sequence[Mapping[str, Any]]:
+    """What a list was read as; of a list of items that begins with the history, the history and what follows it."""
+    copied = [json_copy(message, is_stored=comes_from_a_log(message)) for message in given]
+    return after_items(LiveHistory.of(log).messages, copied, [dict(message) for message in read], form) or read
+
+
 async def replace_history(store: Store, messages: Sequence[Message], reason: str, *, timestamp: str) -> None:
     """Make messages the live history, by a reset.
 
@@ -136,16 +155,16 @@ async def replace_history(store: Store, messages: Sequence[Message], reason: str
     await session.commit.run(lambda _: session.forget())
 
 
-async def _append_additions(store: Store, given: Sequence[Message], *, timestamp: str) -> bool:
+async def _append_additions(store: Store, given: Sequence[Message], *, timestamp: str, may_repair: bool) -> bool:
     """Append what a list has beside the history of a new session; False if the list does not only add to it."""
     session = await store.open()
-    if await session.read(lambda log: additions_only(log, given)) is None:
+    if await session.read(lambda log: additions_only(log, given, may_repair=may_repair)) is None:
         return False
     only_adds = True
 
     def choose() -> TakenMessages:
         nonlocal only_adds
-        new = additions_only(session.log, given)
+        new = additions_only(session.log, given, may_repair=may_repair)
         only_adds = new is not None  # another process may have added messages meanwhile
         return TakenMessages(new or [])
 
@@ -153,7 +172,7 @@ async def _append_additions(store: Store, given: Sequence[Message], *, timestamp
     return only_adds
 
 
-async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp: str) -> None:
+async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp: str, may_repair: bool) -> None:
     """Take what is new of a list, or nothing, and emit an event either way.
 
     Args:
@@ -161,12 +180,13 @@ async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp
         host: gets the event.
         given: the list, as it would be stored.
         timestamp: ISO 8601, for messages that have none.
+        may_repair: whether the list may be a host's repair.
     """
     session = await store.open()
 
     def look(log: Log) -> tuple[ListComparison, str]:
         log.follow()
-        looked = look_at(log, given)
+        looked = look_at(log, given, may_repair=may_repair)
         return looked, "" if looked.taken else find_edit(store.path, looked.live, given)
 
     looked, edit = await session.read(look)
@@ -181,7 +201,7 @@ async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp
 
     def choose() -> TakenMessages:
         nonlocal taken
-        taken = look_at(session.log, given).taken
+        taken = look_at(session.log, given, may_repair=may_repair).taken
         return taken
 
     session = await store.append(lambda history: history.take(choose, timestamp=timestamp), small=False)
@@ -195,5 +215,11 @@ async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp
 async def _tell_ignored(host: Host, given: int, stored: int, unknown: int) -> None:
     """Tell that a list changes nothing: the counts of its messages, of those stored, and of those that are unknown."""
     logger.info("set_messages with %d messages is ignored: the log decides", given)
+    if unknown and not host.is_there:  # nobody hears the event
+        logger.warning(
+            "set_messages: %d of %d messages are not in the log, and nothing was stored: the list is not the history "
+            "with more after it; add what is new with add_messages, or call clear first",
+            *(unknown, given),
+        )
     counts = {"ignored_messages": given, "stored_messages": stored, "unknown_messages": unknown}
     await host.emit("context:set_messages_ignored", counts)

@@ -1,0 +1,73 @@
+"""The list that an agent without a host keeps itself: it begins with the history, and grows.
+
+Such a list is taken as it is: what follows the history is appended, and nothing of it is a host's repair. A list of
+OpenAI's items may end within an answer and go on after a kill; read at once, its items are one message, but the log has
+one for each time that the list was set. So such a list is compared item by item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..forms import openai_responses
+from ..forms.canonical import form_of
+from ..forms.door import read_given, with_messages_before
+from ..messages.host_form import same_content
+from ..messages.message import Message
+from ..messages.metadata import given_id, timestamp_of
+
+SYSTEM_ROLES = frozenset({"system", "developer"})
+
+
+def may_be_repair(given: Sequence[object], *, has_host: bool) -> bool:
+    """Whether a list may be a host's repair, rather than the list that an agent without a host keeps.
+
+    Who repairs a history has it from the log, with ids and times; an agent's own list has neither.
+    """
+    own = [message for message in given if isinstance(message, Mapping)]
+    return has_host or any(given_id(message) is not None or timestamp_of(message) for message in own)
+
+
+def is_same(stored: Message, given: Message) -> bool:
+    """Whether a message of a list is this live one: by its id if it has one, and by its content."""
+    if stored is given:
+        return True
+    brought = given_id(given)
+    return (brought is None or brought == given_id(stored)) and same_content(stored, given)
+
+
+def rest_of(live: Sequence[Message], given: Sequence[Message]) -> list[Message] | None:
+    """What a list has after all of the history, message for message; None if it does not begin with the history.
+
+    System messages of the history may be missing in the list.
+    """
+    place = 0
+    for message in live:
+        if place < len(given) and is_same(message, given[place]):
+            place += 1
+        elif message.get("role") not in SYSTEM_ROLES:
+            return None
+    return list(given[place:]) if place else None
+
+
+def after_items(
+    live: Sequence[Message], given: Sequence[Mapping[str, Any]], read: Sequence[Message], form: str | None
+) -> list[Message] | None:
+    """The history, and after it the messages of a list's items that it lacks; None if the list does not begin with it.
+
+    Args:
+        live: the history.
+        given: the list as plain JSON, an item for each of OpenAI's.
+        read: what the whole list was read as.
+        form: the form of all of the list, if the caller says so.
+    """
+    if not any(form_of(message) == openai_responses.NAME for message in read) or rest_of(live, read) is not None:
+        return None
+    items = openai_responses.write(live, exact=True)
+    if not 0 < len(items) <= len(given):
+        return None
+    if openai_responses.write(read_given(given[: len(items)], form), exact=True) != items:
+        return None
+    rest = read_given(given[len(items) :], form, before=openai_responses.NAME)
+    return [*live, *with_messages_before(rest, live[-1:])]
