@@ -164,3 +164,22 @@ async def test_an_append_does_not_touch_the_index(tmp_path: Path) -> None:
         assert manager._recalls.index is None
     with closing(sqlite3.connect(catalogue_of(path))) as connection:
         assert connection.execute("SELECT count(*) FROM ranked_terms").fetchone()[0] == 0
+
+
+async def test_the_order_is_the_same_wherever_a_session_is_kept(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """In a file, in memory and in a database: the same terms, weights and ties."""
+    rng = random.Random(11)
+    words = "cart total refund index cache flushAll retry timeout worktree corrupt lunch 東京"
+    texts = [" ".join(rng.choices(words.split(), k=rng.randint(3, 30))) for _ in range(150)]
+    answers = []
+    stored = Manager(storage=request.getfixturevalue("storage"), session_id="same")
+    for manager in (Manager(tmp_path / "log.jsonl"), InMemoryContextManager(), stored):
+        ids = await add(manager, *texts)
+        numbers = {one: number for number, one in enumerate(ids)}
+        asked = [
+            await found(manager, question, limit=30) for question in ("corrupt cache refunds", "flush all retries")
+        ]
+        answers.append([[numbers[one] for one in hits] for hits in asked])
+        await manager.close()
+    assert answers[0] == answers[1] == answers[2]
+    assert all(answers[0])

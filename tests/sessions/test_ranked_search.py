@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import sqlite3
 from collections.abc import Iterator
@@ -16,11 +17,14 @@ from amplifier_module_context_persistent.catalogue import ranked_words
 from amplifier_module_context_persistent.catalogue.catalogue_file import (
     RANKED_TABLES,
     Catalogue,
+    CatalogueError,
     catalogue_of,
     switched_off,
 )
-from amplifier_module_context_persistent.catalogue.covered import name_of
+from amplifier_module_context_persistent.catalogue.covered import Stamp, name_of
+from amplifier_module_context_persistent.catalogue.ranked_fill import FillTarget, RankedFill, lacking
 from amplifier_module_context_persistent.catalogue.ranked_words import known_words
+from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.search import segment
 from amplifier_module_context_persistent.search.question import read_question
 from amplifier_module_context_persistent.sessions.find_session import session_files
@@ -155,6 +159,24 @@ def test_what_a_purge_erased_is_found_by_no_question(catalogue: Path) -> None:
     for question in ("zebrastripes", "flyingpigs", "zebrastripe"):
         assert not ask(question)
         assert not without_catalogue(question)
+
+
+def test_a_fill_that_began_before_a_purge_writes_nothing(catalogue: Path) -> None:
+    """What was read before is of another file."""
+    path = log_of("key")
+    write(path, messages(7, "The password is flyingpigs."))
+    target = FillTarget(Catalogue(catalogue), name_of(path), path)
+    fill = RankedFill(target, None, None)
+    with closing(LogReader(path)) as reader:
+        reader.follow()
+        read = list(lacking(reader, 0, Stamp.of(reader.file.status())))
+    run("purge", path, "--redact", "flyingpigs", "--yes")
+    for batch in read:
+        fill.take(batch)
+    fill.finish()
+    assert fill.stored is None
+    with contextlib.suppress(CatalogueError), Catalogue(catalogue).reading() as connection:
+        assert name_of(path) not in known_words(connection)
 
 
 def test_a_session_that_is_gone_is_forgotten() -> None:

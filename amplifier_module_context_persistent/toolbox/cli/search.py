@@ -195,8 +195,21 @@ def _chosen(sessions: Sequence[str], *, everywhere: bool, last: bool, wanted: Se
         return _Chosen(chosen_sessions(of_sessions, everywhere=everywhere), are_named=False)
     if of_sessions != ALL_SESSIONS:
         raise click.UsageError("a filter chooses among sessions: give it without SESSION and --last")
-    paths = [last_path()] if last else list(dict.fromkeys(path_of(name) for name in sessions))
+    paths = [last_path()] if last else list(dict.fromkeys(map(_named_path, sessions)))
     return _Chosen([session_file(path) for path in paths], are_named=True)
+
+
+def _named_path(name: str) -> str:
+    """The log of a session that the command line names.
+
+    Raises:
+        UnusableError: there is none; whoever asks a question may have forgotten its quotes.
+    """
+    try:
+        return path_of(name)
+    except UnusableError as error:
+        hint = "; what comes after PATTERN names sessions: put several words in quotes"
+        raise UnusableError(f"{error.message}{hint}") from error
 
 
 def _answer(

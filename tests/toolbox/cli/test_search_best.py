@@ -80,6 +80,7 @@ def test_options_that_do_not_go_together() -> None:
     for options in (("--explain",), ("--newest",), ("--best", "3", "-F"), ("--best", "3", "-w"), ("--best", "3", "-l")):
         run("search", QUESTION, *options, code=2)
     run("search", QUESTION, "about-git", "--since", "1d", code=2)
+    assert "put several words in quotes" in run("search", *QUESTION.split(), code=2).output
     assert "holds no word" in run("search", "--best", "3", "?!", code=2).output
     assert "no project nowhere" in run("search", "x", "--project", "nowhere", code=2).output
 
