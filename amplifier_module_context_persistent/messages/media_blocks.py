@@ -6,10 +6,12 @@ the message's accepted form. Of a body only its first bytes are decoded, once, w
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from ..tokens.media import (
     BODY_KEYS,
@@ -140,10 +142,16 @@ def source_of(block: Mapping[str, Any]) -> MediaSource | None:
         return MediaSource(medium.kind, medium.media_type, url=url, name=name)
     if source.get("type") == "text":
         return MediaSource(medium.kind, medium.media_type or "text/plain", text=body, name=name)
-    data = body.partition(",")[2] if body.startswith("data:") else body
+    data = _base64_in(body) if body.startswith("data:") else body
     kind = {"image": "image/png", "document": "application/pdf"}.get(medium.kind, "")
     true = type_of_image(data) if medium.kind == IMAGE else ""
     return MediaSource(medium.kind, true or medium.media_type or kind, data, name=name)
+
+
+def _base64_in(address: str) -> str:
+    """The data of an address that holds them, in base64; they may be written with percent signs (RFC 2397)."""
+    head, _, data = address.partition(",")
+    return data if head.endswith(";base64") else base64.b64encode(unquote_to_bytes(data)).decode()
 
 
 def with_true_types(message: Message) -> Message:
