@@ -135,3 +135,16 @@ async def test_empty_arguments_are_none() -> None:
         await manager.add_message({"role": "tool", "tool_call_id": "c1", "content": "a"})
         body = to_openai(await manager.get_messages_for_request())
     assert body["messages"][1]["tool_calls"][0]["function"]["arguments"] == "{}"
+
+
+@pytest.mark.parametrize("message", [PARALLEL["anthropic"][0], PARALLEL["anthropic"][1]], ids=["words", "calls"])
+async def test_one_message_is_added_again_as_a_list_or_by_its_id(message: Message, tmp_path: Path) -> None:
+    """As docs/forms.md says for who does not know whether it was stored."""
+    for name in ("list", "id"):
+        for _ in range(2):
+            async with PersistentContextManager(tmp_path / f"{name}.jsonl", durability="write") as manager:
+                if name == "list":
+                    await manager.add_messages([message])
+                else:
+                    await manager.add_message({**message, "metadata": {"message_id": "mine"}})
+                assert len(await manager.get_messages()) == 1
