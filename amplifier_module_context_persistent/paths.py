@@ -4,16 +4,11 @@ Order: `transcript_path` (a file), `storage_path` (a directory), else the direct
 its sessions, `~/.amplifier/projects/<slug>/sessions/<session-id>/`. Child sessions inherit a configured file with the
 rest of the configuration; each gets a file of its own beside it. In a database (`storage`) a log is named by project
 and session id.
-
-A checkout may move: so a log's header names the remote repository of the checkout that the session began in, and
-sessions are found by it too. Only git's own files are read, and git is not run: no message waits for another program.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from pathlib import Path
 
 from .config import Config
@@ -22,17 +17,6 @@ from .errors import ConfigError
 from .log.database_location import stored_name
 
 LOG_NAME = "context-messages.jsonl"
-REMOTE = "remote"
-"""The key of a header that names the repository."""
-
-_URL = re.compile(
-    r"[a-z][a-z0-9+.-]*://(?:[^@/]*@)?(?P<host>[^/:?#]+|\[[^]]*\])(?::\d*)?/(?P<path>[^?#]+)", re.IGNORECASE
-)
-_SCP = re.compile(r"(?:[^@/:]*@)?(?P<host>[^/:@]{2,}):(?P<path>[^/].*)")
-"""As in `git@host:owner/name`; one letter before the colon is a drive."""
-_SECTION = re.compile(r"\[\s*remote\s+\"(?P<name>[^\"]*)\"\s*\]", re.IGNORECASE)
-_VALUE = re.compile(r"url\s*=\s*(?P<url>.+)", re.IGNORECASE)
-_MOST_BYTES = 1 << 20  # of a configuration, and of a header
 
 
 def log_path(
@@ -101,62 +85,3 @@ def _expand(path: str, session_id: str | None) -> str:
             raise ConfigError(f"{path!r} names {{session_id}}, and this session has none")
         return os.path.expanduser(path).replace("{session_id}", session_id)  # an id that begins with `~` is no user
     return os.path.expanduser(path)
-
-
-def remote_of(directory: str | Path) -> str:
-    """Name what a directory holds: the remote repository of its checkout, and where in it the directory is.
-
-    `github.com/owner/name`, and `github.com/owner/name//docs` for a directory in it, however the URL is written and
-    without the user, the password and the port in it. It is that of `origin`, else of the first remote that has one.
-
-    Returns:
-        The name; empty where there is no checkout, its remote is a directory, or it cannot be read.
-    """
-    try:
-        place = Path(directory).resolve()
-        for top in (place, *place.parents):
-            if (git := top / ".git").exists():
-                name = _remote_in(git)
-                inside = place.relative_to(top).as_posix()
-                return name if inside == "." or not name else f"{name}//{inside}"
-    except (OSError, ValueError, RuntimeError):  # not allowed, no UTF-8, links in a circle
-        return ""
-    return ""
-
-
-def _remote_in(git: Path) -> str:
-    if git.is_file():  # a worktree or a submodule: where its files are
-        git = git.parent / git.read_text("utf-8").removeprefix("gitdir:").strip()
-    if (common := git / "commondir").exists():
-        git = git / common.read_text("utf-8").strip()
-    with open(git / "config", encoding="utf-8") as file:
-        lines = file.read(_MOST_BYTES).splitlines()
-    names: dict[str, str] = {}
-    section = ""
-    for line in map(str.strip, lines):
-        if line.startswith("["):
-            found = _SECTION.match(line)
-            section = found["name"] if found else ""
-        elif section and (value := _VALUE.fullmatch(line)) and (name := _name_of(value["url"].strip().strip('"'))):
-            names.setdefault(section, name)
-    return names.get("origin") or next(iter(names.values()), "")
-
-
-def _name_of(url: str) -> str:
-    """The host and the path of a URL; empty where it is a directory of this machine."""
-    found = _URL.fullmatch(url) or (None if "://" in url else _SCP.fullmatch(url))
-    if found is None or os.sep == url[:1]:
-        return ""
-    path = found["path"].strip("/").removesuffix(".git").strip("/")
-    return f"{found['host'].lower()}/{path}" if path else ""
-
-
-def noted_remote(path: str | Path) -> str:
-    """The remote repository that a log's first record names; empty where it names none or cannot be read."""
-    try:
-        with open(path, "rb") as file:
-            line = file.readline(_MOST_BYTES)
-        remote = json.loads(line).get(REMOTE) if REMOTE.encode() in line else None
-    except (OSError, ValueError, RecursionError, AttributeError):
-        return ""
-    return remote if isinstance(remote, str) else ""

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.paths import project_slug, remote_of
+from amplifier_module_context_persistent.checkout_remote import remote_of
+from amplifier_module_context_persistent.paths import project_slug
 from amplifier_module_context_persistent.sessions.find_session import find_session, last_session, project_sessions
 from tests.support.commands import run
 from tests.support.messages import user

@@ -14,9 +14,10 @@ from typing import Any
 
 from ..config import NATIVE, Config
 from ..messages.message import Message
-from ..view.arrangement import INTERRUPTED, Arrangement, Item
+from ..view.arrangement import Arrangement, Item
 from ..view.calls_and_results import last_human, tool_groups
 from ..view.entry import INSTRUCTING, Entry
+from ..view.inserted import INTERRUPTED
 from ..view.plan import NativeItem, Plan, counts_in
 
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 
 from ..errors import FloorError
 from ..messages.elide import WHOLE, Cut
-from ..view.arrangement import Arrangement, Presentation, arrange, inserted_message
+from ..view.arrangement import Arrangement, Presentation, arrange
 from ..view.calls_and_results import closed_calls
 from ..view.entry import Entry, media_left_out
+from ..view.inserted import inserted_message
 from ..view.plan import SUMMARY_TAGS, Plan
 from ..view.render import shorten
 from .always_kept import STEPS, Stage, newest_groups

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..catalogue.index_snapshots import CatalogueSnapshots
+from ..checkout_remote import noted_remote, remote_of
 from ..config import Config
 from ..config.option_table import MEMORY
 from ..errors import ConfigError
 from ..log.base import Log
 from ..log.database_location import location_of
 from ..log.open_log import IN_MEMORY, open_log
-from ..paths import LOG_NAME, check_session_id, log_name, log_path, noted_remote, remote_of
+from ..paths import LOG_NAME, check_session_id, log_name, log_path
 
 logger = logging.getLogger(__name__)
 

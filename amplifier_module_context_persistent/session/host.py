@@ -16,7 +16,8 @@ import orjson
 from amplifier_core.llm_errors import ContextLengthError
 from amplifier_core.models import HookResult
 
-from ..compaction.provider_limits import ModelLimits, read_told, read_window
+from ..compaction.provider_limits import read_told
+from ..compaction.request_budget import ModelLimits, read_window
 from ..tokens.tariff_steps import tariff_step
 from ..view.recipients import NOBODY, Recipient
 

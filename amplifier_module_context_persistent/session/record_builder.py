@@ -16,13 +16,13 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
+from ..checkout_remote import REMOTE, remote_of
 from ..log.base import Log, Prepare
 from ..log.index import SYSTEM, Index
 from ..log.record_line import FORMAT_VERSION, Member, Message, encode_control, encode_message, encode_object
 from ..log.reset_record import NewMessage, ids_in, reset_bodies
 from ..messages.host_form import content_key
 from ..messages.metadata import LINE_KEY, given_id, is_answer, metadata_of
-from ..paths import REMOTE, remote_of
 from ..view.calls_and_results import Read
 from ..view.ids_and_names import header_marks
 from ..view.plan import kept_ordinals

@@ -10,7 +10,8 @@ from typing import Any
 
 from ..compaction.native_offer import NativeTurn
 from ..compaction.plan_request import Summary
-from ..compaction.provider_limits import MARGIN_BYTES, budget_tokens, limits_of
+from ..compaction.provider_limits import MARGIN_BYTES, limits_of
+from ..compaction.request_budget import budget_tokens
 from ..config import Config
 from ..errors import FloorError, LogError, RetentionError
 from ..log.base import Log

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from ..checkout_remote import noted_remote, remote_of
 from ..errors import ContextPersistentError
 from ..log.database_location import location_of, stored_name
-from ..paths import LOG_NAME, noted_remote, project_slug, remote_of
+from ..paths import LOG_NAME, project_slug
 from .session_name import key_of, name_of
 
 _HEADER = b'{"_record":"header"'

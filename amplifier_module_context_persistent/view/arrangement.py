@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from ..messages.elide import Cut
 from ..messages.message import Call, Message
-from ..messages.metadata import COMPACTION_SOURCE
 from ..messages.text import well_formed
 from .calls_and_results import Group, needs_user_before, tool_groups, unique_call_ids
 from .entry import INSTRUCTING, Entry
 from .ids_and_names import TAKES_ALL, Oddities, WireRules
+from .inserted import CONTINUED, inserted_message, stand_in
 from .plan import NO_PLAN, Plan
 from .recipients import FAMILIES, NOBODY, Recipient
 
@@ -291,17 +291,3 @@ def last_line(items: Sequence[Item]) -> str:
     if last is None or last.inserted is None or last.wire is None:
         return ""
     return str(last.inserted["content"])
-
-
-INTERRUPTED = "[interrupted: this call has no result]"
-CONTINUED = "[continued]"
-
-
-def inserted_message(role: str, text: str, **keys: str) -> Message:
-    """A message that exists only in views; its metadata says so."""
-    return {"role": role, **keys, "content": text, "metadata": {"source": COMPACTION_SOURCE}}
-
-
-def stand_in(call_id: str, name: str) -> Message:
-    """The result of a call that has none."""
-    return inserted_message("tool", INTERRUPTED, tool_call_id=call_id, name=name)

@@ -15,7 +15,8 @@ from ..compaction.summary_span import Span, evidence_of, older_ordinals
 from ..errors import SummaryError
 from ..messages.message import Message, texts_of
 from ..messages.text import full_text, well_formed
-from ..view.arrangement import Arrangement, Count, inserted_message
+from ..view.arrangement import Arrangement, Count
+from ..view.inserted import inserted_message
 from ..view.plan import SUMMARY_TAGS
 from ..view.render import render
 from .request import ViewRequest

@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.compaction.draft import floor, pinned
 from amplifier_module_context_persistent.compaction.failed_commands import tried_in_vain
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest, Summary
 from amplifier_module_context_persistent.compaction.planner import NEWEST_SHARE, Compaction, compact
-from amplifier_module_context_persistent.compaction.provider_limits import (
+from amplifier_module_context_persistent.compaction.request_budget import (
     SAFETY_MARGIN_TOKENS,
     ModelLimits,
     budget_tokens,

@@ -23,6 +23,7 @@ from typing import Any
 from uuid import uuid4
 
 from ... import clock
+from ...checkout_remote import REMOTE
 from ...config import Config
 from ...errors import ConfigError
 from ...log.database_location import location_of, split_location, stored_name
@@ -31,7 +32,7 @@ from ...log.index import USER
 from ...log.open_log import check_is_free, shown
 from ...log.record_line import FORMAT_VERSION, Message, encode_control, encode_object
 from ...messages.metadata import given_id
-from ...paths import LOG_NAME, REMOTE, log_name, log_path
+from ...paths import LOG_NAME, log_name, log_path
 from ...sessions.transcript import Transcript, session_id_in
 from ...view.ids_and_names import header_marks
 from .copy_log import carry, refused_messages, write_new_log
