@@ -38,7 +38,7 @@ from amplifier_module_context_persistent.toolbox.replay.evidence import PlayedSe
 from amplifier_module_context_persistent.toolbox.replay.play_session import Player
 from amplifier_module_context_persistent.toolbox.replay.policies import POLICIES as PLAYED
 from amplifier_module_context_persistent.toolbox.replay.policies import CachedCounter
-from amplifier_module_context_persistent.toolbox.report import write_report as report
+from amplifier_module_context_persistent.toolbox.report import report
 from benchmarks.chromium import BROWSER, WHY_NOT, Chromium, Page
 from benchmarks.peer_stores.found import from_json
 from benchmarks.peer_stores.picture import picture

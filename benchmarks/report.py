@@ -22,7 +22,7 @@ from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.toolbox.replay import open_transcript
-from amplifier_module_context_persistent.toolbox.report import write_report as report
+from amplifier_module_context_persistent.toolbox.report import report
 from amplifier_module_context_persistent.toolbox.report.requests import SOME, VIEWS
 from benchmarks.chromium import BROWSER, WHY_NOT, Chromium, Page
 from fixtures.generate import generate_session

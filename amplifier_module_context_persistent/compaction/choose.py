@@ -16,7 +16,7 @@ from .forms import Forms
 from .losses import Loss
 from .markers import SHARE
 
-LEAST_MARKERS = 150  # tokens for markers of gaps, or a quarter of a smaller target; docs/experiments.md has others
+LEAST_MARKERS = 260  # tokens for markers of gaps, or a quarter of a smaller target; docs/experiments.md has others
 LEAST_USED = 0.85  # of the target; below that a view takes in again what still fits
 
 

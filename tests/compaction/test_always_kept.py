@@ -167,7 +167,7 @@ def test_nothing_of_a_person_is_cut_to_save_a_little(size: int, budget: int) -> 
     people = {message["metadata"]["message_id"] for message in history(words) if message["role"] == "user"}
     assert not people & {key for key, cut in plan.cuts.items() if cut.shortens}
     assert people - set(plan.keep)
-    assert len(people & set(plan.keep)) > 5
+    assert len(people & set(plan.keep)) >= 5
 
 
 def test_very_many_last_words_take_half_of_the_target_at_the_most() -> None:

@@ -1,7 +1,7 @@
 """A session as one page to send round: a file that holds all of it, opens without a network, and runs no foreign code.
 
     from amplifier_module_context_persistent.toolbox.replay import open_transcript
-    from amplifier_module_context_persistent.toolbox.report import write_report as report
+    from amplifier_module_context_persistent.toolbox.report import report
 
     with open_transcript("session.jsonl") as transcript:
         report(transcript, "session.html")

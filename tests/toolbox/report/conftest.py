@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.toolbox.replay import open_transcript
-from amplifier_module_context_persistent.toolbox.report import write_report as report
+from amplifier_module_context_persistent.toolbox.report import report
 from benchmarks.chromium import Chromium
 from fixtures.generate import generate_session
 from tests.support.opened_pages import show

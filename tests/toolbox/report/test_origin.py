@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.toolbox.replay import open_transcript
-from amplifier_module_context_persistent.toolbox.report import write_report as report
+from amplifier_module_context_persistent.toolbox.report import report
 from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
 from benchmarks.chromium import BROWSER, WHY_NOT, Page
 from tests.support.imports import imported, write_jsonl

@@ -10,7 +10,7 @@ from importlib.resources import files
 import pytest
 
 from amplifier_module_context_persistent.toolbox.replay import open_transcript
-from amplifier_module_context_persistent.toolbox.report import write_report as report
+from amplifier_module_context_persistent.toolbox.report import report
 from amplifier_module_context_persistent.toolbox.report.shell import SCRIPTS, STYLES
 from tests.support.pages import read_page
 
