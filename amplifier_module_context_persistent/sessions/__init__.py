@@ -3,7 +3,7 @@
 For programs there are `sessions()`, `search()` and `cost()` (`functions.py`); docs/recall.md shows them.
 
 Rules of this package:
-- Nothing here writes to a log, not even to repair its tail.
+- Nothing here writes to a log, not even to repair its tail; `delete_log` removes a whole one.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A window belongs to one log and runs on its thread. What it is made of are the entries that `plan_state` keeps, no
 messages, so a request costs what its view costs, whatever the history (I8).
 
-A request with an explicit budget below the session's own gets a window of its own (`store=False`), whose plans are
-never stored: it begins with the session's plan and is as sticky, for as long as the process lives.
+A request with an explicit budget below the session's own gets a window of its own (`store=False`). It begins with the
+session's plan and is as sticky, for as long as the process lives; its plans are no plans of the session.
 """
 
 from __future__ import annotations

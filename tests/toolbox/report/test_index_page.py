@@ -7,8 +7,7 @@ import pytest
 
 from amplifier_module_context_persistent.errors import ReplaceError
 from amplifier_module_context_persistent.toolbox.replay import open_transcript
-from amplifier_module_context_persistent.toolbox.report import write_index
-from amplifier_module_context_persistent.toolbox.report import report
+from amplifier_module_context_persistent.toolbox.report import report, write_index
 from benchmarks.chromium import BROWSER, WHY_NOT, Page
 from tests.support.commands import shows
 from tests.support.imports import write_jsonl

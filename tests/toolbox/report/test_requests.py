@@ -9,8 +9,8 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.messages.metadata import given_id
 from amplifier_module_context_persistent.messages.text import parts_of
 from amplifier_module_context_persistent.toolbox.replay import open_transcript, requests
-from amplifier_module_context_persistent.toolbox.report import requests as report_requests
 from amplifier_module_context_persistent.toolbox.report import report
+from amplifier_module_context_persistent.toolbox.report import requests as report_requests
 from fixtures.generate import generate_session
 from tests.support.pages import read_page
 from tests.support.recorded_sessions import Recorded
