@@ -19,6 +19,7 @@ import contextlib
 import glob
 import os
 import stat
+import traceback
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -296,6 +297,9 @@ class Catalogue:
         except _FAILURES as error:
             if not _is_damage(error):
                 raise CatalogueError(f"{self.path}: {error}") from error
+            traceback.clear_frames(
+                error.__traceback__
+            )  # a statement that stopped halfway keeps its lock until it is freed
             with contextlib.suppress(CatalogueError):  # else somebody uses it, and removes it later
                 self.remove(wait_s=0)
             raise BrokenCatalogueError(f"{self.path}: {error}; it is made anew") from error

@@ -87,6 +87,7 @@ ALTERATIONS = {
     "a later end in the coverage": "UPDATE covered SET end_offset = size_bytes, tail = x'00'",
     "another session": "UPDATE words SET session = session + 10",
     "another name": "UPDATE sessions SET path = replace(path, 'one', 'ond')",
+    "a name that is no text": "UPDATE sessions SET path = CAST(x'73ff73' AS TEXT) WHERE id = 1",
     "other sessions": "UPDATE sessions SET id = id + 100",
     "no words": "DELETE FROM words",
 }
