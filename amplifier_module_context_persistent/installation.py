@@ -65,7 +65,7 @@ def extra_command(extra: str) -> str:
 
 
 def _packages_of(extra: str) -> list[str]:
-    """The requirements of an extra, but for those that only some interpreters need; empty for an unknown extra."""
+    """The requirements of an extra, without those for some Python versions only; empty if the extra is unknown."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:

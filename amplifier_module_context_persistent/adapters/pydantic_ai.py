@@ -71,7 +71,7 @@ class PersistentConversationStore(ConversationStore):
         return self._met(_record_in(await manager.last_messages(1)))
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
-        """Give the stored records, of a scope if one is named, the one that was saved last first."""
+        """Return the stored records, newest first; only those of `scope` if it is given."""
         found: list[ConversationRecord] = []
         for one in await self._sessions.listed(_PROJECT):
             record = self._met(await self._sessions.read(one, _record_of))

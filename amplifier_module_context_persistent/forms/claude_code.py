@@ -26,7 +26,7 @@ NAME = "claude_code"
 _SAYS = ("customTitle", "aiTitle", "summary", "content", "lastPrompt", "tag", "mode")
 """Where an entry without a message has its text."""
 _OF_ANTHROPIC = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage"})
-"""Keys of a message that are read; others are in the body alone."""
+"""Keys of a message that become part of the readable message; all others are kept in its body only."""
 
 
 def read_entry(entry: Mapping[str, Any], **facts: Any) -> list[Message]:

@@ -146,7 +146,7 @@ def _write_one(message: Message) -> Message:
 
 
 def write_block(block: Mapping[str, Any], *, own: bool) -> Message | None:
-    """Write a block of a result; `own` says that it came in this form."""
+    """Write a block of a result; `own`: it was read from this form, so it is written back as it came."""
     original = original_of(block)
     if own and isinstance(link := original.get("link"), Mapping):
         return {"type": "resource_link", **link}

@@ -44,7 +44,7 @@ def items_in(messages: Iterable[Message]) -> list[Item]:
 
 
 def key_of(item: Mapping[str, Any]) -> str:
-    """What tells an item from others: the call that it makes or answers, its id, else what it says."""
+    """The key by which an item is recognised: its call id, else its id, else its content."""
     kind, call_id = kind_of(item), item.get("call_id")
     if isinstance(call_id, str):
         return f"{kind} {call_id}"

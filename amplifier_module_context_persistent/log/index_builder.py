@@ -51,7 +51,7 @@ class IndexBuilder:
         self._standing: ControlStatus
         """What is known of the control record at hand, once there is one."""
         self.bundle_end = 0
-        """Where the last bundle that was scanned ends."""
+        """The byte offset at which the last scanned bundle (`log/bundle.py`) ends."""
         self.session = SessionReader(self.index, self.places)
         """Takes the control records that say something to a session."""
         self._resets = Resets(self.index, lambda detail: self.report("reset", detail))

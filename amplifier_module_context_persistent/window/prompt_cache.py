@@ -33,7 +33,7 @@ CACHE_LIVES = (
 
 
 class PromptCache:
-    """What the providers of one session have cached.
+    """Tells whether a provider's prompt cache of this session has expired.
 
     Args:
         ttl_s: how many seconds they keep it, in place of the table; 0 where no plan is to depend on that.

@@ -24,7 +24,7 @@ from .progress import stages
 from .terminal import UnusableError, console, counted, cut, escaped, one_line, reason
 
 Look = Callable[[str], Overview]
-"""Looks at the session whose log is at a path."""
+"""Returns the list entry of the session whose log is at this path."""
 
 
 def show_best_answers(

@@ -23,7 +23,7 @@ class SummaryExchange:
 
 
 class Excerpts:
-    """Answers requests for summaries, and keeps them until they are taken."""
+    """Stands in for a provider that writes summaries; remembers what it was asked until `take` is called."""
 
     def __init__(self) -> None:
         self._asked: list[SummaryExchange] = []

@@ -52,7 +52,7 @@ class Deletion:
     linked: list[str] = field(default_factory=list)
     """The files with other names (hard links), under which their content stays."""
     doubtful: list[str] = field(default_factory=list)
-    """Files beside the log that a killed writer may have left, or another program; they stay."""
+    """Partly written files beside the log that may be another program's; they are named and not deleted."""
     not_noted: str = ""
     """Why the deletion could not be noted, so that an import may bring the session back; empty if it was."""
 

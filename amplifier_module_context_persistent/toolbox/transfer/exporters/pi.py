@@ -100,7 +100,7 @@ def _usage(message: Message) -> Entry:
 
 
 def _block(block: Message) -> Entry | None:
-    """A block as pi has it; what it has no block for is a text."""
+    """Write a block for pi; a kind that pi does not have becomes text."""
     if block.get("type") == "redacted_thinking":
         signed = {"thinkingSignature": str(block.get("data") or "")}
         return {"type": "thinking", "thinking": "", **signed, "redacted": True}

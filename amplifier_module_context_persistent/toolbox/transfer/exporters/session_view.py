@@ -28,7 +28,7 @@ class SessionView:
     new_id: str = ""
     """The id that the session is to have in another agent; empty for its own."""
     working_dir: str = ""
-    """The directory that it is to work in there; empty for that of its source."""
+    """The working directory of the exported session; empty to keep that of its source."""
 
     @property
     def source(self) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def score(sample: Sample) -> int:
 
 
 def _messages_in(document: Any) -> list[Any] | None:
-    """The messages of a document: a list, a request's body, or one message of Strands."""
+    """Return the messages in a document, which is a list, a request body or one Strands message."""
     if isinstance(document, list):
         return document
     given = mapping(document)

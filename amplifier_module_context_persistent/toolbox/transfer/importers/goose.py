@@ -55,7 +55,7 @@ class _Conversation:
 
 
 def score(sample: Sample) -> int:
-    """A document that is a session; lines with blocks that only Goose has, or after its first line."""
+    """How likely this is a session of Goose: 1,000 for its document, else how many lines only Goose writes."""
     if isinstance(sample.document, dict) and _is_session(sample.document):
         return 1_000
     return sum(map(_is_own, sample.entries))
