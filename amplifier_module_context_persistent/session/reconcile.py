@@ -25,14 +25,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from functools import cached_property
 from operator import itemgetter
 from typing import NamedTuple
 
 from ..log.base import Log
-from ..log.control_records import control_records
-from ..log.record_line import REMOVALS
 from ..messages.host_form import content_key
 from ..messages.host_order import host_order, with_place
 from ..messages.message import Message, given_calls, result_id_of, texts_of
@@ -41,7 +37,6 @@ from ..messages.metadata import (
     REMINDER_PREFIX,
     REPAIR_SOURCE,
     given_id,
-    instant_of,
     is_ephemeral,
     is_kept_from_models,
     is_repair,
@@ -50,6 +45,7 @@ from ..messages.metadata import (
 )
 from ..window.message_source import collector_paused
 from .growing_list import SYSTEM_ROLES, is_same, rest_of
+from .known_messages import KnownMessages
 from .memory_files import is_memory_file
 from .replayed_messages import stored_under
 
@@ -234,96 +230,6 @@ def count_unknown(log: Log, given: Sequence[Message]) -> int:
     bare = [content_key(message) for message in given if given_id(message) is None]
     contents = {content_key(message) for message in log.read(range(len(log.index)))} if bare else set()
     return sum(brought not in known for brought in ids) + sum(content not in contents for content in bare)
-
-
-class KnownMessages:
-    """What a log holds: its live history, and the messages that were taken out of it."""
-
-    def __init__(self, log: Log, live: Sequence[Message]) -> None:
-        self._log = log
-        self._live = {content_key(message): timestamp_of(message) for message in live}
-        self._removed = self._purged = ""
-        """When messages were last taken out, and when last by a purge: what was erased is told by its age alone."""
-        self.ends_removed = log.index.has_removals
-        """Whether that is the last thing that happened."""
-        if self.ends_removed:
-            self._find_removals()
-
-    def _find_removals(self) -> None:
-        """Find the last reset or purge; reads all of the log."""
-        last_live = next(iter(self._log.lines(self._log.index.live[-1:])), (0, b""))[1]
-        for line, record in control_records(self._log, REMOVALS):
-            if record is not None:
-                self._removed, self.ends_removed = str(record.get("time", "")), True
-                self._purged = self._removed if record["_record"] == "purge" else self._purged
-            elif line == last_live:
-                self.ends_removed = False
-
-    def is_new(self, message: Message) -> bool:
-        """Whether the log never held a message: not by its id, by its content and time, or as one that was erased."""
-        time = timestamp_of(message)
-        if self.is_hidden(message) or (time and self._live.get(content_key(message)) == time):
-            return False
-        if self._purged and time and not is_newer(time, self._purged):
-            return False
-        return not self.ends_removed or is_newer(time, self._removed)
-
-    def is_hidden(self, message: Message) -> bool:
-        """Whether the log holds a message by its id, or by its content one that is not live.
-
-        A message with the content of a hidden one is another one if it is newer than what hid that, and was not written
-        at the same time.
-        """
-        brought = given_id(message)
-        if brought is not None and stored_under(self._log, brought) is not None:
-            return True
-        times, time = self._hidden_times.get(content_key(message)), timestamp_of(message)
-        return times is not None and (not is_newer(time, self._removed) or _second_of(time) in times)
-
-    def is_stale(self, message: Message) -> bool:
-        """Whether a result or a closing message of a list is known already, or was taken out of the history.
-
-        A host's repair uses the same words each time, with neither an id nor a time. So words that an earlier repair
-        put in, and that were taken out since, do not make it stale.
-        """
-        if given_id(message) is not None or timestamp_of(message):
-            return not self.is_new(message)
-        return content_key(message) in self._hidden_words
-
-    def repeats(self, tail: Sequence[Message]) -> bool:
-        """Whether a tail without times only repeats messages of the live history."""
-        repeated = (not timestamp_of(message) and content_key(message) in self._live for message in tail)
-        return bool(tail) and all(repeated)
-
-    @cached_property
-    def _hidden_times(self) -> dict[str, set[datetime | None]]:
-        """When the messages were written that are not live, by their contents."""
-        times = defaultdict[str, set[datetime | None]](set)
-        for message in self._hidden:
-            times[content_key(message)].add(_second_of(timestamp_of(message)))
-        return times
-
-    @cached_property
-    def _hidden_words(self) -> set[str]:
-        """The contents of the messages that are not live and that no repair put in."""
-        return {content_key(message) for message in self._hidden if not is_repair(message)}
-
-    @cached_property
-    def _hidden(self) -> list[Message]:
-        index = self._log.index
-        hidden = [ordinal for ordinal in range(len(index)) if not index.is_live(ordinal) and index.is_held(ordinal)]
-        return list(self._log.read(hidden))
-
-
-def is_newer(time: str, than: str) -> bool:
-    """Whether one ISO 8601 time is in a later second than another: many clocks tell no more; False if one is none."""
-    one, other = _second_of(time), _second_of(than)
-    return one is not None and other is not None and one > other
-
-
-def _second_of(time: str) -> datetime | None:
-    instant = instant_of(time)
-    return instant.replace(microsecond=0) if instant is not None else None
 
 
 # -- lay a list on the history -----------------------------------------------------------------------------------------

@@ -113,17 +113,9 @@ def import_(
     if agent is not None or os.path.isdir(path):
         if session_id is not None or output is not None:
             raise click.UsageError("--session and -o are for one file")
-        wanted = source_format
-        if agent is not None and source_format == "auto":
-            wanted = FORMATS_OF.get(agent, agent)
+        wanted = FORMATS_OF.get(agent, agent) if agent is not None and source_format == "auto" else source_format
         files = _all(path, wanted, strict=strict, again=again, dry_run=dry_run)
-        if as_json:
-            click.echo(json.dumps(_as_json(files, dry_run=dry_run)))
-        else:
-            show_summary(path, files, dry_run=dry_run)
-        wanted_files = (file for file in files if file.is_session and not file.is_erased)
-        whole = all(file.report is not None and not file.report.lost for file in wanted_files)
-        context.exit(DONE if whole else FINDINGS)
+        context.exit(_show_files(path, files, dry_run=dry_run, as_json=as_json))
     shown = "standard input" if path == STANDARD_INPUT else path
     with unusable(shown), progress(path, title="importing") as watched:
         report = import_session(
@@ -142,6 +134,16 @@ def import_(
     else:
         show_report(report, dry_run=dry_run)
     context.exit(FINDINGS if report.not_carried else DONE)
+
+
+def _show_files(path: str, files: list[ImportedFile], *, dry_run: bool, as_json: bool) -> int:
+    """Print what became of a directory's files; the exit code."""
+    if as_json:
+        click.echo(json.dumps(_as_json(files, dry_run=dry_run)))
+    else:
+        show_summary(path, files, dry_run=dry_run)
+    sessions = (file for file in files if file.is_session and not file.is_erased)
+    return DONE if all(file.report is not None and not file.report.lost for file in sessions) else FINDINGS
 
 
 def _watch(agent: str, *, as_json: bool) -> NoReturn:

@@ -27,7 +27,8 @@ from ...sessions.shared_checkpoint import shared_checkpoints
 from ...sessions.transcript import Transcript
 from ..maintenance.leftovers import doubtful_parts, files_left
 from ..maintenance.written_files import DELETING, WrittenFiles
-from .host_files import HOSTS_NAMES, backups, hosts_files, is_hosts_log, own_files
+from .host_copies import backups, hosts_files
+from .host_files import HOSTS_NAMES, is_hosts_log, own_files
 
 _OPEN = "the session is open; close it first"
 

@@ -32,14 +32,11 @@ from ...messages.message import Message
 from ...messages.metadata import PLACE_KEY, is_ephemeral, metadata_of, timestamp_of
 from ...paths import LOG_NAME
 from ...sessions.open_files import is_held
-from ...sessions.raw_records import strings_of
 from ...sessions.session_name import METADATA_NAME, MOST_CHARS
 from ...sessions.session_name import read_metadata as metadata_in
-from ...sessions.shared_checkpoint import shared_checkpoints, texts_of
 from ...sessions.transcript import Transcript
 from ...view.entry import INSTRUCTING
 from ..maintenance.leftovers import files_left
-from ..maintenance.raw_bytes import holds_match
 from ..maintenance.written_files import (
     MAKING,
     REWINDING,
@@ -53,7 +50,6 @@ HOSTS_NAMES = (TRANSCRIPT_NAME, METADATA_NAME)
 """The names of the files that we may write for the host."""
 BACKUP_MARK = ".bak-context-persistent-"
 """In the names of the copies that a rewind keeps of the host's files."""
-_COPIES = (f"{TRANSCRIPT_NAME}*", "events.jsonl*", "context-intelligence/events.jsonl*")
 _OWN_KEYS = frozenset(
     [
         "session_id",
@@ -361,70 +357,6 @@ def clear_up(log: str | Path) -> None:
     with contextlib.suppress(OSError):
         for name in files_left(os.fspath(log), HOSTS_NAMES):
             os.remove(name)
-
-
-def backups(log: str | Path) -> list[Path]:
-    """The copies that rewinds kept of the host's files beside a log."""
-    return sorted(Path(log).parent.glob(f"*{BACKUP_MARK}*")) if is_hosts_log(log) else []
-
-
-def hosts_files(log: str | Path) -> list[Path]:
-    """All files of the host that lie in a session's directory: its copies of the messages, and its metadata."""
-    metadata = Path(log).with_name(METADATA_NAME)
-    return [*_copies_beside(log), *([metadata] if is_hosts_log(log) and metadata.is_file() else [])]
-
-
-def host_copies(log: str | Path, session_id: str | None = None) -> list[str]:
-    """Find the host's copies of a session's messages, which a purge of the log does not reach.
-
-    They lie beside the log; a session that several hosts share has another one (`sessions/shared_checkpoint.py`).
-
-    Args:
-        log: the session's log.
-        session_id: the session's id, if its log's place does not give it.
-
-    Raises:
-        OSError: a directory cannot be read.
-    """
-    return [*map(os.fspath, _copies_beside(log)), *map(os.fspath, shared_checkpoints(log, session_id))]
-
-
-def named_in(log: str | Path) -> list[str]:
-    """Find the host's files that name a session: a name is made of what was said, so it may hold a secret."""
-    if not is_hosts_log(log):
-        return []
-    found = Path(log).parent.glob(f"{METADATA_NAME}*")
-    return sorted(os.fspath(path) for path in found if path.is_file())
-
-
-def _copies_beside(log: str | Path) -> list[Path]:
-    if not is_hosts_log(log):
-        return []
-    return sorted(path for pattern in _COPIES for path in Path(log).parent.glob(pattern) if path.is_file())
-
-
-def told_matches(copy: str | Path, replace: Callable[[str], str]) -> str:
-    """Say how much of a host's copy holds what a redaction would replace, such as `2 lines`; empty if nothing does.
-
-    Raises:
-        OSError: the copy cannot be read.
-    """
-    path = Path(copy)
-    if ".jsonl" in path.name:
-        with path.open("rb") as lines:
-            found, unit = sum(_holds_match(line, replace) for line in lines), "line"
-    else:
-        found, unit = sum(replace(text) != text for text in texts_of(path)), "text"
-    return f"{found:,} {unit}{'' if found == 1 else 's'}" if found else ""
-
-
-def _holds_match(line: bytes, replace: Callable[[str], str]) -> bool:
-    """Whether a string of a line of JSON holds a match, or any other line."""
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return holds_match(line, replace)
-    return any(replace(text) != text for text in strings_of(value))
 
 
 def read_metadata(directory: Path) -> dict[str, Any]:

@@ -1,0 +1,80 @@
+"""The copies of a session's text that a host keeps: they are found and named, and never changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from ...sessions.raw_records import strings_of
+from ...sessions.session_name import METADATA_NAME
+from ...sessions.shared_checkpoint import shared_checkpoints, texts_of
+from ..maintenance.raw_bytes import holds_match
+from .host_files import BACKUP_MARK, TRANSCRIPT_NAME, is_hosts_log
+
+_COPIES = (f"{TRANSCRIPT_NAME}*", "events.jsonl*", "context-intelligence/events.jsonl*")
+
+
+def backups(log: str | Path) -> list[Path]:
+    """The copies that rewinds kept of the host's files beside a log."""
+    return sorted(Path(log).parent.glob(f"*{BACKUP_MARK}*")) if is_hosts_log(log) else []
+
+
+def hosts_files(log: str | Path) -> list[Path]:
+    """All files of the host that lie in a session's directory: its copies of the messages, and its metadata."""
+    metadata = Path(log).with_name(METADATA_NAME)
+    return [*_copies_beside(log), *([metadata] if is_hosts_log(log) and metadata.is_file() else [])]
+
+
+def host_copies(log: str | Path, session_id: str | None = None) -> list[str]:
+    """Find the host's copies of a session's messages, which a purge of the log does not reach.
+
+    They lie beside the log; a session that several hosts share has another one (`sessions/shared_checkpoint.py`).
+
+    Args:
+        log: the session's log.
+        session_id: the session's id, if its log's place does not give it.
+
+    Raises:
+        OSError: a directory cannot be read.
+    """
+    return [*map(os.fspath, _copies_beside(log)), *map(os.fspath, shared_checkpoints(log, session_id))]
+
+
+def named_in(log: str | Path) -> list[str]:
+    """Find the host's files that name a session: a name is made of what was said, so it may hold a secret."""
+    if not is_hosts_log(log):
+        return []
+    found = Path(log).parent.glob(f"{METADATA_NAME}*")
+    return sorted(os.fspath(path) for path in found if path.is_file())
+
+
+def _copies_beside(log: str | Path) -> list[Path]:
+    if not is_hosts_log(log):
+        return []
+    return sorted(path for pattern in _COPIES for path in Path(log).parent.glob(pattern) if path.is_file())
+
+
+def told_matches(copy: str | Path, replace: Callable[[str], str]) -> str:
+    """Say how much of a host's copy holds what a redaction would replace, such as `2 lines`; empty if nothing does.
+
+    Raises:
+        OSError: the copy cannot be read.
+    """
+    path = Path(copy)
+    if ".jsonl" in path.name:
+        with path.open("rb") as lines:
+            found, unit = sum(_holds_match(line, replace) for line in lines), "line"
+    else:
+        found, unit = sum(replace(text) != text for text in texts_of(path)), "text"
+    return f"{found:,} {unit}{'' if found == 1 else 's'}" if found else ""
+
+
+def _holds_match(line: bytes, replace: Callable[[str], str]) -> bool:
+    """Whether a string of a line of JSON holds a match, or any other line."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return holds_match(line, replace)
+    return any(replace(text) != text for text in strings_of(value))
