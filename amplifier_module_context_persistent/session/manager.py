@@ -6,18 +6,16 @@ Every method may be called from several tasks and threads. What touches the log 
 
 from __future__ import annotations
 
-import inspect
 import logging
 import os
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from ..clock import new_id, utc_now
-from ..config import Config, Options
+from ..config import Config
 from ..errors import PinError
 from ..forms.recognise import check_name
 from ..forms.request_bodies import written_as
@@ -31,6 +29,7 @@ from .choose_log import ChosenLog, choose_log, log_in_memory
 from .final_request import Ticket
 from .host import Host
 from .learned import tells_transformations
+from .manager_arguments import ManagerArguments, taking_arguments_of
 from .pin_and_hide import hide_record, pin_record
 from .recall import RecallState, recall
 from .reconcile import LiveHistory
@@ -43,36 +42,7 @@ from .store import Session, Store
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class _Arguments(Options):
-    """What a manager takes, typed: the keys of the configuration, and what is no key."""
-
-    transcript_path: str | os.PathLike[str] | None = None
-    _: KW_ONLY
-    config: Config | None = None
-    log: Log | None = None
-    coordinator: Any | None = None
-    session_id: str | None = None
-    parent_id: str | None = None
-    working_dir: str | None = None
-    now: Callable[[], str] = utc_now
-    new_id: Callable[[], str] = new_id
-
-
-P = ParamSpec("P")
 T = TypeVar("T")
-
-
-def _taking(arguments: Callable[P, object]) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, P], None]]:
-    """Type a constructor's arguments as those of a dataclass, so that editors complete them and `help` lists them."""
-
-    def typed(init: Callable[..., None]) -> Callable[Concatenate[Any, P], None]:
-        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        listed = inspect.signature(arguments).parameters.values()
-        init.__signature__ = inspect.Signature([own, *listed])  # type: ignore[attr-defined]  # functions have it
-        return init
-
-    return typed
 
 
 class PersistentContextManager:
@@ -102,7 +72,7 @@ class PersistentContextManager:
             are those of a mount plan, and an unknown one is a warning: it may be another module's.
     """
 
-    @_taking(_Arguments)
+    @taking_arguments_of(ManagerArguments)
     def __init__(
         self,
         transcript_path: str | os.PathLike[str] | None = None,

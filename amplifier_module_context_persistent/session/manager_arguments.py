@@ -1,0 +1,46 @@
+"""What a manager takes, typed: so that editors complete the keys of the configuration, and help() lists them."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Concatenate, ParamSpec
+
+from ..clock import new_id, utc_now
+from ..config import Config, Options
+from ..log.base import Log
+
+
+@dataclass(frozen=True)
+class ManagerArguments(Options):
+    """What a manager takes, typed: the keys of the configuration, and what is no key."""
+
+    transcript_path: str | os.PathLike[str] | None = None
+    _: KW_ONLY
+    config: Config | None = None
+    log: Log | None = None
+    coordinator: Any | None = None
+    session_id: str | None = None
+    parent_id: str | None = None
+    working_dir: str | None = None
+    now: Callable[[], str] = utc_now
+    new_id: Callable[[], str] = new_id
+
+
+P = ParamSpec("P")
+
+
+def taking_arguments_of(
+    arguments: Callable[P, object],
+) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, P], None]]:
+    """Type a constructor's arguments as those of a dataclass, so that editors complete them and `help` lists them."""
+
+    def typed(init: Callable[..., None]) -> Callable[Concatenate[Any, P], None]:
+        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        listed = inspect.signature(arguments).parameters.values()
+        init.__signature__ = inspect.Signature([own, *listed])  # type: ignore[attr-defined]  # functions have it
+        return init
+
+    return typed
