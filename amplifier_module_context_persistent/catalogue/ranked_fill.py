@@ -16,7 +16,7 @@ from pathlib import Path
 from ..log.base import ReadableLog
 from ..log.reader import LogReader
 from ..messages.message import Message
-from ..search.segment import Segment, SegmentBuilder
+from ..search.ranked_segment import Segment, SegmentBuilder
 from .catalogue_file import Catalogue, CatalogueError
 from .covered import LogCoverage, Stamp, is_same_file
 from .ranked_words import MOST_SMALL, SMALL_TEXT, KnownWords, RankedWords, note_covered, take_in_segment

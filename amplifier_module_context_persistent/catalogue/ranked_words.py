@@ -1,4 +1,4 @@
-"""The ranked words of a project's messages: the segments of its ranked index (`search/segment.py`).
+"""The ranked words of a project's messages: the segments of its ranked index (`search/ranked_segment.py`).
 
 The table `ranked` has a row for each session: the sizes of its segments, how far they go, and a random mark. The
 columns of a segment are a row of `ranked_messages`, its buckets rows of `ranked_terms`, ordered by bucket, so that a
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from ..search.message_terms import VERSION
-from ..search.segment import LEVELS, MOST_TEXT, MessageColumns, Postings, Segment, bucket_of, postings_in
+from ..search.ranked_segment import LEVELS, MOST_TEXT, MessageColumns, Postings, Segment, bucket_of, postings_in
 from .catalogue_file import CatalogueError, DamagedError
 from .covered import LogCoverage, cover, covered_by_path, covered_of, session_id
 

@@ -26,7 +26,7 @@ from typing import Protocol
 
 from .message_terms import MOST_WEIGHT
 from .question import Question
-from .segment import MessageColumns, Postings, key_of
+from .ranked_segment import MessageColumns, Postings, key_of
 
 NEAR = ((-1, 0.4), (1, 0.4), (-2, 0.2), (2, 0.2))
 """Shares of a neighbour's weight, by its distance."""

@@ -32,10 +32,10 @@ from ..messages.metadata import metadata_of
 from ..messages.text import full_text
 from ..search.index_terms import asked_words
 from ..search.question import Question, read_question
+from ..search.ranked_segment import MessageColumns, Postings, key_of
 from ..search.ranking import Ranked, rank
 from ..search.recall_page import LEAST_WORDS, MOST_PLACES, Hit, RecallQuery, make_hit
-from ..search.searched import searched_tool
-from ..search.segment import MessageColumns, Postings, key_of
+from ..search.recall_scope import searched_tool
 from ..search.snippet import best_window, marks_of
 from .store import Session
 

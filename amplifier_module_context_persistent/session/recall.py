@@ -40,7 +40,7 @@ from ..search.recall_page import (
     recall_output,
     tell_hits,
 )
-from ..search.searched import searched_tool
+from ..search.recall_scope import searched_tool
 from .recall_message import recall_message
 from .store import Session
 

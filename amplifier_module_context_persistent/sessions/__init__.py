@@ -1,6 +1,6 @@
 """A session opened to be read: sessions by name, views made again and proved, statistics, searches.
 
-For programs there are `sessions()`, `search()` and `cost()` (`functions.py`); docs/recall.md shows them.
+For programs there are `sessions()`, `search()` and `cost()` (`public_functions.py`); docs/recall.md shows them.
 
 Rules of this package:
 - Nothing here writes to a log, not even to repair its tail; `delete_log` removes a whole one.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .functions import cost, search, sessions
+    from .public_functions import cost, search, sessions
 
 __all__ = ["cost", "search", "sessions"]
 
@@ -20,6 +20,6 @@ def __getattr__(name: str) -> Any:
     """Import a function when it is used: commands and a running session need none of them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import functions
+    from . import public_functions as functions
 
     return getattr(functions, name)

@@ -24,8 +24,8 @@ from ..log.base import ReadableLog
 from ..log.open_log import file_reader, open_reader
 from ..log.reader import LogReader
 from ..search.question import Question
+from ..search.ranked_segment import MessageColumns, Postings, Segment
 from ..search.ranking import GAP, Ranked, rank
-from ..search.segment import MessageColumns, Postings, Segment
 from .find_session import SessionFile
 
 Progress = Callable[[int, int], None]

@@ -12,7 +12,7 @@ from amplifier_module_context_persistent.errors import RecallError
 from amplifier_module_context_persistent.messages.message import Message
 from amplifier_module_context_persistent.search import ranking
 from amplifier_module_context_persistent.search.question import read_question
-from amplifier_module_context_persistent.search.segment import MessageColumns, SegmentBuilder
+from amplifier_module_context_persistent.search.ranked_segment import MessageColumns, SegmentBuilder
 from tests.support.ranked import NOW, MemoryIndex, said
 
 OTHERS = [said(f"We talked about the weather, number {number}, and about lunch.") for number in range(20)]

@@ -25,7 +25,7 @@ from amplifier_module_context_persistent.catalogue.covered import Stamp, name_of
 from amplifier_module_context_persistent.catalogue.ranked_fill import FillTarget, RankedFill, lacking
 from amplifier_module_context_persistent.catalogue.ranked_words import known_words
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.search import segment
+from amplifier_module_context_persistent.search import ranked_segment as segment
 from amplifier_module_context_persistent.search.question import read_question
 from amplifier_module_context_persistent.sessions.find_session import session_files
 from amplifier_module_context_persistent.sessions.ranked_search import RankedSearch

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from amplifier_module_context_persistent.messages.message import Message
 from amplifier_module_context_persistent.search.question import read_question
+from amplifier_module_context_persistent.search.ranked_segment import MessageColumns, Postings, Segment, SegmentBuilder
 from amplifier_module_context_persistent.search.ranking import GAP, Ranking, rank
-from amplifier_module_context_persistent.search.segment import MessageColumns, Postings, Segment, SegmentBuilder
 
 NOW = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from .found import Secret, lowered
 from .names import UUID, is_example, is_placeholder, is_template, looks_random
-from .said import said_value
+from .passwords_in_sentences import said_value
 
 _PASSWORDS = {
     "Arabic": ("كلمة المرور", "كلمة السر"),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from .found import Secret
 from .names import Likelihood, is_secret_text, kind_of_name, likelihood_of, names_password, names_service
-from .said import said_value
+from .passwords_in_sentences import said_value
 
 _VALUE = r"(?P<quote>\\*[\"'`]?)(?P<secret>[^\s\"'`\\,;<>{}()|]{4,8192})"
 _QUOTED = r"[bru]?(?P<quote>\\*[\"'`])(?P<secret>[^\s\"'`\\]{4,8192})(?P=quote)"

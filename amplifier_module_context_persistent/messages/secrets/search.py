@@ -19,9 +19,9 @@ from .found import Secret, hidden, merged
 from .named_values import find_named
 from .names import is_example, is_placeholder, looks_random
 from .own_forms import OwnForms
+from .passwords_in_sentences import find_pairs
 from .places import PLACES
 from .recovery_codes import find_recovery_codes
-from .said import find_pairs
 from .seed_phrases import find_seed_phrases
 from .tables import find_foreign_tables
 
