@@ -31,18 +31,40 @@ from tests.support.recorded_sessions import Recorded
 from tests.support.snapshot_faults import SnapshotFaults
 from tests.support.snapshots import always
 from tests.support.stored_logs import keep_logs_in
-from tests.support.sweeps import some
+from tests.support.sweeps import run_proofs, some
 from tests.support.windows import Desk
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background; what tests start would ignore it, too
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A busy machine is no fault, and a run is the same for everybody; HYPOTHESIS_EXPLORE=1 looks for new and more examples.
-EXPLORES = "HYPOTHESIS_EXPLORE" in os.environ
-settings.register_profile(
-    "project", deadline=None, derandomize=not EXPLORES, max_examples=200 if EXPLORES else some(40)
-)
-settings.load_profile("project")
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--proof`."""
+    parser.addoption("--proof", action="store_true", help="run the proofs as well, and all cases of every sweep")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Settle how much is tried before tests are collected.
+
+    A busy machine is no fault, and a run is the same for everybody; HYPOTHESIS_EXPLORE=1 looks for new and more
+    examples.
+    """
+    run_proofs(config.getoption("--proof"))
+    explores = "HYPOTHESIS_EXPLORE" in os.environ
+    settings.register_profile(
+        "project", deadline=None, derandomize=not explores, max_examples=200 if explores else some(40)
+    )
+    settings.load_profile("project")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave proofs out of a quick run, except those that are named on the command line."""
+    if config.getoption("--proof"):
+        return
+    proofs = [item for item in items if item.get_closest_marker("proof")]
+    if proofs and len(proofs) < len(items):
+        config.hook.pytest_deselected(items=proofs)
+        items[:] = [item for item in items if not item.get_closest_marker("proof")]
 
 
 def _keep_what_was_compiled() -> None:

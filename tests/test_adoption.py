@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.places import DOCS, ROOT
-from tests.support.sweeps import takes_long
+from tests.support.sweeps import proof
 
 STEP = re.compile(r"<!-- step: (\w+) -->\n```sh\n(.*?)```", re.DOTALL)
 STEPS = dict(STEP.findall((DOCS / "adoption.md").read_text("utf-8")))
@@ -146,7 +146,7 @@ def stand_in(tmp_path: Path) -> Path:
     return command
 
 
-@takes_long
+@proof
 def test_the_steps_of_the_page_do_what_they_say(tmp_path: Path, stand_in: Path) -> None:
     """With the stand-in: nothing is left afterwards, and no turn is lost or doubled in between."""
     follow(Person(tmp_path / "home", stand_in))

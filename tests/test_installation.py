@@ -16,7 +16,7 @@ import pytest
 from amplifier_module_context_persistent import DependencyError, installation
 from amplifier_module_context_persistent.installation import needed_packages
 from tests.support.places import ROOT
-from tests.support.sweeps import WHOLE, takes_long
+from tests.support.sweeps import proof, whole
 
 MOUNT = """
 import asyncio, os, sys
@@ -62,7 +62,7 @@ def test_a_session_begins_without_what_only_commands_need(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", sorted(NEEDED)[:: 1 if WHOLE else 4])
+@pytest.mark.parametrize("name", sorted(NEEDED)[:: 1 if whole() else 4])
 def test_a_missing_package_is_named_with_the_command(name: str, tmp_path: Path) -> None:
     """A session that needs it says what to do."""
     done = mount(sys.executable, tmp_path, name)
@@ -156,7 +156,7 @@ def test_no_command_that_is_told_names_this_package(monkeypatch: pytest.MonkeyPa
 # -- where Microsoft's older module was installed under the same name --------------------------------------------------
 
 
-@takes_long
+@proof
 def test_the_command_mends_an_environment_with_the_older_module(tmp_path: Path) -> None:
     """An environment of the host's own, in which the older module was installed once, and so ours was not."""
     for needed in ("hatchling", "editables", "pip"):  # nothing can be fetched

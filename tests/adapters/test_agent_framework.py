@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.adapters.agent_framework import Persist
 from tests.support.agent_framework_agent import made_up_agent
 from tests.support.kit_kills import kill_again_and_again
 from tests.support.kit_requests import StrictService, words
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import whole
 
 LONG = "A text that is longer than a reference to it. " * 10
 IMAGES = [Content.from_data(b"PNG" * 30, "image/png"), Content.from_uri("https://a/b", media_type="image/png")]
@@ -65,7 +65,7 @@ async def test_messages_come_back_as_they_were_saved(place: str) -> None:
     await again.close()
 
 
-@pytest.mark.parametrize(("turns", "calls"), [(300 if WHOLE else 30, 2), (2, 100)])
+@pytest.mark.parametrize(("turns", "calls"), [(300 if whole() else 30, 2), (2, 100)])
 async def test_long_sessions_fit_a_small_window(tmp_path: Path, turns: int, calls: int) -> None:
     """Many turns, or runs of many calls, at 20,000 tokens: nothing is refused, and most of each request is cached."""
     service, rng = StrictService(20_000), random.Random(2)
@@ -123,7 +123,7 @@ async def test_two_providers_save_to_one_session_at_once(place: str) -> None:
 
 def test_runs_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
     """Every message that was saved is there once, whenever the process was killed."""
-    told = kill_again_and_again("agent_framework", tmp_path, kills=65 if WHOLE else 12, seed=3)
+    told = kill_again_and_again("agent_framework", tmp_path, kills=65 if whole() else 12, seed=3)
     print(told)
     assert told.lost == told.doubled == told.refused == 0
     assert told.acknowledged > 0

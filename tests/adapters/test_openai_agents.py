@@ -22,7 +22,7 @@ from tests.support.kit_kills import kill_again_and_again
 from tests.support.kit_requests import StrictService, words
 from tests.support.openai_agent import MadeUpModel
 from tests.support.places import ROOT
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import whole
 
 LONG = "A text that is longer than a reference to it. " * 10
 BATCHES: list[list[dict[str, Any]]] = [
@@ -143,7 +143,7 @@ async def run_turns(session: PersistentSession, model: MadeUpModel, turns: int, 
         await Runner.run(agent, question, session=session, run_config=session.run_config(), max_turns=300, **more)
 
 
-@pytest.mark.parametrize(("turns", "calls", "reasons"), [(300 if WHOLE else 40, 2, False), (2, 100, True)])
+@pytest.mark.parametrize(("turns", "calls", "reasons"), [(300 if whole() else 40, 2, False), (2, 100, True)])
 async def test_long_sessions_fit_a_small_window(tmp_path: Path, turns: int, calls: int, reasons: bool) -> None:
     """Many turns, or runs of many calls, at 20,000 tokens: nothing is refused, and most of each request is cached."""
     service = StrictService(20_000)
@@ -225,7 +225,7 @@ async def test_two_processes_share_one_session(tmp_path: Path) -> None:
 
 def test_runs_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
     """Every item that the SDK was told is saved is there once, whenever the process was killed."""
-    told = kill_again_and_again("openai_agents", tmp_path, kills=70 if WHOLE else 15, seed=1)
+    told = kill_again_and_again("openai_agents", tmp_path, kills=70 if whole() else 15, seed=1)
     print(told)
     assert told.lost == told.doubled == 0
     assert told.refused == 0

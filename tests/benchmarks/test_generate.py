@@ -20,7 +20,7 @@ from fixtures.kinds import KINDS, generate_kind
 from tests.support.checker import check_view
 from tests.support.histories import numbered
 from tests.support.places import ROOT
-from tests.support.sweeps import takes_long
+from tests.support.sweeps import proof
 
 # The sha256 of the lines of seed 7: of 60 messages, and of 6,000 with the sizes that were recorded in real sessions.
 SMALL_SESSION = "ec81870570ba4db9ab643c6ae0925ffd1710eb05ccdcc6df1ecab5e4c4c6942a"
@@ -94,7 +94,7 @@ def test_the_same_seed_gives_the_same_session(kind: str) -> None:
     assert MESSAGES <= len(messages) < MESSAGES + 10
 
 
-@takes_long
+@proof
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_view_knows_more_of_far_back_than_a_sliding_window(kind: str) -> None:
     """In the mean of some sessions and of two budgets, for about the same bill; each view is checked."""

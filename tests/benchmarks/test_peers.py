@@ -19,7 +19,7 @@ from benchmarks.peer_stores.store import OURS, REQUIREMENTS, STORES
 from benchmarks.scale import promised
 from tests.support.commands import shows
 from tests.support.places import DOCS, ROOT
-from tests.support.sweeps import takes_long
+from tests.support.sweeps import proof
 
 MEASURES = ("append new", "append long", "read back", "resume none", "resume long")
 OTHERS = sorted(STORES.keys() - OURS)
@@ -45,7 +45,7 @@ def test_what_is_missing_is_named_with_what_to_do(tmp_path: Path, capsys: pytest
     )
 
 
-@takes_long
+@proof
 def test_a_run_measures_and_damages(capsys: pytest.CaptureFixture[str]) -> None:
     """All figures are there. A file that checks nothing takes a flipped bit for a letter and fails at a torn line."""
     asked = ["--only", "bare file", "--messages", "60", "--rounds", "2", "--kills", "1", "--json"]
@@ -78,7 +78,7 @@ def test_lost_and_doubled_messages_are_counted(tmp_path: Path, monkeypatch: pyte
     assert (survived.lost, survived.doubled) == (2, 1)
 
 
-@takes_long
+@proof
 def test_ours_says_what_was_damaged() -> None:
     """A letter that changed on the disk is told when the history is read, and the session goes on."""
     assert str(faults.flipped_bit(sys.executable, "ours, write")) == "all read, 1 altered, said"

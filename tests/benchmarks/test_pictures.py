@@ -8,7 +8,7 @@ from benchmarks import pictures
 from benchmarks.chromium import BROWSER
 from tests.support.commands import shows
 from tests.support.places import DOCS
-from tests.support.sweeps import takes_long
+from tests.support.sweeps import proof
 
 
 def texts(path: Path) -> list[str]:
@@ -17,7 +17,7 @@ def texts(path: Path) -> list[str]:
     return [element.text for element in root.iter() if element.tag.endswith("}text") and element.text]
 
 
-@takes_long
+@proof
 def test_the_pictures_are_current_and_stand_by_themselves(tmp_path, monkeypatch):
     """The command draws what the documentation shows, whatever the environment says; nothing outside is referred to."""
     monkeypatch.setenv("NO_COLOR", "1")

@@ -11,10 +11,10 @@ from benchmarks import offline
 from benchmarks.offline import MEMORY_LIMIT, TIME_LIMIT, Growth, Taken, measure
 from benchmarks.requests import Found, play, screenshots
 from fixtures.providers import mixed_session
-from tests.support.sweeps import WHOLE, takes_long
+from tests.support.sweeps import proof, whole
 
 
-@pytest.mark.parametrize("first", range(0, 40 if WHOLE else 10, 10))
+@pytest.mark.parametrize("first", range(0, 40 if whole() else 10, 10))
 async def test_every_view_is_one_that_its_provider_accepts(first: int) -> None:
     """With images, documents, thinking and encrypted items, and switches: no violation, and no request refused."""
     found = Found()
@@ -80,7 +80,7 @@ def test_one_command_that_grows_too_fast_ends_it_with_1(
     ]
 
 
-@takes_long
+@proof
 def test_a_command_that_fails_is_no_measurement(tmp_path: Path) -> None:
     """What it said is told."""
     with pytest.raises(RuntimeError, match="replay"):

@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.sessions.find_session import session_fi
 from amplifier_module_context_persistent.sessions.project_search import ProjectSearch
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import log_of, write
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import whole
 
 SEARCHES = (("a needle",), ("-w", "pin"), ("(?i)CUSHION|needle",), ("nothing has this",))
 WORDS = ("alpha", "beta", "gammaThree", "delta_one", "epsilon", "zeta")
@@ -67,7 +67,7 @@ def test_no_flipped_bit_loses_a_result(catalogue: Path) -> None:
     """Anywhere in the file; after two searches the catalogue serves as before."""
     expected = {arguments: found(*arguments, "--no-catalogue") for arguments in SEARCHES}
     sound, choose = catalogue.read_bytes(), random.Random(11)
-    for _ in range(2_000 if WHOLE else 25):
+    for _ in range(2_000 if whole() else 25):
         bit = choose.randrange(8 * len(sound))
         catalogue.write_bytes(flipped(sound, bit))
         for arguments in SEARCHES:

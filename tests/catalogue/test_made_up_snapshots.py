@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.log.reader import LogReader
 from tests.support.counted_sessions import CountedReads
 from tests.support.made_up_snapshots import altered, parts_of, put_parts
 from tests.support.snapshots import known, some_log
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import whole
 
 pytestmark = pytest.mark.usefixtures("snapshots_of_any_size")
 
@@ -47,7 +47,7 @@ def test_whatever_a_snapshot_says_the_log_opens(path: str) -> None:
     rng, begun = random.Random(5), 0
     with closing(LogReader(path)) as reader:
         reader.follow()
-    tries = 120 if WHOLE else 40
+    tries = 120 if whole() else 40
     for _ in range(tries):
         make_whole(path)
         put_parts(path, altered(described, rng), chunks)
@@ -76,7 +76,7 @@ def test_whatever_its_columns_say_the_log_opens(path: str, name: str) -> None:
     assert ends[-1] == len(chunk)
     at = COLUMNS.index(name)
     rng = random.Random(name)
-    for _ in range(15 if WHOLE else 5):
+    for _ in range(15 if whole() else 5):
         column = bytearray(chunk)
         for _ in range(rng.choice((1, 4))):
             column[rng.randrange(ends[at], ends[at + 1])] = rng.choice((0, 255, rng.randrange(256)))

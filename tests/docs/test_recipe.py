@@ -12,7 +12,7 @@ from pathlib import Path
 
 from amplifier_module_context_persistent.session.host import EVENTS
 from tests.support.places import DOCS, ROOT
-from tests.support.sweeps import takes_long
+from tests.support.sweeps import proof
 
 COPIED = ("amplifier_module_context_persistent", "benchmarks", "docs", "fixtures", "tests")
 
@@ -86,7 +86,7 @@ def run(root: Path, *arguments: str) -> str:
     return done.stdout
 
 
-@takes_long
+@proof
 def test_the_recipe_of_a_strategy_is_all_that_it_takes(tmp_path: Path) -> None:
     """The files that it names, and no other; then the project's tests take the strategy in."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.support.places import ROOT
-from tests.support.sweeps import takes_long
+from tests.support.sweeps import proof
 
 SCRIPT = ROOT / "examples" / "own_agent.py"
 
@@ -21,7 +21,7 @@ def ask(directory: Path, question: str) -> str:
     return done.stdout
 
 
-@takes_long
+@proof
 def test_an_agent_of_ones_own_goes_on_where_it_was(tmp_path: Path) -> None:
     """The second process has the first one's turn; the log holds both, in order, with the call and its result."""
     (tmp_path / "a.txt").touch()

@@ -8,13 +8,13 @@ import sys
 import pytest
 
 from tests.support.places import ROOT
-from tests.support.sweeps import takes_long
+from tests.support.sweeps import proof
 
 SCRIPT = ROOT / "examples" / "resumed_session.py"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it kills a process by SIGKILL")
-@takes_long
+@proof
 def test_a_killed_session_and_its_child_are_resumed() -> None:
     """Nothing acknowledged is lost, nothing is doubled, the open call is answered, and the child keeps its prompt."""
     done = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, timeout=120, cwd=ROOT)

@@ -32,7 +32,7 @@ from tests.support.logs import (
     stored_numbers,
     write_file,
 )
-from tests.support.sweeps import WHOLE, spread
+from tests.support.sweeps import spread, whole
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_every_call_may_fail(tmp_path: Path, forever: bool, code: int) -> None:
         if files.faults[0].seen < nth:
             break
     assert nth > 30
-    print(f"I/O operations failed: {(nth - 1) // (1 if WHOLE else 2)}")
+    print(f"I/O operations failed: {(nth - 1) // (1 if whole() else 2)}")
 
 
 def live_through_faults(
@@ -338,7 +338,7 @@ def test_every_call_of_a_reset_or_a_plan_may_fail(tmp_path: Path, operation: str
             break
     assert nth > 10
     assert seen == {str(OLD), str(new)}
-    print(f"I/O operations of {operation} failed: {(nth - 1) // (1 if WHOLE else 2)}")
+    print(f"I/O operations of {operation} failed: {(nth - 1) // (1 if whole() else 2)}")
 
 
 def sizes_of_writes(path: str, bodies: list[bytes]) -> list[int]:

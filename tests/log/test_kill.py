@@ -12,9 +12,9 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Damage
 from tests.support.logs import append, assert_sound, content_of, number_of, saved_tails
 from tests.support.places import ROOT
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import whole
 
-KILLS = "60" if WHOLE else "30"
+KILLS = "60" if whole() else "30"
 """In each of five runs."""
 
 

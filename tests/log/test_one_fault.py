@@ -23,7 +23,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.verify import verif
 from tests.support.logs import STAMP, append, body, keep, sealed, write_file
 from tests.support.logs import reset_bodies as new_reset_bodies
 from tests.support.snapshot_faults import SnapshotFaults
-from tests.support.sweeps import WHOLE, spread
+from tests.support.sweeps import spread, whole
 
 MEMBERS = [body(30), body(31)]
 
@@ -142,7 +142,7 @@ def use_further(path: str, damaged: frozenset[int], what: str, use: str) -> None
 
 
 @pytest.mark.parametrize("snapshots", [False, True])
-@pytest.mark.parametrize("seed", [1, 2] if WHOLE else [1])
+@pytest.mark.parametrize("seed", [1, 2] if whole() else [1])
 def test_one_fault_costs_no_other_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, snapshots: bool
 ) -> None:
@@ -154,7 +154,7 @@ def test_one_fault_costs_no_other_message(
     write_file(path, b"".join(lines))
     assert live(FileLog(path)) == LIVE
     assert verify_log(path).is_sound
-    flips_each = 5 if not WHOLE else 12 if snapshots else 24  # bits of every byte are those of test_flips
+    flips_each = 5 if not whole() else 12 if snapshots else 24  # bits of every byte are those of test_flips
     for number, (what, changed, damaged) in enumerate(spread(faults(lines, rng, flips_each), 8, int(snapshots))):
         write_file(path, b"".join(changed))
         log = FileLog(path)

@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.messages.secrets.names import Likelihoo
 from amplifier_module_context_persistent.messages.secrets.redact import redact_text, redact_value
 from tests.support.growth import assert_grows_with_the_text
 from tests.support.secret_forms import LETTERS, LINES, SAMPLES, line_with_secrets
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import whole
 
 PACKAGE = Path(amplifier_module_context_persistent.__file__).parent
 
@@ -176,7 +176,7 @@ def test_the_sources_of_this_package_hold_no_secrets() -> None:
     """At most one line in a thousand of source code is taken for one; the table of forms is left out."""
     lines = changed = 0
     paths = [path for path in sorted(PACKAGE.rglob("*.py")) if path.name != "formats.py"]
-    for path in paths[:: 1 if WHOLE else 3]:
+    for path in paths[:: 1 if whole() else 3]:
         text = path.read_text("utf-8")
         lines += text.count("\n")
         changed += sum(old != new for old, new in zip(text.split("\n"), redact_text(text).split("\n"), strict=True))

@@ -14,7 +14,7 @@ from tests.support.checker import assert_valid, prefix_breaks
 from tests.support.counters import count
 from tests.support.messages import Message
 from tests.support.places import TRANSCRIPTS
-from tests.support.sweeps import takes_long
+from tests.support.sweeps import proof
 
 BUDGET = 40_000
 MOST_BREAKS = 8
@@ -58,7 +58,7 @@ def in_memory(**config: Any) -> InMemoryContextManager:
     )
 
 
-@takes_long
+@proof
 @pytest.mark.parametrize("name", ["session-a", "session-b", "seed-1"])
 def test_a_session_has_valid_views_and_few_breaks(name: str) -> None:
     """No invalid view, none over the budget, and at most eight breaks of the prefix."""

@@ -9,7 +9,7 @@ from tests.support.checker import assert_valid
 from tests.support.messages import fill, user
 from tests.support.postgres import TestServer
 from tests.support.real_sessions import texts
-from tests.support.sweeps import takes_long
+from tests.support.sweeps import proof
 
 
 async def test_sessions_and_children_are_apart(storage: str) -> None:
@@ -47,7 +47,7 @@ async def test_storage_and_a_path_exclude_each_other(storage: str, tmp_path: Pat
         PersistentContextManager(storage=storage)
 
 
-@takes_long
+@proof
 async def test_a_server_that_is_away_is_no_empty_session(server: TestServer, storage: str) -> None:
     """The session does not continue in memory; it raises, and works once the server is back."""
     async with PersistentContextManager(storage=storage, session_id="s", lock_timeout_s=1) as manager:

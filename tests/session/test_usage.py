@@ -16,7 +16,7 @@ from fixtures.generate import generate_session
 from tests.support.messages import fill
 from tests.support.places import TRANSCRIPTS
 from tests.support.real_sessions import Host, named
-from tests.support.sweeps import spread, takes_long
+from tests.support.sweeps import proof, spread
 
 SESSIONS = sorted(TRANSCRIPTS.glob("session-*.jsonl"))
 
@@ -133,7 +133,7 @@ async def test_events_reach_the_meter_through_the_hooks(coordinator, tmp_path, r
     await manager.close()
 
 
-@takes_long
+@proof
 @pytest.mark.skipif(not SESSIONS, reason="the real sessions are not here")
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
 async def test_real_sessions_are_predicted(tmp_path, path):

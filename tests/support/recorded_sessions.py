@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.sessions.view_rebuild import Rebuilder, RebuiltView, read_receipts
 from fixtures.generate import generate_session
 from tests.support.messages import Message, set_prompt
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import whole
 
 
 def controls(path: Path, kind: str) -> list[Message]:
@@ -28,7 +28,7 @@ def made(path: Path) -> list[RebuiltView]:
         reader.follow()
         one = Rebuilder(reader, book := read_receipts(reader))
         return [
-            (Rebuilder(reader, book) if WHOLE or at % 4 == 0 else one).view(noted)
+            (Rebuilder(reader, book) if whole() or at % 4 == 0 else one).view(noted)
             for at, noted in enumerate(book.requests)
         ]
 

@@ -17,7 +17,7 @@ from tests.support.histories import (
     plain_histories,
     text_block,
 )
-from tests.support.sweeps import takes_long
+from tests.support.sweeps import proof
 
 BATCHES, BATCH = 20, 50
 
@@ -133,7 +133,7 @@ FEATURES: dict[str, Callable[[list[Message]], bool]] = {
 }
 
 
-@takes_long
+@proof
 def test_messages_has_every_disorder() -> None:
     """Every feature that the module's documentation promises occurs."""
     assert_occurs(messages(), FEATURES)

@@ -1,7 +1,7 @@
 """What every view must keep, whatever the history and the budget, and the strategies that make both.
 
 The environment's `HYPOTHESIS_VIEWS_EXAMPLES` sets how many random examples each property runs; without it they are few
-and always the same, three times as many with `WHOLE_SWEEPS=1`. What fails is not shrunk: an example takes too long for
+and always the same, three times as many with `--proof`. What fails is not shrunk: an example takes too long for
 that.
 """
 

@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.server import MOST_CONNECTIONS
 from tests.support.logs import append, numbers
 from tests.support.postgres import CuttingProxy, TestServer
-from tests.support.sweeps import spread, takes_long
+from tests.support.sweeps import proof, spread
 
 OURS = "context-persistent"
 
@@ -121,7 +121,7 @@ def test_a_session_whose_first_append_is_cut_begins_all_the_same(server: TestSer
             log.close()
 
 
-@takes_long
+@proof
 def test_a_vanished_holder_is_named_and_blocks_nobody_for_ever(
     server: TestServer, storage: str, log: PostgresLog
 ) -> None:
@@ -275,7 +275,7 @@ def test_an_idle_connection_that_died_is_found_out_first(
     assert numbers(log) == [1, 2]
 
 
-@takes_long
+@proof
 def test_what_became_of_an_append_without_an_answer_is_told(
     server: TestServer, storage: str, log: PostgresLog, caplog: pytest.LogCaptureFixture
 ) -> None:

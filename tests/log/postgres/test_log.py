@@ -17,9 +17,9 @@ from tests.support.log_contract import LogContract, OpenLog
 from tests.support.logs import append, append_bodies, body, findings, numbers, reset_bodies, write_file
 from tests.support.postgres import TestServer
 from tests.support.postgres_proofs import prove_cuts, prove_kills
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import whole
 
-CUTS = 40 if WHOLE else 10
+CUTS = 40 if whole() else 10
 KILLS = 2
 """A sample; `python -m tests.support.postgres_proofs` runs all of them."""
 

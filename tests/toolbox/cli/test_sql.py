@@ -18,7 +18,7 @@ from tests.support.busy_homes import BusyHome
 from tests.support.commands import PLAIN, run
 from tests.support.places import DOCS
 from tests.support.sessions_of_a_home import COMMAND, log_of
-from tests.support.sweeps import takes_long
+from tests.support.sweeps import proof
 
 DOCUMENT = (DOCS / "catalogue.md").read_text("utf-8")
 QUERIES = re.findall(r"```sql\n(.*?)```", DOCUMENT, re.DOTALL)
@@ -203,7 +203,7 @@ def test_it_ends() -> None:
     ],
     ids=["sorted", "given"],
 )
-@takes_long
+@proof
 def test_memory_is_limited(query: str) -> None:
     """What is sorted and what is given."""
     done = run(*ALL, "--timeout", "60", query, code=2)

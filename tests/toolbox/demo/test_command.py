@@ -20,7 +20,7 @@ from amplifier_module_context_persistent.toolbox.cli.main import main
 from amplifier_module_context_persistent.toolbox.demo import command as demo_module
 from amplifier_module_context_persistent.toolbox.demo.command import PlayedDemo, is_valid, read_messages
 from tests.support.commands import shows
-from tests.support.sweeps import takes_long
+from tests.support.sweeps import proof
 
 COMMAND = Path(sys.executable).with_name("context-persistent")
 
@@ -75,7 +75,7 @@ def test_a_pipe_gets_plain_text_of_80_columns(done: subprocess.CompletedProcess[
     assert [line for line in done.stdout.splitlines() if len(line) > 80 and ".jsonl" not in line] == []
 
 
-@takes_long
+@proof
 def test_two_runs_differ_in_paths_alone(
     done: subprocess.CompletedProcess[str], played: PlayedDemo, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,7 +88,7 @@ def test_two_runs_differ_in_paths_alone(
     assert not list(directory.iterdir())
 
 
-@takes_long
+@proof
 def test_json_is_one_object_with_everything_in_it(
     played: PlayedDemo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,7 +141,7 @@ def drop_last_line(log: Path) -> None:
     log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:-1]))
 
 
-@takes_long
+@proof
 def test_a_lost_message_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """If something acknowledged is gone, the demo exits with 1, says what, and cleans up all the same."""
     result = invoke_with(monkeypatch, tmp_path, drop_last_line)
@@ -150,7 +150,7 @@ def test_a_lost_message_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert not list(tmp_path.iterdir())
 
 
-@takes_long
+@proof
 def test_a_broken_process_is_a_clear_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """If a process fails, its last words are shown, the demo exits with 1, and says what it kept."""
     result = invoke_with(monkeypatch, tmp_path, lambda log: log.with_name("transcript.jsonl").unlink(), "--keep")
@@ -175,7 +175,7 @@ def test_no_temporary_directory_is_a_clear_message(monkeypatch: pytest.MonkeyPat
     assert "no temporary directory can be made" in result.output
 
 
-@takes_long
+@proof
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_an_interrupted_demo_leaves_nothing_behind(tmp_path: Path) -> None:
     """Ctrl-C ends the child processes too, and removes the directory."""
@@ -212,7 +212,7 @@ def test_the_demo_knows_an_invalid_view(view: list[dict[str, Any]], valid: bool)
     assert is_valid(view) is valid
 
 
-@takes_long
+@proof
 def test_the_demo_starts_a_server_of_its_own(server: object) -> None:
     """And leaves nothing of it."""
     with tempfile.TemporaryDirectory(prefix="demo-") as name:  # not pytest's, which only root may enter

@@ -12,7 +12,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.purge_options impor
 from tests.support.fakefs import FakeFiles, choosers
 from tests.support.logs import append, append_to, assert_sound, content_of, findings, saved_tails, stored_numbers
 from tests.support.purges import before, purged
-from tests.support.sweeps import WHOLE, spread
+from tests.support.sweeps import spread, whole
 
 OLD, NEW = [0, 1, 2, 3], [2, 3]
 
@@ -56,7 +56,7 @@ def test_every_call_of_a_purge_may_fail(tmp_path: Path, forever: bool, code: int
         if fault.seen < nth:
             break
     assert nth > 15
-    print(f"I/O operations of a purge failed: {(nth - 1) // (1 if WHOLE else 2)}")
+    print(f"I/O operations of a purge failed: {(nth - 1) // (1 if whole() else 2)}")
 
 
 @pytest.mark.parametrize("short", [0, 10])

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.chromium import BROWSER, WHY_NOT, Page
 from tests.support.imports import imported, write_jsonl
 from tests.support.opened_pages import DRAWN, way_down
-from tests.support.sweeps import takes_long
+from tests.support.sweeps import proof
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
 
@@ -56,7 +56,7 @@ def go_through(page: Page, messages: int) -> set[int]:
     return seen
 
 
-@takes_long
+@proof
 def test_a_compaction_before_a_turn_does_not_stop_the_page(opened, tmp_path):
     """The first thing in sight may be the compaction between a turn's heading and its first message."""
     source = write_jsonl(tmp_path / "s.jsonl", compacted(5))
@@ -65,7 +65,7 @@ def test_a_compaction_before_a_turn_does_not_stop_the_page(opened, tmp_path):
     assert go_through(page, 10) == set(range(1, 11))
 
 
-@takes_long
+@proof
 @pytest.mark.parametrize("name", REAL)
 def test_real_sessions_of_other_agents_can_be_gone_through(opened, tmp_path, name):
     """Each of those that lie beside the project, to its end."""

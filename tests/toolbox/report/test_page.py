@@ -8,7 +8,7 @@ import pytest
 from benchmarks.chromium import BROWSER, WHY_NOT
 from fixtures.generate import generate_session
 from tests.support.opened_pages import DRAWN, TEXT, press_button, show, way_down
-from tests.support.sweeps import spread, takes_long
+from tests.support.sweeps import proof, spread
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
 
@@ -91,7 +91,7 @@ def test_the_timeline_is_gone_through_by_keys_and_clicks(opened, compacted):
     assert page.run("location.hash") == "#request-1"
 
 
-@takes_long
+@proof
 def test_the_page_holds_what_is_in_sight(opened):
     """At most 600 nodes wherever one is, folded or not; the way down shows every message."""
     messages = list(generate_session(3, 120, mean_bytes=0))
@@ -250,7 +250,7 @@ def test_a_file_that_was_cut_short_says_so(tab, compacted, tmp_path):
     assert "cannot be read" in tab.run("document.body.innerText")
 
 
-@takes_long
+@proof
 def test_axe_finds_nothing(opened, compacted):
     """No violation of its rules, wide and narrow, light and dark, with the panel, the list of turns and the dialogs."""
     axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not there")

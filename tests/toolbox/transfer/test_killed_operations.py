@@ -20,7 +20,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.written_files impor
 from tests.support.commands import run
 from tests.support.kills import kills
 from tests.support.sessions_of_a_home import log_of, write
-from tests.support.sweeps import WHOLE
+from tests.support.sweeps import whole
 
 pytestmark = [
     pytest.mark.usefixtures("project"),
@@ -92,7 +92,7 @@ def sessions(tmp_path: Path) -> None:
 def each(operation: Callable[[], Any], prepare: Callable[[], None]) -> Iterator[int]:
     """Each kill, or in a quick run some of them."""
     for number in kills(operation, prepare):
-        if WHOLE or number % 7 == 3:
+        if whole() or number % 7 == 3:
             yield number
 
 
