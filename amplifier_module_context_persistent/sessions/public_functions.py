@@ -106,7 +106,7 @@ def search(
 def cost(*, by: str = "model", storage: str | None = None, **filters: Unpack[Filters]) -> CostReport:
     """What the sessions that the filters mean cost, in all and by one thing.
 
-    With `since`, only what happened since then counts.
+    With `since`, only what happened since then counts; with `until`, only what happened before then.
 
     Args:
         by: one of `day`, `project`, `session`, `model` and `tool`.
@@ -120,11 +120,12 @@ def cost(*, by: str = "model", storage: str | None = None, **filters: Unpack[Fil
     """
     if by not in BY:
         raise FilterError(f"by: {by!r:.40} is none of {', '.join(BY)}")
-    since_s = _filter(filters).since_s
+    wanted = _filter(filters)
+    span = wanted.since_s, wanted.until_s
     watch = nullcontext(FileSystem())
     with gathered(_chosen(storage, filters), named_counter("auto"), lambda _: watch) as found:
         prices = PriceList()
-        return CostReport(total_of(found, prices, since_s), totals(found, prices, by, since_s), dict(found.unreadable))
+        return CostReport(total_of(found, prices, *span), totals(found, prices, by, *span), dict(found.unreadable))
 
 
 def _chosen(storage: str | None, filters: Filters) -> list[SessionFile]:

@@ -32,6 +32,7 @@ BY = ("day", "project", "session", "model", "tool")
 SLOWEST = 10
 _DAY = "date({0} / 1000000, 'unixepoch', 'localtime')"
 _TIMES = {"turns": "first_us", "calls": "ifnull(called_us, answered_us)", "requests": "time_us"}
+_IN_SPAN = "(? IS NULL OR {0} >= ?) AND (? IS NULL OR {0} < ?)"
 _KEYS = {"path": "path", "project": "project", "session": "root", "model": "model", "tool": "tool", "": "''"}
 
 
@@ -71,12 +72,16 @@ class SlowCallRow:
     duration_s: float
 
 
-def total_of(found: GatheredFigures, prices: PriceList, since_s: float | None = None) -> Total:
-    """What all come to, since a time."""
-    return totals(found, prices, "", since_s).get("", Total())
+def total_of(
+    found: GatheredFigures, prices: PriceList, since_s: float | None = None, until_s: float | None = None
+) -> Total:
+    """The sum of all, since a time and before another."""
+    return totals(found, prices, "", since_s, until_s).get("", Total())
 
 
-def totals(found: GatheredFigures, prices: PriceList, by: str, since_s: float | None = None) -> Mapping[str, Total]:
+def totals(
+    found: GatheredFigures, prices: PriceList, by: str, since_s: float | None = None, until_s: float | None = None
+) -> Mapping[str, Total]:
     """What they come to by one of `BY`, in its order; `""` is what tells no time, or no model.
 
     Args:
@@ -84,12 +89,14 @@ def totals(found: GatheredFigures, prices: PriceList, by: str, since_s: float | 
         prices: prices of models.
         by: one of `BY`, or `"path"` for each log, or `""` for the sum of all.
         since_s: only what happened since then, in seconds since 1970; what tells no time is left out.
+        until_s: only what happened before then; what tells no time is left out.
     """
     told: dict[str, Total] = {}
+    span = _span(since_s, until_s)
 
     def rows(table: str, columns: str, also: str = "") -> list[tuple[Any, ...]]:
         query = f"SELECT key, {columns} FROM ({_source(table, by)}) GROUP BY key{also}"
-        return found.connection.execute(query, _since(since_s)).fetchall()
+        return found.connection.execute(query, span).fetchall()
 
     if by not in ("model", "tool"):
         for key, turns in rows("turns", "count(*)"):
@@ -111,7 +118,7 @@ def totals(found: GatheredFigures, prices: PriceList, by: str, since_s: float | 
     tables = [by.replace("model", "requests").replace("tool", "calls")] if by in ("model", "tool") else list(_TIMES)
     parts = " UNION ".join(f"SELECT key, log, is_below FROM ({_source(table, by)})" for table in tables)
     query = f"SELECT key, count(*), total(is_below) FROM ({parts}) GROUP BY key"
-    for key, sessions, sub_agents in found.connection.execute(query, _since(since_s) * len(tables)):
+    for key, sessions, sub_agents in found.connection.execute(query, span * len(tables)):
         if key in told:
             told[key].sessions, told[key].sub_agents = sessions, int(sub_agents)
     if by in ("day", ""):
@@ -124,9 +131,9 @@ def slowest_calls(found: GatheredFigures, since_s: float | None = None, most: in
     rows = found.connection.execute(
         "SELECT name, project, turn, position + 1, tool, (answered_us - called_us) / 1e6 AS took"
         " FROM calls JOIN logs USING (session)"
-        " WHERE position IS NOT NULL AND took > 0 AND (? IS NULL OR called_us >= ?)"
+        f" WHERE position IS NOT NULL AND took > 0 AND {_IN_SPAN.format('called_us')}"
         " ORDER BY took DESC, session, position, calls.rowid LIMIT ?",
-        (*_since(since_s), most),
+        (*_span(since_s, None), most),
     )
     return [SlowCallRow(*row) for row in rows]
 
@@ -136,8 +143,8 @@ def failed_calls(found: GatheredFigures, tool: str | None, since_s: float | None
     rows = found.connection.execute(
         "SELECT DISTINCT path, ifnull(result_position, position) AS place, tool FROM calls JOIN logs USING (session)"
         " WHERE (failed OR result_position IS NULL) AND place IS NOT NULL"
-        " AND (? IS NULL OR ifnull(called_us, answered_us) >= ?) ORDER BY session, place",
-        _since(since_s),
+        f" AND {_IN_SPAN.format(_TIMES['calls'])} ORDER BY session, place",
+        _span(since_s, None),
     )
     places: dict[str, list[int]] = {}
     for path, place, name in rows:
@@ -147,9 +154,11 @@ def failed_calls(found: GatheredFigures, tool: str | None, since_s: float | None
     return {path: of_log for path, of_log in places.items() if of_log}
 
 
-def _since(since_s: float | None) -> tuple[int | None, int | None]:
+def _span(since_s: float | None, until_s: float | None) -> tuple[int | None, ...]:
+    """The parameters of `_IN_SPAN`."""
     since_us = int(since_s * 1e6) if since_s is not None else None
-    return since_us, since_us
+    until_us = int(until_s * 1e6) if until_s is not None else None
+    return since_us, since_us, until_us, until_us
 
 
 def _source(table: str, by: str) -> str:
@@ -158,7 +167,7 @@ def _source(table: str, by: str) -> str:
     counts = " AND uncached_tokens IS NOT NULL" if table == "requests" else ""
     return (
         f"SELECT ifnull({key}, '') AS key, logs.session AS log, name != root AS is_below, * FROM {table}"
-        f" JOIN logs USING (session) WHERE (? IS NULL OR {_TIMES[table]} >= ?){counts}"
+        f" JOIN logs USING (session) WHERE {_IN_SPAN.format(_TIMES[table])}{counts}"
     )
 
 

@@ -117,6 +117,27 @@ def test_what_sessions_cost() -> None:
     assert not report.unreadable
 
 
+def test_only_what_happened_in_the_time_costs() -> None:
+    """A session that goes on over the end of the time counts with what is before it, in all parts."""
+    stamped = []
+    for day, model in ((2, "claude-opus-4-6"), (10, "claude-opus-4-6"), (18, "gpt-5")):
+        for message in ({"role": "user", "content": "Go on."}, paid(model, "Done.")):
+            metadata = {**message.get("metadata", {}), "timestamp": f"2026-01-{day:02}T09:00:00.000Z"}
+            stamped.append({**message, "metadata": metadata})
+    keep("long", "/work/shop", 2, stamped)
+    until = cost(by="model", name="long", until="2026-01-15")
+    assert until.total.bill.requests == 2
+    assert list(until.parts) == ["claude-opus-4-6"]
+    between = {
+        by: cost(by=by, name="long", since="2026-01-05", until="2026-01-15") for by in ("day", "session", "model")
+    }
+    assert {by: (one.total.turns, one.total.bill.requests) for by, one in between.items()} == dict.fromkeys(
+        between, (1, 1)
+    )
+    assert list(between["day"].parts) == ["2026-01-10"]
+    assert cost(name="long", until="2026-01-01").total.turns == 0
+
+
 @pytest.mark.parametrize("wrong", [{"since": "tomorrow"}, {"until": 5}, {"by": "weekday"}])
 def test_wrong_filters_are_named(wrong: dict[str, Any]) -> None:
     """What is wrong, and what is allowed."""
