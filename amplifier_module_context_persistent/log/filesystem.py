@@ -78,6 +78,9 @@ class FileSystem:
     read = staticmethod(_read_by_seeking if WINDOWS else os.pread)
     """Read up to `size` bytes (the second argument) of a descriptor, at an offset (the third)."""
 
+    def note_read(self, size: int) -> None:
+        """Be told that so many bytes of a log were read from a server."""
+
     write = staticmethod(os.write)
     """Write at the end of an appending descriptor; the number of bytes taken."""
 

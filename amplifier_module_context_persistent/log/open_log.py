@@ -145,12 +145,13 @@ def open_reader(
 
     Args:
         location: a file's path, or `postgresql://…#NAME`.
-        files: the system calls, to be told how far the reading of a file is.
+        files: the system calls, to be told how far the reading is; of a database, by `note_read`.
         snapshots: keeps what is known of a file, so that opening it need not read all of it.
         trusting: believe the columns of rows in a database; else every line is read.
     """
     if is_postgres(location):
         from .postgres.log import PostgresLog  # its driver is an extra
 
-        return PostgresLog(location, trusting=trusting)
+        on_read = files.note_read if files is not None else lambda _: None
+        return PostgresLog(location, trusting=trusting, on_read=on_read)
     return LogReader(location, files=files, snapshots=snapshots)

@@ -10,7 +10,8 @@ same, and a session moves between file and database byte for byte. Rules:
   deadline it is `LogFailedError`, and the next append begins with the verdict.
 - What was acknowledged and is gone (a failover to a server that lagged) is reported, never taken for a new log.
 
-`lock_timeout_s` bounds every operation: waiting for the connection, for a server that is away, and for its answer.
+`lock_timeout_s` bounds waiting for the connection, for a server that is away, and for each of its answers. Reading a
+long log takes many answers, and goes on where it was after a connection broke.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import errno
 import logging
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -66,6 +67,7 @@ class PostgresLog(PostgresReader):
         max_record_bytes: larger records are refused at append, and reported and skipped when read.
         trusting: build the index from the columns of sound records; else read and verify every line.
         marks_open: mark the log as open for as long as it is (`open_marks`), as a session does.
+        on_read: is told how many bytes of the log were read, block by block.
 
     Raises:
         ValueError: the location is none.
@@ -80,9 +82,14 @@ class PostgresLog(PostgresReader):
         max_record_bytes: int = MAX_RECORD_BYTES,
         trusting: bool = True,
         marks_open: bool = False,
+        on_read: Callable[[int], None] = lambda _: None,
     ) -> None:
         super().__init__(
-            parse_location(location), timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes, trusting=trusting
+            parse_location(location),
+            timeout_s=lock_timeout_s,
+            max_record_bytes=max_record_bytes,
+            trusting=trusting,
+            on_read=on_read,
         )
         self._durable = durability == "fsync"
         self._sent: _SentRows | None = None
@@ -149,7 +156,7 @@ class PostgresLog(PostgresReader):
         """Append what the first callers prepare: try until there is a verdict, or until the deadline."""
         end = time.monotonic() + self.timeout_s
         deadline = end - self.timeout_s * (1 - FIRST_SHARE)
-        lock, self._sent = self._unresolved is not None, None
+        furthest, lock, self._sent = self._lines_known, self._unresolved is not None, None
         while True:
             try:
                 with self._server.connected(deadline) as connection:
@@ -157,6 +164,8 @@ class PostgresLog(PostgresReader):
                 if done is not None:
                     return done.outcomes
             except ServerError as error:
+                if self._lines_known > furthest:  # the log was read: that takes as long as it takes
+                    furthest, end = self._lines_known, time.monotonic() + self.timeout_s
                 self._after_failure(error, end)
             deadline, lock = end, True
 
@@ -167,6 +176,8 @@ class PostgresLog(PostgresReader):
         connection.is_unreplicated = False  # type: ignore[attr-defined]  # of DeadlineConnection
         if self.head is None:  # before the transaction, which may be rolled back: what is known of stays
             self.take_in(connection, create=True)
+            in_time = time.monotonic() + self.timeout_s * FIRST_SHARE
+            connection.deadline = max(connection.deadline, in_time)  # type: ignore[attr-defined]  # likewise
         if lock:
             rows.begin(connection, limit_s=self.timeout_s)
         before, sent = self._sent, self._send(connection, batch, lock=lock)

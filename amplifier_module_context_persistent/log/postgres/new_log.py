@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import psycopg
 
 _BLOCK_ROWS, _BLOCK_BYTES = 2_000, 4 << 20
+_MOST_IDLE_S = 120.0
+"""How long this process may work between two statements, before the server ends its transaction."""
 
 
 class NewStoredLog:
@@ -51,16 +53,18 @@ class NewStoredLog:
         self.index = self._scanner.index
         """What a reader finds in the lines that were stored."""
         self._waiting: list[bytes] = []
-        self._waiting_bytes = self._count = 0
-        self._digest = hashlib.sha256()
+        self._waiting_bytes = self._count = self._checked = 0
+        self._unchecked = hashlib.sha256()
+        """Of the lines that were written and not yet read back."""
         self._lacks_newline = False
 
     def __enter__(self) -> NewStoredLog:
         with ExitStack() as stack:
             stack.enter_context(self._refusing())
             self._server = stack.enter_context(using(self.location))
-            self._connection = stack.enter_context(self._server.connected(self._deadline()))
-            rows.begin(self.connection, limit_s=self._timeout_s)
+            limit_s = self._timeout_s
+            self._connection = stack.enter_context(self._server.connected(self._deadline(), answer_s=limit_s))
+            rows.begin(self.connection, limit_s=limit_s, idle_s=_MOST_IDLE_S)  # it holds nothing that others need
             log_id = rows.create(self.connection, self.location.schema, self.location.name)
             if log_id is None:
                 reason = "there is a log of that name already; nothing was written"
@@ -73,21 +77,20 @@ class NewStoredLog:
 
     @property
     def connection(self) -> psycopg.Connection[Any]:
-        """The connection, in the transaction, with a deadline from now.
+        """The connection, in the transaction; each of its answers may take `timeout_s`.
 
         Raises:
             AppendError: it broke while something was read, so the transaction ended without a trace.
         """
         if self._connection.closed:
             raise AppendError(errno.EIO, "the connection broke; nothing is stored", self.location.shown)
-        self._connection.deadline = self._deadline()  # type: ignore[attr-defined]  # of DeadlineConnection
         return self._connection
 
     def write(self, line: bytes) -> None:
         """Add a line; only the last one may lack its LF."""
         self._lacks_newline = not line.endswith(b"\n")
         self._waiting.append(content := line if self._lacks_newline else line[:-1])
-        self._digest.update(b"%d:" % len(content) + content)
+        self._unchecked.update(b"%d:" % len(content) + content)
         self._waiting_bytes += len(line)
         if len(self._waiting) >= _BLOCK_ROWS or self._waiting_bytes >= _BLOCK_BYTES:
             self.flush()
@@ -117,8 +120,7 @@ class NewStoredLog:
         self._appear(name)
 
     def _appear(self, name: str) -> None:
-        self.flush()
-        self._check()
+        self.read_back()
         end = self._scanner
         self.connection.execute(
             f"update {self.location.schema}.log set head = %s, size = %s, crc = %s where log_id = %s".encode(),
@@ -126,17 +128,23 @@ class NewStoredLog:
         )
         self._commit(name)
 
-    def _check(self) -> None:
-        """Compare what is stored with what was sent.
+    def read_back(self) -> None:
+        """Send what was added, and compare what is stored since the last call with what was sent.
 
         Raises:
             AppendError: it is not the same.
         """
+        self.flush()
         digest = hashlib.sha256()
-        for line in rows.read_lines(self.connection, self.location.schema, self._log_id, 0, self._count):
+        for line in rows.read_lines(self.connection, self.location.schema, self._log_id, self._checked, self._count):
             digest.update(b"%d:" % len(line) + line)
-        if digest.digest() != self._digest.digest():
+        if digest.digest() != self._unchecked.digest():
             raise AppendError(errno.EIO, "the server does not give back what it was sent", self.location.shown)
+        self._checked, self._unchecked = self._count, hashlib.sha256()
+
+    def hurry(self) -> None:
+        """Let the transaction end soon if this process vanishes: others wait for what it is about to hold."""
+        rows.limit_waits(self.connection, limit_s=self._timeout_s)
 
     def _commit(self, name: str) -> None:
         """End the transaction; if the connection breaks then, the log's row says what became of it.

@@ -28,7 +28,7 @@ from . import rows
 from .columns import lines_to_read, scan_line, take_columns
 from .row_bytes import RowBytes
 from .rows import Columns, Head, Row
-from .server import Server, ServerError, give_back, take_server
+from .server import FIRST_SHARE, Server, ServerError, give_back, take_server, waiting_longer
 
 if TYPE_CHECKING:
     import psycopg
@@ -47,9 +47,10 @@ class PostgresReader:
 
     Args:
         location: the server, the schema and the name of the log.
-        timeout_s: the deadline of every operation.
+        timeout_s: how long an answer of the server may take.
         max_record_bytes: longer lines are reported and skipped.
         trusting: believe the columns of rows; else every line is read.
+        on_read: is told how many bytes of the log were read, block by block, to show how far long work is.
     """
 
     def __init__(
@@ -59,9 +60,11 @@ class PostgresReader:
         timeout_s: float,
         max_record_bytes: int,
         trusting: bool = True,
+        on_read: Callable[[int], None] = lambda _: None,
     ) -> None:
         self.location, self.shown = location, location.shown
         self.timeout_s, self.max_record_bytes = timeout_s, max_record_bytes
+        self._on_read = on_read
         self.lost_messages = 0
         """Messages that this object saw in the log and that it no longer holds; those of a purge do not count."""
         self._taken: Server | None = None
@@ -74,7 +77,7 @@ class PostgresReader:
         self.head: Head | None = None
         """The log's row when last looked at; None before, and where there is no such log."""
         self.scanner = Scanner(self.max_record_bytes)
-        self.bytes = RowBytes(self.location, self._ask, lambda: self._known().log_id)
+        self.bytes = RowBytes(self.location, self._ask, lambda: self._known().log_id, self._on_read)
         self._reading: Head | None = None
         """The row of the log that is being read, whose lines a purge may delete meanwhile."""
 
@@ -124,7 +127,7 @@ class PostgresReader:
             LogUnreadableError: the server cannot be asked, or refuses.
         """
         try:
-            return self._server.ask(function, self.timeout_s)
+            return self._server.ask(function, self.timeout_s, reached=lambda: self._lines_known)
         except ServerError as error:
             raise LogUnreadableError(
                 errno.EIO, f"the log cannot be read from the server: {error}", self.shown
@@ -171,28 +174,35 @@ class PostgresReader:
         if head is None and create:
             rows.create(connection, schema, self.location.name)
             head = rows.read_head(connection, schema, self.location.name, lock=lock)
+        read_before = self.head or (self._reading if self._lines_known else None)
         self._reading = head
         if head is None:
             return
         if head == self.head:
             return  # the checksum at its end stands for all before it
-        known, purged = self.index, self.head is not None and self.head.log_id != head.log_id
+        known, purged = self.index, read_before is not None and read_before.log_id != head.log_id
         if purged:
             logger.warning("%s was replaced, as a purge does; reading it anew", self.shown)
         goes_on = not purged and self._continues(connection, head)
         if not goes_on:
             self._forget()
+        with waiting_longer(connection, self.timeout_s * FIRST_SHARE):  # how long it takes is the log's size
+            self._read_to(connection, head)
+        self.head = head
+        check_readable(self.index, self.shown)
+        if not (goes_on or purged) and (lost := count_lost(known, self.index)):  # a failover to a server that lagged
+            self.lost_messages += lost
+            logger.error("%s: %d messages that it held are gone; restore them from a backup", self.shown, lost)
+
+    def _read_to(self, connection: psycopg.Connection[Any], head: Head) -> None:
+        """Take in the rows after what is known, block by block; if it fails, what was taken in stays known."""
+        schema = self.location.schema
         while self._trusting and head.head - self._lines_known > _FEW_ROWS:
             stop = min(head.head, self._lines_known + _MOST_ROWS)
             if not self._take_columns(connection, head.log_id, self._lines_known, stop):
                 break
         while self._lines_known < head.head:
             self._take(self.bytes.block(connection, schema, head.log_id, self._lines_known, head.head))
-        self.head = head
-        check_readable(self.index, self.shown)
-        if not (goes_on or purged) and (lost := count_lost(known, self.index)):  # a failover to a server that lagged
-            self.lost_messages += lost
-            logger.error("%s: %d messages that it held are gone; restore them from a backup", self.shown, lost)
 
     def _take(self, lines: Sequence[bytes]) -> None:
         """Scan lines, without LF, that stand in the log after what is known."""
@@ -209,6 +219,7 @@ class PostgresReader:
         if len(columns) < stop - start or len(lines) < len(wanted):
             return False
         self._take_rows(columns, {place: lines[start + place] for place in wanted})
+        self._on_read(sum(row.length for row in columns))
         return True
 
     def _take_stored(self, new: Sequence[Row]) -> None:
@@ -260,9 +271,10 @@ class PostgresReader:
         yield from (line[:-1] for line in self.bytes.lines(self.scanner.offset, last))
 
     def _continues(self, connection: psycopg.Connection[Any], head: Head) -> bool:
-        """Whether a log still holds what is known of it."""
-        if self.head is None or not self.head.head:
-            return self._lines_known == 0
-        last = self.head.head - 1
+        """Whether a log still holds what was read of it, to its end or not."""
+        if not self._lines_known:
+            return True
+        last = self._lines_known - 1
+        crc = self.head.crc if self.head is not None else self.scanner.seed
         found = rows.read_columns(connection, self.location.schema, head.log_id, last, last + 1)
-        return head.head > last and [row.crc for row in found] == [self.head.crc]
+        return head.head > last and [row.crc for row in found] == [crc]

@@ -30,10 +30,17 @@ class RowBytes:
         location: the server and the schema.
         ask: calls a function with a connection, and tries again where that breaks.
         find_log_id: the log's id, as it is known.
+        on_read: is told how many bytes were read in a row.
     """
 
-    def __init__(self, location: Location, ask: Ask, find_log_id: Callable[[], int]) -> None:
-        self._location, self._ask, self._find_log_id = location, ask, find_log_id
+    def __init__(
+        self,
+        location: Location,
+        ask: Ask,
+        find_log_id: Callable[[], int],
+        on_read: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        self._location, self._ask, self._find_log_id, self._on_read = location, ask, find_log_id, on_read
         self._kept: dict[int, bytes] = {}
         self._kept_bytes = 0
         self.starts: array[int] = array("Q")
@@ -102,6 +109,7 @@ class RowBytes:
         lines = rows.read_block(connection, schema, log_id, start, stop)
         if not lines:
             raise self._missing(start)
+        self._on_read(sum(map(len, lines)) + len(lines))
         return lines
 
     def _missing(self, number: int) -> LogUnreadableError:

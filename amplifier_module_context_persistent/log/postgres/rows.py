@@ -30,7 +30,7 @@ NO_NEWLINE = 1 << 14
 """A flag of a log's last row: its line has no LF (it was copied from such a file)."""
 
 BLOCK_BYTES = 4 << 20
-_BLOCK_ROWS = 20_000
+BLOCK_ROWS = 20_000
 
 _COLUMNS = "(log_id, seq, at, kind, crc, role, flags, id_hash, length, line)"
 _VALUES = "new.at, new.kind, new.crc, new.role, new.flags, new.id_hash, length(new.line), new.line"
@@ -83,13 +83,24 @@ class Head:
         return Head(self.log_id, self.head + len(new), end, last.columns.crc, self.generation)
 
 
-def begin(connection: Connection, *, limit_s: float) -> None:
-    """Begin a transaction that ends by itself, should this process vanish or wait for another one for ever."""
+def begin(connection: Connection, *, limit_s: float, idle_s: float = 0.0) -> None:
+    """Begin a transaction that ends by itself, should this process vanish or wait for another one for ever.
+
+    Args:
+        connection: in autocommit mode, in no transaction.
+        limit_s: how long it may wait for a lock.
+        idle_s: how long this process may take between two statements; at least `limit_s`.
+    """
     connection.execute(b"begin")
+    limit_waits(connection, limit_s=limit_s, idle_s=idle_s)
+
+
+def limit_waits(connection: Connection, *, limit_s: float, idle_s: float = 0.0) -> None:
+    """Limit the waits of the transaction at hand, as `begin` does."""
+    limits = [f"{round(1000 * seconds) + 1000}ms" for seconds in (limit_s, max(limit_s, idle_s))]
     connection.execute(
-        b"select set_config(name, %s, true)"
-        b" from unnest(array['lock_timeout', 'idle_in_transaction_session_timeout']) as limits (name)",
-        [f"{round(1000 * limit_s) + 1000}ms"],
+        b"select set_config('lock_timeout', %s, true), set_config('idle_in_transaction_session_timeout', %s, true)",
+        limits,
     )
 
 
@@ -170,18 +181,21 @@ def _source(rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
 
 
 def read_block(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> list[bytes]:
-    """Read lines from number `start` on, at least one and about `BLOCK_BYTES`; fewer where one is missing."""
+    """Read lines from number `start` on, at least one and about `BLOCK_BYTES`; fewer where one is missing.
+
+    Both ends of what is read are numbers of lines, so the work is that of a block whatever plan the server makes.
+    """
     statement = f"""
         select line, seq from (
             select seq, line, sum(length) over (order by seq) - length as before
               from {schema}.record
              where log_id = %s and seq >= %s and seq < %s
-             order by seq limit {_BLOCK_ROWS}
         ) as ahead
          where before < {BLOCK_BYTES}
          order by seq
     """
-    found = connection.execute(statement.encode(), [log_id, start, stop], binary=True).fetchall()
+    end = min(stop, start + BLOCK_ROWS)
+    found = connection.execute(statement.encode(), [log_id, start, end], binary=True).fetchall()
     return [line for number, (line, seq) in enumerate(found, start) if seq == number]
 
 

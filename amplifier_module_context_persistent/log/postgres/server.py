@@ -1,5 +1,8 @@
 """The connections of this process to a PostgreSQL server: a few for each location, and a deadline on each wait.
 
+- A deadline is for an answer of the server. What takes many answers (reading a long log, a purge) sets `answer_s`: each
+  answer may take so long, and the time that this process spends between two answers does not count.
+
 - Sessions of one process that share a location share its connections; the last session that closes its log closes them.
 - Nothing depends on the state of a database session, so a pooler that gives each transaction another connection
   (PgBouncer's transaction mode) may stand between; `prepare=off` in the location leaves prepared statements out.
@@ -114,6 +117,16 @@ def until(generator: Generator[Any, Any, Any], deadline: float) -> Generator[Any
         return done.value
 
 
+@contextmanager
+def waiting_longer(connection: Any, answer_s: float) -> Iterator[None]:
+    """Let each answer on a connection take so long, also after its deadline, until the block ends."""
+    before, connection.answer_s = connection.answer_s, max(answer_s, connection.answer_s)
+    try:
+        yield
+    finally:
+        connection.answer_s = before
+
+
 def _import_psycopg() -> Any:
     try:
         import psycopg
@@ -149,19 +162,23 @@ class Server:
             self._marks.forget()
 
     @contextmanager
-    def connected(self, deadline: float) -> Iterator[psycopg.Connection[Any]]:
+    def connected(self, deadline: float, *, answer_s: float = 0.0) -> Iterator[psycopg.Connection[Any]]:
         """Give this thread a connection until the block ends; within the block, the same one again.
 
         A transaction that the block leaves open is rolled back.
+
+        Args:
+            deadline: until when it is to be there and to answer, of `time.monotonic`.
+            answer_s: how long each answer may take after that deadline, too.
 
         Raises:
             ServerError: no connection by the deadline, or the block's statement was refused or got no answer.
             LogUnreadableError: the tables are missing, older or newer; says what to do.
         """
-        held = getattr(self._held, "connection", None)
-        if held is not None and not held.closed:
+        if self._is_held:
+            held = self._held.connection
             held.deadline = deadline
-            with self.telling(held):
+            with self.telling(held), waiting_longer(held, answer_s):
                 yield held
             return
         if not self._slots.acquire(timeout=max(0.0, deadline - time.monotonic())):
@@ -169,7 +186,7 @@ class Server:
         try:
             self._held.connection = connection = self._take(deadline)
             try:
-                with self.telling(connection):
+                with self.telling(connection), waiting_longer(connection, answer_s):
                     yield connection
             finally:
                 self._held.connection = None
@@ -177,23 +194,42 @@ class Server:
         finally:
             self._slots.release()
 
-    def ask(self, function: Callable[[psycopg.Connection[Any]], T], limit_s: float) -> T:
+    def ask(
+        self,
+        function: Callable[[psycopg.Connection[Any]], T],
+        limit_s: float,
+        *,
+        reached: Callable[[], int] = lambda: 0,
+    ) -> T:
         """Call a function that only reads; a broken connection is made anew until the time is over.
+
+        Args:
+            function: reads; when it is called again, it goes on where it was.
+            limit_s: how long an answer of the server may be waited for, over all attempts.
+            reached: how far the function is; an attempt that got further is followed by others for the whole time.
 
         Raises:
             ServerError: the server refused, or did not answer.
         """
-        end = time.monotonic() + limit_s
-        deadline = end - limit_s * (1 - FIRST_SHARE)
+        furthest, end = reached(), time.monotonic() + limit_s
+        answer_s = limit_s if self._is_held else limit_s * FIRST_SHARE  # a transaction has one attempt
         while True:
             try:
-                with self.connected(deadline) as connection:
+                with self.connected(time.monotonic() + answer_s, answer_s=answer_s) as connection:
                     return function(connection)
             except ServerError as error:
+                if reached() > furthest:
+                    furthest, end = reached(), time.monotonic() + limit_s
                 if error.is_refusal or time.monotonic() >= end:
                     raise
             time.sleep(PAUSE_S)
-            deadline = end
+            answer_s = max(end - time.monotonic(), PAUSE_S)
+
+    @property
+    def _is_held(self) -> bool:
+        """Whether this thread has a connection already."""
+        held = getattr(self._held, "connection", None)
+        return held is not None and not held.closed
 
     @contextmanager
     def telling(self, connection: psycopg.Connection[Any]) -> Iterator[None]:
@@ -328,16 +364,18 @@ class Server:
 
 def _connection_class(psycopg: Any) -> Any:
     class DeadlineConnection(psycopg.Connection):  # type: ignore[misc]  # imported only where it is used
-        """A connection whose every wait for the server ends at `deadline`."""
+        """A connection whose every wait for the server ends at `deadline`, or after `answer_s` if that is later."""
 
         deadline = float("inf")
+        answer_s = 0.0
         used_s = 0.0
         """When it was used last."""
         is_unreplicated = False
         """Whether the server gave up waiting for a replica: what was committed is on its own disk only."""
 
         def wait(self, gen: Generator[Any, Any, Any], interval: float = 0.1, **options: Any) -> Any:
-            return super().wait(until(gen, self.deadline), interval, **options)
+            deadline = max(self.deadline, time.monotonic() + self.answer_s)
+            return super().wait(until(gen, deadline), interval, **options)
 
         def heed(self, notice: Any) -> None:
             """Notice a commit whose wait for a replica was cancelled; its text is in the server's language."""

@@ -16,6 +16,8 @@ from time import monotonic
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from ...errors import LogError
+from ...log.database_location import split_location, stored_name
 from ...log.filesystem import FileSystem
 from ...sessions.transcript import Progress as StageProgress
 from .terminal import one_line
@@ -45,10 +47,14 @@ class WatchedFiles(ReadFiles):
     def read(self, fd: int, size: int, offset: int) -> bytes:
         """Read up to `size` bytes at `offset`."""
         block = super().read(fd, size, offset)
+        self.note_read(len(block))
+        return block
+
+    def note_read(self, size: int) -> None:
+        """Advance the bar by bytes that were read, from a file or a server."""
         if not self.bar.live.is_started and monotonic() > self._late_s:
             self.bar.start()
-        self.bar.advance(self._task, len(block))
-        return block
+        self.bar.advance(self._task, size)
 
     def before_printing(self, *, returns: bool = True) -> None:
         """Remove the bar if the terminal is where the output goes too."""
@@ -85,10 +91,16 @@ def progress(*paths: str, title: str = "reading", passes: int = 1) -> Iterator[R
 
 
 def _size_of(path: str) -> int:
+    """The bytes of a log; 0 if that is not known: the code that opens it reports the error."""
     try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0  # the code that opens the file reports it
+        if stored_name(path) is None:
+            return os.stat(path).st_size
+        from ...log.postgres.names import stored_heads  # its driver is an extra
+
+        storage, name = split_location(path)
+        return stored_heads(storage, [name])[name][-1]
+    except (OSError, LogError, ValueError, KeyError):
+        return 0
 
 
 @contextmanager

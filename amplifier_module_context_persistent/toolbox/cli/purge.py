@@ -25,7 +25,7 @@ from ..transfer.host_files import BACKUP_MARK
 from ..transfer.purge_session import SessionPurge, plan_places_left, plan_session_purge, purge_session
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .parameters import own_forms_options
-from .progress import stages
+from .progress import progress, stages
 from .session_argument import complete, complete_turn_or_id, last_path, path_of, sessions_here, storage, storage_option
 from .terminal import UnusableError, ask, counted, one_line, reason, say, unusable
 
@@ -118,8 +118,8 @@ def _plan(path: str, what: Purge) -> SessionPurge:
     Raises:
         UnusableError: the log cannot be read, or not be purged so.
     """
-    with unusable(path):
-        return plan_session_purge(path, what)
+    with unusable(path), progress(path, title="looking", passes=2) as files:
+        return plan_session_purge(path, what, files=files)
 
 
 def _plan_all(what: Purge) -> list[SessionPurge]:
@@ -129,7 +129,8 @@ def _plan_all(what: Purge) -> list[SessionPurge]:
         for number, session in enumerate(sessions):
             tell("looking at sessions", number, len(sessions))
             try:
-                planned.append(_plan(str(session.path), what))
+                with unusable(str(session.path)):
+                    planned.append(plan_session_purge(str(session.path), what))
             except UnusableError as error:
                 planned.append(SessionPurge(str(session.path), error=error.message))
     where = storage() or "all projects"
@@ -202,7 +203,8 @@ def _exit_code(*, is_left: bool, is_failed: bool) -> int:
 
 def _purge_one(one: SessionPurge, what: Purge, rule: Rule) -> bool:
     """Purge one session; False if a file that belongs to it still holds what was to go."""
-    done, because = purge_session(one, what, now=utc_now, rule=rule)
+    with progress(one.path, title="purging", passes=2) as files:
+        done, because = purge_session(one, what, now=utc_now, rule=rule, files=files)
     if because:
         say(f"{one.own} stays as it is: {because}; close it, then purge again.")
     if done != one.counts:

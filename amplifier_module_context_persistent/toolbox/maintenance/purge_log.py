@@ -91,7 +91,7 @@ def purge_log(
         now: gives ISO 8601 timestamps.
         known: the scan of the log's file that the plan made.
         note: is given the log once it was read, before anything changes; an error that it raises ends the purge.
-        files: the system calls, for tests to replace.
+        files: the system calls, for tests to replace, and to be told how far the reading of a log is.
         lock_timeout_s: how long to wait for another process that holds the lock.
 
     Raises:
@@ -105,7 +105,7 @@ def purge_log(
     if stored_name(path) is not None:
         from .purge_stored import PurgeRows, open_rows  # its driver is an extra
 
-        with closing(open_rows(path, lock_timeout_s)) as stored:
+        with closing(open_rows(path, lock_timeout_s, files)) as stored:
             _follow(stored)
             counts = _begin(stored, purge)
             if not purge.is_torn_only:

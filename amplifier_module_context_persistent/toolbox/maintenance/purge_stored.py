@@ -16,6 +16,7 @@ from typing import Any
 
 from ...errors import LogUnreadableError, PurgeError
 from ...log.database_location import location_of, parse_location, split_location
+from ...log.filesystem import FileSystem
 from ...log.index import Index
 from ...log.postgres.new_log import NewStoredLog
 from ...log.postgres.reader import PostgresReader
@@ -24,10 +25,14 @@ from ...log.record_line import MAX_RECORD_BYTES
 _BESIDE = " (purge)"  # a name within the transaction only; nobody else sees it
 
 
-def open_rows(location: str, timeout_s: float) -> PostgresReader:
-    """What reads a log that is to be purged."""
+def open_rows(location: str, timeout_s: float, files: FileSystem | None = None) -> PostgresReader:
+    """What reads a log that is to be purged; `files` is told how far it is."""
     return PostgresReader(
-        parse_location(location), timeout_s=timeout_s, max_record_bytes=MAX_RECORD_BYTES, trusting=False
+        parse_location(location),
+        timeout_s=timeout_s,
+        max_record_bytes=MAX_RECORD_BYTES,
+        trusting=False,
+        on_read=files.note_read if files is not None else lambda _: None,
     )
 
 
@@ -67,13 +72,14 @@ class PurgeRows:
             raise
 
     def read_back(self) -> Index:
-        """Send what was written; what a reader finds in it."""
-        self._new.flush()
+        """Send what was written, and read it back; what a reader finds in it."""
+        self._new.read_back()
         return self._new.index
 
     @contextmanager
     def holding(self) -> Iterator[None]:
         """Let nobody append to the log until the transaction ends; what others appended is taken in."""
+        self._new.hurry()
         self._reader.take_in(self._new.connection, lock=True)
         yield
 

@@ -131,7 +131,7 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
         if file is not None:
             _add_file(report, file)
         else:
-            report.damage += _columns(reader, path)
+            report.damage += _columns(reader, path, files)
         return report
     finally:
         reader.close()
@@ -159,9 +159,9 @@ def _add_file(report: Report, reader: LogReader) -> None:
     report.notes += _beside(reader)
 
 
-def _columns(reader: ReadableLog, path: str) -> Iterator[Finding]:
+def _columns(reader: ReadableLog, path: str, files: FileSystem | None) -> Iterator[Finding]:
     """Whether the columns of rows, from which sessions are opened, say what the lines say."""
-    by_columns = open_reader(path)
+    by_columns = open_reader(path, files=files)
     try:
         by_columns.follow()
         found, index = by_columns.index, reader.index

@@ -22,6 +22,7 @@ from ...catalogue.catalogue_file import remove_catalogue
 from ...errors import LogFailedError
 from ...log.base import ReadableLog
 from ...log.database_location import stored_name
+from ...log.filesystem import FileSystem
 from ...paths import LOG_NAME
 from ...sessions.find_session import projects_dirs
 from ..maintenance.known_scan import KnownScan
@@ -62,15 +63,15 @@ class SessionPurge:
         return self.counts.is_nothing and not (self.own or self.removed or self.finishes)
 
 
-def plan_session_purge(path: str, what: Purge) -> SessionPurge:
-    """See what would go from a session; writes nothing.
+def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = None) -> SessionPurge:
+    """See what would go from a session; writes nothing. `files` is told how far the reading is.
 
     Raises:
         PurgeError: this log cannot be purged so.
         LogUnreadableError: there is no log, or it cannot be read.
         OSError: a file beside the log cannot be read.
     """
-    log = plan_purge(path, what)
+    log = plan_purge(path, what, files=files)
     planned = SessionPurge(path, log.counts, known=log.known)
     if what.is_torn_only:
         return planned
@@ -145,6 +146,7 @@ def purge_session(
     *,
     now: Callable[[], str],
     rule: Callable[[str], TextRule] = lambda _: TextRule(),
+    files: FileSystem | None = None,
 ) -> tuple[PurgeCounts, str]:
     """Purge a session as it was planned.
 
@@ -153,6 +155,7 @@ def purge_session(
         what: what goes.
         now: gives ISO 8601 timestamps.
         rule: if a text is redacted, gives what an import is to replace, from a salt.
+        files: the system calls, to be told how far the reading is.
 
     Returns:
         What was removed from the log, and why the `transcript.jsonl` stays as it is; empty if it does not.
@@ -163,9 +166,9 @@ def purge_session(
     """
     path = planned.path
     if what.is_torn_only:
-        return purge_log(path, what, now=now), ""
+        return purge_log(path, what, now=now, files=files), ""
     if stored_name(path) is not None:
-        return _purge_noted(planned, what, now, rule), ""
+        return _purge_noted(planned, what, now, rule, files), ""
     if not os.path.lexists(path):  # nothing but what was left
         remove_left(planned.removed, path)
         return planned.counts, ""
@@ -177,7 +180,7 @@ def purge_session(
     note.begin(PURGING, now())
     try:
         if not planned.counts.is_nothing:
-            done = _purge_noted(planned, what, now, rule)
+            done = _purge_noted(planned, what, now, rule, files)
         elif planned.finishes:
             remove_catalogue(path)  # a search may have written it between the two removals of the first purge
     except LogFailedError:
@@ -195,7 +198,11 @@ def purge_session(
 
 
 def _purge_noted(
-    planned: SessionPurge, what: Purge, now: Callable[[], str], rule: Callable[[str], TextRule]
+    planned: SessionPurge,
+    what: Purge,
+    now: Callable[[], str],
+    rule: Callable[[str], TextRule],
+    files: FileSystem | None,
 ) -> PurgeCounts:
     """Purge a log, and note before that what goes, so that no import brings it back; errors as `purge_session`."""
     noted = list[Erasure]()
@@ -209,7 +216,7 @@ def _purge_noted(
         noted.append(erasure)
 
     try:
-        return purge_log(planned.path, what, now=now, known=planned.known, note=note)
+        return purge_log(planned.path, what, now=now, known=planned.known, note=note, files=files)
     except LogFailedError:
         raise
     except BaseException:  # the log is what it was

@@ -1,0 +1,132 @@
+"""Long logs: a deadline is for an answer of the server, and what was read is not read again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent.log.filesystem import FileSystem
+from amplifier_module_context_persistent.log.open_log import open_reader
+from amplifier_module_context_persistent.log.postgres import new_log, rows
+from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.new_log import NewStoredLog
+from amplifier_module_context_persistent.log.postgres.server import FIRST_SHARE
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
+from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
+from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_log
+from tests.support.logs import STAMP, append, numbers
+from tests.support.postgres import CuttingProxy, TestServer
+
+MESSAGES, BLOCK = 100, 4
+TIMEOUT_S = 1.2
+
+
+@pytest.fixture
+def proxy(server: TestServer) -> Iterator[CuttingProxy]:
+    """What stands between the client and the server."""
+    opened = CuttingProxy(server.socket_path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def slow_log(proxy: CuttingProxy, storage: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A log that is read in blocks of a few lines, from a server whose every answer takes a while."""
+    monkeypatch.setattr(rows, "BLOCK_ROWS", BLOCK)
+    with closing(PostgresLog(f"{storage}#p/s")) as log:
+        append(log, *range(MESSAGES))
+    proxy.delay_s = TIMEOUT_S * FIRST_SHARE / 5
+    return f"{proxy.location(storage)}#p/s"
+
+
+def test_the_deadline_is_for_one_answer(slow_log: str) -> None:
+    """A reading that takes longer than the deadline is done, as long as the server answers."""
+    with closing(PostgresLog(slow_log, lock_timeout_s=TIMEOUT_S, trusting=False)) as log:
+        assert numbers(log) == list(range(MESSAGES))
+
+
+def test_an_append_to_a_long_log_waits_until_it_is_read(slow_log: str) -> None:
+    """The first use of a log reads it."""
+    with closing(PostgresLog(slow_log, lock_timeout_s=TIMEOUT_S, trusting=False)) as log:
+        append(log, MESSAGES)
+        assert numbers(log) == list(range(MESSAGES + 1))
+
+
+def test_a_reading_goes_on_where_it_was(slow_log: str, proxy: CuttingProxy) -> None:
+    """A connection that breaks again and again costs what it was answering, not what was read before."""
+    blocks = list[int]()
+
+    def cut_now_and_then(size: int) -> None:
+        blocks.append(size)
+        if len(blocks) % 3 == 0:
+            proxy.cut_answers_after = 1
+
+    proxy.delay_s = 0.0
+    reader = PostgresLog(slow_log, lock_timeout_s=TIMEOUT_S, trusting=False, on_read=cut_now_and_then)
+    with closing(reader) as log:
+        log.follow()
+        assert len(blocks) == MESSAGES // BLOCK
+        assert proxy.cuts >= 3
+        proxy.cut_answers_after = None
+        assert numbers(log) == list(range(MESSAGES))
+
+
+def test_a_server_that_stops_in_the_middle_is_given_up_in_time(slow_log: str, proxy: CuttingProxy) -> None:
+    """What does not get further has the whole deadline, and no more."""
+
+    def stop(_size: int) -> None:
+        proxy.delay_s = 5.0
+
+    begun = time.monotonic()
+    with closing(PostgresLog(slow_log, lock_timeout_s=TIMEOUT_S, trusting=False, on_read=stop)) as log:
+        with pytest.raises(OSError, match="cannot be read from the server"):
+            log.follow()
+        assert time.monotonic() - begun < 5 * TIMEOUT_S + 4  # it asks aside who holds it up, and cancels
+        proxy.delay_s = 0.0
+
+
+class _Told(FileSystem):
+    """Adds up what it is told."""
+
+    size = 0
+
+    def note_read(self, size: int) -> None:
+        self.size += size
+
+
+def test_how_far_a_reading_is_is_told(storage: str) -> None:
+    """All bytes of the log, for each time that it is read from its beginning to its end."""
+    location = f"{storage}#p/s"
+    with closing(PostgresLog(location)) as log:
+        append(log, *range(MESSAGES))
+        size = log.describe().size_bytes
+    for trusting in (True, False):
+        told = _Told()
+        with closing(open_reader(location, files=told, trusting=trusting)) as reader:
+            reader.follow()
+        assert told.size == size
+    told = _Told()
+    verify_log(location, files=told)
+    assert told.size == 2 * size
+
+
+def test_long_work_on_a_slow_server(
+    slow_log: str, proxy: CuttingProxy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Verifying, copying out and in, and purging take as long as they take."""
+    hurried = {"lock_timeout_s": TIMEOUT_S}, {"timeout_s": TIMEOUT_S}
+    for kind, limit in zip((PostgresLog, NewStoredLog), hurried, strict=True):
+        monkeypatch.setattr(kind.__init__, "__kwdefaults__", {**kind.__init__.__kwdefaults__, **limit})
+    monkeypatch.setattr(new_log, "_BLOCK_ROWS", BLOCK)
+    proxy.delay_s = TIMEOUT_S / 40  # each of the four takes longer than the deadline still
+    assert verify_log(slow_log).is_sound
+    file = str(tmp_path / "copy.jsonl")
+    assert copy_log(slow_log, file).messages == MESSAGES
+    assert copy_log(file, f"{slow_log}-2").messages == MESSAGES
+    counts = purge_log(slow_log, Purge(everything=True), now=lambda: STAMP, lock_timeout_s=TIMEOUT_S)
+    assert counts.messages_removed == MESSAGES
