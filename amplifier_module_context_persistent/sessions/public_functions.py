@@ -26,7 +26,7 @@ from .find_session import SessionFile
 from .overview import Overview, held_logs, look_at
 from .prices import PriceList
 from .ranked_search import RankedSearch
-from .totals import BY, Total, gathered, total_of, totals
+from .totals import BY, Period, Total, gathered, total_of, totals
 
 
 class Filters(TypedDict, total=False):
@@ -106,7 +106,7 @@ def search(
 def cost(*, by: str = "model", storage: str | None = None, **filters: Unpack[Filters]) -> CostReport:
     """What the sessions that the filters mean cost, in all and by one thing.
 
-    With `since`, only what happened since then counts; with `until`, only what happened before then.
+    With `since` and `until`, only what happened between them counts.
 
     Args:
         by: one of `day`, `project`, `session`, `model` and `tool`.
@@ -121,11 +121,11 @@ def cost(*, by: str = "model", storage: str | None = None, **filters: Unpack[Fil
     if by not in BY:
         raise FilterError(f"by: {by!r:.40} is none of {', '.join(BY)}")
     wanted = _filter(filters)
-    span = wanted.since_s, wanted.until_s
+    period = Period(wanted.since_s, wanted.until_s)
     watch = nullcontext(FileSystem())
     with gathered(_chosen(storage, filters), named_counter("auto"), lambda _: watch) as found:
         prices = PriceList()
-        return CostReport(total_of(found, prices, *span), totals(found, prices, by, *span), dict(found.unreadable))
+        return CostReport(total_of(found, prices, period), totals(found, prices, by, period), dict(found.unreadable))
 
 
 def _chosen(storage: str | None, filters: Filters) -> list[SessionFile]:

@@ -10,11 +10,11 @@ it is now is not opened; the others are brought up first, or added up here. So a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of, in_memory
 from ..catalogue.covered import FIGURES, covered_by_path, name_of
@@ -32,7 +32,6 @@ BY = ("day", "project", "session", "model", "tool")
 SLOWEST = 10
 _DAY = "date({0} / 1000000, 'unixepoch', 'localtime')"
 _TIMES = {"turns": "first_us", "calls": "ifnull(called_us, answered_us)", "requests": "time_us"}
-_IN_SPAN = "(? IS NULL OR {0} >= ?) AND (? IS NULL OR {0} < ?)"
 _KEYS = {"path": "path", "project": "project", "session": "root", "model": "model", "tool": "tool", "": "''"}
 
 
@@ -72,31 +71,35 @@ class SlowCallRow:
     duration_s: float
 
 
-def total_of(
-    found: GatheredFigures, prices: PriceList, since_s: float | None = None, until_s: float | None = None
-) -> Total:
-    """The sum of all, since a time and before another."""
-    return totals(found, prices, "", since_s, until_s).get("", Total())
+class Period(NamedTuple):
+    """A time from one moment to another, in seconds since 1970; None where it has no beginning or no end."""
+
+    since_s: float | None = None
+    until_s: float | None = None
 
 
-def totals(
-    found: GatheredFigures, prices: PriceList, by: str, since_s: float | None = None, until_s: float | None = None
-) -> Mapping[str, Total]:
+ALWAYS = Period()
+
+
+def total_of(found: GatheredFigures, prices: PriceList, period: Period = ALWAYS) -> Total:
+    """What all come to, in a period."""
+    return totals(found, prices, "", period).get("", Total())
+
+
+def totals(found: GatheredFigures, prices: PriceList, by: str, period: Period = ALWAYS) -> Mapping[str, Total]:
     """What they come to by one of `BY`, in its order; `""` is what tells no time, or no model.
 
     Args:
         found: the sessions.
         prices: prices of models.
         by: one of `BY`, or `"path"` for each log, or `""` for the sum of all.
-        since_s: only what happened since then, in seconds since 1970; what tells no time is left out.
-        until_s: only what happened before then; what tells no time is left out.
+        period: only what happened in it; if it has a beginning or an end, what tells no time is left out.
     """
     told: dict[str, Total] = {}
-    span = _span(since_s, until_s)
 
     def rows(table: str, columns: str, also: str = "") -> list[tuple[Any, ...]]:
         query = f"SELECT key, {columns} FROM ({_source(table, by)}) GROUP BY key{also}"
-        return found.connection.execute(query, span).fetchall()
+        return found.connection.execute(query, _bounds(period)).fetchall()
 
     if by not in ("model", "tool"):
         for key, turns in rows("turns", "count(*)"):
@@ -118,7 +121,7 @@ def totals(
     tables = [by.replace("model", "requests").replace("tool", "calls")] if by in ("model", "tool") else list(_TIMES)
     parts = " UNION ".join(f"SELECT key, log, is_below FROM ({_source(table, by)})" for table in tables)
     query = f"SELECT key, count(*), total(is_below) FROM ({parts}) GROUP BY key"
-    for key, sessions, sub_agents in found.connection.execute(query, span * len(tables)):
+    for key, sessions, sub_agents in found.connection.execute(query, _bounds(period) * len(tables)):
         if key in told:
             told[key].sessions, told[key].sub_agents = sessions, int(sub_agents)
     if by in ("day", ""):
@@ -126,39 +129,44 @@ def totals(
     return dict(sorted(told.items(), key=lambda item: (-item[1].bill.cost, -item[1].calls_s, -item[1].calls, item[0])))
 
 
-def slowest_calls(found: GatheredFigures, since_s: float | None = None, most: int = SLOWEST) -> list[SlowCallRow]:
-    """The calls that took longest, since a time."""
+def slowest_calls(found: GatheredFigures, period: Period = ALWAYS, most: int = SLOWEST) -> list[SlowCallRow]:
+    """The calls that took longest, in a period."""
     rows = found.connection.execute(
         "SELECT name, project, turn, position + 1, tool, (answered_us - called_us) / 1e6 AS took"
         " FROM calls JOIN logs USING (session)"
-        f" WHERE position IS NOT NULL AND took > 0 AND {_IN_SPAN.format('called_us')}"
+        f" WHERE position IS NOT NULL AND took > 0 AND {_within('called_us')}"
         " ORDER BY took DESC, session, position, calls.rowid LIMIT ?",
-        (*_span(since_s, None), most),
+        (*_bounds(period), most),
     )
     return [SlowCallRow(*row) for row in rows]
 
 
-def failed_calls(found: GatheredFigures, tool: str | None, since_s: float | None) -> dict[str, list[int]]:
+def failed_calls(found: GatheredFigures, tools: Collection[str] = (), period: Period = ALWAYS) -> dict[str, list[int]]:
     """Where calls failed or have no result: by the paths of logs, the places of results, or else of calls, from 0."""
     rows = found.connection.execute(
         "SELECT DISTINCT path, ifnull(result_position, position) AS place, tool FROM calls JOIN logs USING (session)"
         " WHERE (failed OR result_position IS NULL) AND place IS NOT NULL"
-        f" AND {_IN_SPAN.format(_TIMES['calls'])} ORDER BY session, place",
-        _span(since_s, None),
+        f" AND {_within('ifnull(called_us, answered_us)')} ORDER BY session, place",
+        _bounds(period),
     )
     places: dict[str, list[int]] = {}
+    wanted = {tool.casefold() for tool in tools}
     for path, place, name in rows:
         of_log = places.setdefault(path, [])
-        if (tool is None or tool.casefold() == str(name).casefold()) and place not in of_log[-1:]:
+        if (not wanted or str(name).casefold() in wanted) and place not in of_log[-1:]:
             of_log.append(place)
     return {path: of_log for path, of_log in places.items() if of_log}
 
 
-def _span(since_s: float | None, until_s: float | None) -> tuple[int | None, ...]:
-    """The parameters of `_IN_SPAN`."""
-    since_us = int(since_s * 1e6) if since_s is not None else None
-    until_us = int(until_s * 1e6) if until_s is not None else None
-    return since_us, since_us, until_us, until_us
+def _within(column: str) -> str:
+    """The condition that a time is in the period whose bounds `_bounds` gives."""
+    return f"(? IS NULL OR {column} >= ?) AND (? IS NULL OR {column} < ?)"
+
+
+def _bounds(period: Period) -> tuple[int | None, ...]:
+    """A period's bounds in microseconds, each twice."""
+    since, until = (int(seconds * 1e6) if seconds is not None else None for seconds in period)
+    return since, since, until, until
 
 
 def _source(table: str, by: str) -> str:
@@ -167,7 +175,7 @@ def _source(table: str, by: str) -> str:
     counts = " AND uncached_tokens IS NOT NULL" if table == "requests" else ""
     return (
         f"SELECT ifnull({key}, '') AS key, logs.session AS log, name != root AS is_below, * FROM {table}"
-        f" JOIN logs USING (session) WHERE {_IN_SPAN.format(_TIMES[table])}{counts}"
+        f" JOIN logs USING (session) WHERE {_within(_TIMES[table])}{counts}"
     )
 
 

@@ -6,7 +6,7 @@ Reads only, also while the session is running, and holds no message: each one is
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -140,7 +140,7 @@ class Transcript:
         stop: int | None = None,
         *,
         role: str | None = None,
-        tool: str | None = None,
+        tools: Collection[str] = (),
         may_match: Callable[[bytes], bool] | None = None,
         among: Sequence[int] | None = None,
     ) -> Iterator[LiveMessage]:
@@ -150,7 +150,7 @@ class Transcript:
             start: the first position, from 0.
             stop: the position after the last one; by default the end.
             role: only messages of this role.
-            tool: only messages that call this tool or are its results, whatever the case of its name.
+            tools: only messages that call one of these tools or are its results, whatever the case of their names.
             may_match: asked of each line that this package wrote; what it refuses is not parsed.
             among: only these places, from 0, in their order, in the place of `start` and `stop`.
 
@@ -158,7 +158,7 @@ class Transcript:
             LogUnreadableError: the log's bytes changed while they were read.
         """
         reader, index, live = self.reader, self.reader.index, self.reader.index.live
-        calls = CallLookup(reader)
+        calls, folded = CallLookup(reader), frozenset(tool.casefold() for tool in tools)
         positions = range(*slice(start, stop).indices(len(live))) if among is None else among
         for begin in range(0, len(positions), _BATCH):
             batch: list[int] = [
@@ -182,7 +182,7 @@ class Transcript:
                     partial(calls.ending, live, position, message),
                     partial(calls.open_calls, live, position, message),
                 )
-                if tool is None or tool.casefold() in map(str.casefold, placed.tools):
+                if not folded or not folded.isdisjoint(map(str.casefold, placed.tools)):
                     yield placed
 
     def tool_names(self) -> list[str]:

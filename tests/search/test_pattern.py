@@ -320,9 +320,9 @@ def test_a_message_is_about_what_it_calls_or_answers(path: Path) -> None:
 def test_messages_are_picked_by_tool(path: Path) -> None:
     """Calls and results, also where the call stands before the part that is looked at."""
     with Transcript(path) as transcript:
-        assert [placed.number for placed in transcript.placed(tool="grep")] == [2, 3]
-        assert [placed.number for placed in transcript.placed(2, tool="grep")] == [3]
-        assert [placed.number for placed in transcript.placed(tool="bash")] == [2, 6]
+        assert [placed.number for placed in transcript.placed(tools=["grep"])] == [2, 3]
+        assert [placed.number for placed in transcript.placed(2, tools=["grep"])] == [3]
+        assert [placed.number for placed in transcript.placed(tools=["bash"])] == [2, 6]
 
 
 @pytest.mark.parametrize(

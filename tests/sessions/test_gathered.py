@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.catalogue.lock_wait import COMMAND_WAIT
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.sessions import totals as gathered_module
 from amplifier_module_context_persistent.sessions.prices import PriceList
-from amplifier_module_context_persistent.sessions.totals import BY, gathered, slowest_calls, total_of, totals
+from amplifier_module_context_persistent.sessions.totals import BY, Period, gathered, slowest_calls, total_of, totals
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.busy_homes import BusyHome, sessions_of_home
 from tests.support.sweeps import whole
@@ -43,7 +43,7 @@ def all_told(*, keeps: bool = True, opened: list[str] | None = None) -> Any:
     with nullcontext() if keeps else switched_off(), gathered(sessions_of_home(), EstimateCounter(), watch) as found:
         rows = {table: found.connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in TABLES}
         sums = {by: {key: one.to_json() for key, one in totals(found, PriceList(), by).items()} for by in BY}
-        since = total_of(found, PriceList(), 1_767_700_000.0).to_json()
+        since = total_of(found, PriceList(), Period(1_767_700_000.0)).to_json()
         return rows, sums, since, slowest_calls(found), found.unreadable, found.sessions, found.up_to_us
 
 

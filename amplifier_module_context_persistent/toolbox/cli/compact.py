@@ -88,32 +88,36 @@ class _TurnLast(click.Command):
 @session_argument
 @click.argument("turn", type=turn_or_id)
 @click.option("--reason", default="", help="Why; the log keeps it.")
-def hide(path: str, turn: int | str, *, reason: str) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
+def hide(path: str, turn: int | str, *, reason: str, as_json: bool) -> None:
     """Keep TURN of SESSION out of what the model sees, from the next plan on.
 
     TURN is a turn's number in `show --outline`, or the id of one of its messages. The whole turn goes, but for system
     text and pins. History keeps it, and `search` and the model's `recall` find it. The turn in progress cannot be
     hidden.
     """
-    _set(path, turn, hidden=True, reason=reason)
+    _set(path, turn, hidden=True, reason=reason, as_json=as_json)
 
 
 @click.command(cls=_TurnLast)
 @session_argument
 @click.argument("turn", type=turn_or_id)
-def show_again(path: str, turn: int | str) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
+def show_again(path: str, turn: int | str, *, as_json: bool) -> None:
     """Show a hidden TURN of SESSION to the model again.
 
     From the next plan on, as far as there is room.
     """
-    _set(path, turn, hidden=False)
+    _set(path, turn, hidden=False, as_json=as_json)
 
 
-def _set(path: str, turn: int | str, *, hidden: bool, reason: str = "") -> None:
+def _set(path: str, turn: int | str, *, hidden: bool, as_json: bool, reason: str = "") -> None:
     with unusable(path):
         Transcript(path).close()  # a log that is not there is no new one
         is_new = hide_turn(path, turn, hidden=hidden, reason=reason)
-    if not is_new:
+    if as_json:
+        click.echo(json.dumps({"path": path, "turn": turn, "hidden": hidden, "changed": is_new}))
+    elif not is_new:
         say(f"Nothing to do: turn {turn} is {'hidden' if hidden else 'shown'} already.")
     else:
         say(f"Turn {turn} {'is hidden from' if hidden else 'may be shown again in'} views from {_NEXT_PLAN}.")

@@ -27,7 +27,7 @@ from ..replay.policies import NAMES
 from .parameters import DEFAULT_BUDGET_TOKENS, not_empty
 from .progress import progress, stages
 from .session_argument import session_argument, session_name
-from .terminal import UnusableError, ask, console, counted, escaped, one_line, open_transcript, unreadable, unusable
+from .terminal import UnusableError, console, counted, escaped, making, one_line, open_transcript, unreadable, unusable
 
 DEFAULT_POLICIES = ("none", "sliding", "default")
 _HEADS = (
@@ -79,7 +79,7 @@ _LEGEND = (
 @click.option(
     "--svg", "svg_path", callback=not_empty, type=click.Path(dir_okay=False), help="Write a chart to this file."
 )
-@click.option("--yes", is_flag=True, help="Do not ask before a file is replaced.")
+@click.option("--force", is_flag=True, help="Replace the chart's file if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compare(
     path: str,
@@ -92,7 +92,7 @@ def compare(
     tokenizer: str,
     svg_path: str | None,
     *,
-    yes: bool,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Play SESSION under several policies and compare what each costs and keeps.
@@ -101,10 +101,9 @@ def compare(
     billed as cached.
     """
     if svg_path is not None and os.path.lexists(svg_path):
-        with unusable(svg_path):
+        with making(svg_path, force=force):
             check_replaceable(svg_path, own=path)
-            check_free(svg_path, replace=True)
-        ask(f"{one_line(svg_path)} exists. Replace it?", yes=yes)
+            check_free(svg_path, replace=force)
     if model is not None and (base, cached, write) != (None, None, None):
         raise click.UsageError("give either --model or prices")
     with unreadable():

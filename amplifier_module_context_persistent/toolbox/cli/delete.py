@@ -19,19 +19,30 @@ from ...clock import utc_now
 from ...errors import ContextPersistentError
 from ...log.database_location import stored_name
 from ...paths import LOG_NAME, project_slug
+from ...sessions.filters import SessionFilter, matching
 from ...sessions.find_session import SessionFile, session_files
 from ...sessions.overview import Overview, held_logs, look_at
 from ...tokens.counter import open_counter
 from ..transfer.delete_sessions import Deletion, delete_session, plan_deletion, with_sub_agents
 from ..transfer.erasures import SESSION, erasure_of, names_in_log, note_erasure
 from ..transfer.purge_session import places_left, remove_left
+from .erasing import check_can_ask, check_says_which, erasing_options, extent
 from .exit_codes import DONE, FINDINGS, UNUSABLE
+from .filter_options import filter_options, watched
 from .list_ import age, scaled, sessions_of
 from .parameters import TimeType
 from .progress import stages
 from .purge import VACUUM_ADVICE
-from .session_argument import complete, path_of, session_file, sessions_here, storage, storage_option
-from .terminal import ask, counted, cut, one_line, reason, say, unusable
+from .session_argument import (
+    complete,
+    no_catalogue_option,
+    path_of,
+    session_file,
+    sessions_here,
+    storage,
+    storage_option,
+)
+from .terminal import ask, counted, cut, one_line, reason, say, unreadable, unusable
 
 _LINE_CELLS = 70
 
@@ -40,9 +51,7 @@ _LINE_CELLS = 70
 @storage_option
 @click.argument("sessions", metavar="SESSION...", nargs=-1, required=True, shell_complete=complete)
 @click.option("--host-files", is_flag=True, help="Also delete the host's files beside the log.")
-@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; with it, --yes or --dry-run is needed.")
+@erasing_options
 @click.pass_context
 def delete(
     context: click.Context, sessions: tuple[str, ...], *, host_files: bool, dry_run: bool, yes: bool, as_json: bool
@@ -73,40 +82,66 @@ def delete(
 @click.command()
 @storage_option
 @click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, type=click.Path(file_okay=False))
-@click.option("--older", required=True, type=TimeType(), help="Without a message since then: 90d, 26w, 2026-01-31.")
-@click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")
+@no_catalogue_option
+@filter_options()
+@click.option("--older", type=TimeType(), help="Only sessions without a message since then: 90d, 26w, 2026-01-31.")
+@click.option("--everything", is_flag=True, help="All sessions are meant, without a filter.")
 @click.option("--host-files", is_flag=True, help="Also delete the host's files beside the logs.")
-@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; with it, --yes or --dry-run is needed.")
+@erasing_options
 @click.pass_context
 def prune(
     context: click.Context,
     directories: tuple[str, ...],
-    older: float,
+    older: float | None,
     *,
     everywhere: bool,
+    wanted: SessionFilter,
+    everything: bool,
     host_files: bool,
     dry_run: bool,
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Delete this project's sessions whose last message is older than a time.
+    """Delete the sessions that filters choose, such as those whose last message is older than a time.
 
-    Those of other checkouts of its repository stay. With DIRECTORY, the logs in it (a storage_path). All that goes and
-    what stays is listed first, as by `delete`. A session goes together with its sub-agents, once the last message of
-    all of them is old enough. One that is open stays, and so does one whose log cannot be read: both are named.
+    Without a filter nothing is deleted, unless --everything says that all sessions are meant: of this project, or with
+    --all of all projects. Those of other checkouts of this repository stay. With DIRECTORY, the logs in it (a
+    storage_path).
+
+    All that goes and what stays is listed first, as by `delete`. A session goes together with its sub-agents, if the
+    filters choose it; with --older, once the last message of all of them is old enough. One that is open stays, and so
+    does one whose log cannot be read: both are named.
     """
-    sessions = sessions_of(directories, everywhere=everywhere)
-    if not (directories or everywhere or storage()):  # those of other checkouts are listed, and are not this one's
-        here = {session.path for session in session_files(project_slug("."))}
-        sessions = [session for session in sessions if session.path in here]
-    seen = _looked_at(sessions)
-    groups = [group for group in with_sub_agents(seen) if all(one.last_s < older for one in group)]
+    check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
+    if older is None:
+        check_says_which(wanted, everywhere=everywhere, everything=everything, besides="--older or ")
+    sessions = _own_sessions(directories, everywhere=everywhere, project=wanted.project)
+    with unreadable():
+        chosen = {one.path for one in matching(sessions, wanted, watch=watched)}
+    candidates = sessions if chosen or older is not None else []
+    groups = [
+        group
+        for group in with_sub_agents(_looked_at(candidates))
+        if group[0].session.path in chosen and (older is None or all(one.last_s < older for one in group))
+    ]
     if directories:  # other programs keep messages in such files too
         groups = [group for group in groups if Path(group[0].session.path).name == LOG_NAME or _has_header(group[0])]
     groups.sort(key=lambda group: group[0].last_s)
     context.exit(_delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json))
+
+
+def _own_sessions(directories: Sequence[str], *, everywhere: bool, project: str | None) -> list[SessionFile]:
+    """The sessions of a project, of all or in directories; those of other checkouts of a repository are not among them.
+
+    Raises:
+        UnusableError: a directory cannot be read, or the database cannot be asked.
+    """
+    found = sessions_of(directories, everywhere=everywhere, wanted=SessionFilter(project=project))
+    is_place = project is None or os.path.isdir(project)
+    if directories or everywhere or storage() or not is_place:
+        return found
+    here = {session.path for session in session_files(project_slug(project or "."))}
+    return [session for session in found if session.path in here]
 
 
 def _places_of(name: str) -> list[tuple[str, list[str]]]:
@@ -157,8 +192,7 @@ def _looked_at(sessions: Iterable[SessionFile]) -> list[Overview]:
 
 def _delete(groups: Sequence[Sequence[Overview]], *, host_files: bool, dry_run: bool, yes: bool, as_json: bool) -> int:
     """List, ask, delete; the exit code."""
-    if as_json and not (yes or dry_run):
-        raise click.UsageError("--json cannot ask; add --yes or --dry-run")
+    check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
     planned = [deletion for group in groups for deletion in plan_deletion(group)]
     todo = [deletion for deletion in planned if not deletion.refused]
     if not as_json:
@@ -247,7 +281,7 @@ def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: 
     if not todo:
         say("no session to delete")
         return
-    say(f"{counted(len(todo), 'session')}, {scaled(sum(one.seen.size_bytes for one in todo), 'kMGT')}B in all")
+    say(extent([one.seen.session.project for one in todo], sum(one.seen.size_bytes for one in todo)))
     if not host_files and any(deletion.host_files for deletion in todo):
         say("The host's files stay, and Amplifier lists their sessions; --host-files deletes them too.")
 

@@ -1,4 +1,10 @@
-"""The options that say which sessions a command is about: the same words and the same meaning for every command."""
+"""The options that say which sessions a command is about: the same words and the same meaning for every command.
+
+Rules:
+- `--all` means the sessions of all projects. Without it and without `--project`, a command is about this project.
+- A filter is given instead of SESSION. One that would be ignored is an error.
+- A command that erases needs a session, or a filter; `--everything` says that all are meant.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +16,9 @@ from typing import Any, TypeVar
 import click
 
 from ...log.filesystem import FileSystem
-from ...sessions.filters import SessionFilter, candidates, matching
+from ...sessions.filters import ALL_SESSIONS, SessionFilter, candidates, matching
 from ...sessions.find_session import SessionFile
+from ...sessions.totals import Period
 from .parameters import TimeType
 from .progress import progress
 from .session_argument import complete_tool, storage
@@ -42,17 +49,35 @@ def watched(paths: Sequence[str]) -> AbstractContextManager[FileSystem]:
     return progress(*paths, title="adding up", passes=2)
 
 
+def period_of(wanted: SessionFilter) -> Period:
+    """The time that a filter is about, for what is counted by time."""
+    return Period(wanted.since_s, wanted.until_s)
+
+
+def check_no_filter(wanted: SessionFilter, *, everywhere: bool, named: str = "SESSION or --last") -> None:
+    """Make sure that no filter is given where sessions are named.
+
+    Raises:
+        UsageError: one is, and would be ignored.
+    """
+    if everywhere:
+        raise click.UsageError(f"--all means the sessions of all projects; give it without {named}")
+    if wanted != ALL_SESSIONS:
+        raise click.UsageError(f"a filter chooses among sessions; give it without {named}")
+
+
 _TOOL_HELP = "Only sessions that call this tool; again for another one that they call, too."
 
 
 def filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Give a command the filters of sessions; it gets them as `wanted`.
+    """Give a command `--all` and the filters of sessions; it gets them as `everywhere` and `wanted`.
 
     Args:
         tool_help: what `--tool` means, if the command shows single messages.
     """
 
     def with_filters(command: Callable[..., R]) -> Callable[..., R]:
+        @click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")
         @click.option("--project", metavar="NAME", help="Only sessions of this project: a name, a directory, or `.`.")
         @click.option("--since", type=TimeType(), help="Only sessions with a message since then: 12h, 3d, 2026-01-31.")
         @click.option("--until", type=TimeType(), help="Only sessions with a message before then.")
@@ -64,6 +89,7 @@ def filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[..., R]
         @functools.wraps(command)
         def filtered(
             *arguments: Any,
+            everywhere: bool,
             project: str | None,
             since: float | None,
             until: float | None,
@@ -84,7 +110,7 @@ def filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[..., R]
                 failed=failed,
                 most=most,
             )
-            return command(*arguments, wanted=wanted, **options)
+            return command(*arguments, everywhere=everywhere, wanted=wanted, **options)
 
         return filtered
 

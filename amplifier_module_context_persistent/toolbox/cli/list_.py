@@ -51,7 +51,6 @@ _INDENT = " " * 5
 @storage_option
 @no_catalogue_option
 @click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, type=click.Path(file_okay=False))
-@click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")
 @filter_options()
 @click.option("--grep", "words", metavar="TEXT", help="Only those in which a message says TEXT, whatever its case.")
 @click.option("-l", "--long", "in_full", is_flag=True, help="Also cost, begin, model, failed calls and description.")

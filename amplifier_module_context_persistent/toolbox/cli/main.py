@@ -83,6 +83,12 @@ def _ending() -> Iterator[None]:
         from .terminal import UnusableError
 
         raise UnusableError(needs_extra("cli", package)) from error
+    except click.UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # `context-persistent` alone shows the help
+            raise
+        from .renamed_options import in_one_line
+
+        raise in_one_line(error) from error
     except OSError as error:
         from .terminal import UnusableError, reason
 
@@ -137,7 +143,23 @@ class CommandEntry:
         """Import the command."""
         module, _, name = self.target.partition(":")
         command: click.Command = getattr(import_module(f"{TOOLBOX}.{module}"), name)
+        command.params.sort(key=_place_in_help)
         return command
+
+
+_FIRST = ("url", "no_catalogue", "last", "everywhere", "project", "since", "until", "model", "tools", "name")
+_THEN = ("failed", "most")
+_LAST = ("output", "force", "dry_run", "yes", "as_json")
+
+
+def _place_in_help(parameter: click.Parameter) -> int:
+    """Where an option stands in the help of every command: which sessions, its own, the output, `--json`."""
+    name = parameter.name or ""
+    if not isinstance(parameter, click.Option):
+        return -1  # arguments are in no list, and keep their order
+    if name in (*_FIRST, *_THEN):
+        return (*_FIRST, *_THEN).index(name)
+    return 100 + (_LAST.index(name) + 1 if name in _LAST else 0)
 
 
 SECTIONS = {
@@ -161,7 +183,8 @@ SECTIONS = {
     "What the model saw": {
         "report": CommandEntry("cli.report:report", "Make one HTML page of SESSION, to read and to send round."),
         "reports": CommandEntry(
-            "cli.report:reports", "Make pages of this project's sessions, and one that lists them."
+            "cli.report:reports",
+            "Make pages of this project's sessions, or of those that filters choose, and one that lists them.",
         ),
         "views": CommandEntry("cli.view:views", "List the requests of SESSION."),
         "view": CommandEntry("cli.view:view", "Show what the model saw, and did not see, at a request of SESSION."),
@@ -195,7 +218,8 @@ SECTIONS = {
             "cli.delete:delete", "Delete SESSION: its log, what belongs to it, and its sub-agents' sessions."
         ),
         "prune": CommandEntry(
-            "cli.delete:prune", "Delete this project's sessions whose last message is older than a time."
+            "cli.delete:prune",
+            "Delete the sessions that filters choose, such as those whose last message is older than a time.",
         ),
         "purge": CommandEntry("cli.purge:purge", "Remove history from a log for good, or a text from all logs."),
     },

@@ -7,7 +7,9 @@ characters.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import asdict
 from textwrap import wrap
 
 import click
@@ -15,10 +17,21 @@ from rich.console import Console
 
 from ...log.database_location import stored_name
 from ...log.file import FileLog
+from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ..maintenance.verify import Finding, Report, verify_log
+from .erasing import check_can_ask, erasing_options
 from .exit_codes import DONE, FINDINGS, UNUSABLE
+from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .progress import progress
-from .session_argument import complete, find_path, last_path, name_for_errors, session_argument, storage_option
+from .session_argument import (
+    complete,
+    find_path,
+    last_path,
+    name_for_errors,
+    no_catalogue_option,
+    session_argument,
+    storage_option,
+)
 from .terminal import UnusableError, ask, console, counted, one_line, reason, unusable
 
 _MOST_SHOWN = 50  # different findings of a log; --json has all
@@ -27,20 +40,28 @@ _MOST_PLACES = 5  # of findings that are alike
 
 @click.command()
 @storage_option
+@no_catalogue_option
+@filter_options()
 @click.argument("sessions", metavar="[SESSION]...", nargs=-1, shell_complete=complete)
 @click.option("--last", is_flag=True, help="The session of this project that was written to last.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 @click.pass_context
-def verify(context: click.Context, sessions: tuple[str, ...], *, last: bool, as_json: bool) -> None:
+def verify(
+    context: click.Context,
+    sessions: tuple[str, ...],
+    *,
+    last: bool,
+    everywhere: bool,
+    wanted: SessionFilter,
+    as_json: bool,
+) -> None:
     """Check logs: their records, their chain of checksums, their tails.
 
-    Reads only, and shows nothing of what the messages say. Exits with 0 if all logs are sound, 1 if one is damaged, 2
-    if one cannot be read.
+    Without SESSION, those that filters choose, or with --all those of all projects. Reads only, and shows nothing of
+    what the messages say. Exits with 0 if all logs are sound, 1 if one is damaged, 2 if one cannot be read.
     """
-    if bool(sessions) == last:
-        raise click.UsageError("name at least one SESSION, or give --last")
     output, code, logs = console(), DONE, []
-    for name in sessions or (last_path(),):
+    for name in _named(sessions, last=last, everywhere=everywhere, wanted=wanted):
         path = name_for_errors(name)
         try:
             path = find_path(name)
@@ -63,22 +84,46 @@ def verify(context: click.Context, sessions: tuple[str, ...], *, last: bool, as_
     context.exit(code)
 
 
+def _named(sessions: Sequence[str], *, last: bool, everywhere: bool, wanted: SessionFilter) -> Sequence[str]:
+    """The sessions that the command line names, or the logs of those that filters choose.
+
+    Raises:
+        UsageError: it names none, or in two ways.
+        UnusableError: there is none.
+    """
+    if sessions and last:
+        raise click.UsageError("give either SESSION or --last")
+    if sessions or last:
+        check_no_filter(wanted, everywhere=everywhere)
+        return sessions or [last_path()]
+    if not everywhere and wanted == ALL_SESSIONS:
+        raise click.UsageError("name at least one SESSION, or give --last, --all or a filter")
+    return [str(one.path) for one in chosen_sessions(wanted, everywhere=everywhere)]
+
+
 @click.command()
 @session_argument
-@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-def repair(path: str, *, dry_run: bool, yes: bool) -> None:
+@erasing_options
+def repair(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Repair the end of a log without losing anything.
 
     Adds the newline that a last line lacks, or saves a torn tail to a file beside the log and cuts it off. Everything
     else stays as it is: readers skip damage in the middle of a log, and verify says what to do about it.
     """
+    check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
     if stored_name(path) is not None:
         raise UnusableError(f"{one_line(path)}: only a file can have a torn end; in a database there is none to repair")
     output = console()
     with unusable(path):
         report = verify_log(path)
     todo = [found for found in report.damage if found.kind in ("torn_tail", "no_newline")]
+    rest = len(report.damage) - len(todo)
+    if as_json:
+        if todo and not dry_run:
+            _repair(path)
+        told = [asdict(found) for found in todo]
+        click.echo(json.dumps({"path": path, "dry_run": dry_run, "repaired": told, "findings_left": rest}))
+        return
     for found in todo:
         done = (
             "save them to a file beside the log, then cut them off"
@@ -92,11 +137,15 @@ def repair(path: str, *, dry_run: bool, yes: bool) -> None:
         _say(output, "Nothing was done (--dry-run).")
     else:
         ask("Repair it?", yes=yes)
-        with unusable(path), closing(FileLog(path)) as log:
-            log.repair()
+        _repair(path)
         _say(output, "Done.")
-    if rest := len(report.damage) - len(todo):
+    if rest:
         _say(output, f"Findings that repair does not change: {rest}. See verify.")
+
+
+def _repair(path: str) -> None:
+    with unusable(path), closing(FileLog(path)) as log:
+        log.repair()
 
 
 # -- showing -----------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from .terminal import UnusableError
     type=click.Path(exists=True, file_okay=False),
     help="The directory whose project's sessions are served; by default this one.",
 )
-@click.option("--all-projects", "everywhere", is_flag=True, help="Serve the sessions of all projects.")
+@click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")
 def mcp(*, directory: str | None, everywhere: bool) -> None:
     """Serve past sessions to agents, over standard input and output (Model Context Protocol).
 
@@ -29,7 +29,7 @@ def mcp(*, directory: str | None, everywhere: bool) -> None:
     server writes nothing. docs/recall.md has the line that adds it to each agent.
     """
     if directory is not None and everywhere:
-        raise click.UsageError("give either --project or --all-projects")
+        raise click.UsageError("give either --all or --project")
     if find_spec("mcp") is None:
         raise UnusableError(needs_extra("mcp", "mcp"))
     from ..mcp.scope import Scope

@@ -6,8 +6,10 @@ was to go; 2 unusable or refused, or some logs were not purged.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import click
 
@@ -19,14 +21,28 @@ from ...messages.secrets.found import REDACTED
 from ...messages.secrets.own_forms import OwnForms
 from ...messages.secrets.redact import redact_text
 from ...search.pattern import compile_regex, exact_literals, replace_matches
+from ...sessions.filters import ALL_SESSIONS, SessionFilter
+from ...sessions.find_session import SessionFile
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..transfer.erasures import TextRule, rule_of
 from ..transfer.host_files import BACKUP_MARK
 from ..transfer.purge_session import SessionPurge, plan_places_left, plan_session_purge, purge_session
+from .erasing import check_can_ask, check_says_which, erasing_options, extent
 from .exit_codes import DONE, FINDINGS, UNUSABLE
+from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .parameters import own_forms_options
 from .progress import progress, stages
-from .session_argument import complete, complete_turn_or_id, last_path, path_of, sessions_here, storage, storage_option
+from .session_argument import (
+    NAME_ONE,
+    complete,
+    complete_turn_or_id,
+    last_path,
+    no_catalogue_option,
+    path_of,
+    session_file,
+    storage,
+    storage_option,
+)
 from .terminal import UnusableError, ask, counted, one_line, reason, say, unusable
 
 Rule = Callable[[str], TextRule]
@@ -42,19 +58,18 @@ VACUUM_ADVICE = (
 @storage_option
 @click.argument("session", required=False, shell_complete=complete)
 @click.option("--last", is_flag=True, help="The session of this project that was written to last.")
-@click.option("--all-sessions", is_flag=True, help="With --redact or --secrets: in all sessions of all projects.")
+@no_catalogue_option
+@filter_options()
 @click.option(
     "--before", metavar="MESSAGE_ID", shell_complete=complete_turn_or_id, help="Remove everything before this message."
 )
 @click.option("--cleared", is_flag=True, help="Remove what a clear, a reset or a rewind has hidden.")
 @click.option("--everything", is_flag=True, help="Remove every message.")
-@click.option("--all", "everything_before", is_flag=True, hidden=True)
 @click.option("--redact", metavar="REGEX", help="Replace every match, such as a leaked key, by [redacted].")
 @click.option("--secrets", is_flag=True, help="Replace all that exports would redact.")
 @own_forms_options
 @click.option("--torn", is_flag=True, help="Remove the torn tails that were saved beside the log.")
-@click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@erasing_options
 @click.pass_context
 def purge(
     context: click.Context,
@@ -63,19 +78,22 @@ def purge(
     before: str | None,
     *,
     last: bool,
-    all_sessions: bool,
+    everywhere: bool,
+    wanted: SessionFilter,
     cleared: bool,
     everything: bool,
-    everything_before: bool,
     secrets: bool,
     own: OwnForms | None,
     torn: bool,
     dry_run: bool,
     yes: bool,
+    as_json: bool,
 ) -> None:
     """Remove history from a log for good, or a text from all logs.
 
-    Takes one of --before, --cleared, --everything, --redact and --secrets, and --torn beside it or alone. A new file
+    Takes one of --before, --cleared, --everything, --redact and --secrets, and --torn beside it or alone. Without
+    SESSION it is about the sessions that filters choose; --redact and --secrets may have --all alone, which means every
+    session of all projects. A new file
     replaces the log in one step (in a database, new rows); running sessions go on with it. A transcript.jsonl that an
     import or a fork wrote is brought in step. The host's own copies, exports, reports and backups are not touched; the
     host's copies are named, and the exit code is 1 if one holds a text that was to go. `search --hidden` says whether a
@@ -84,18 +102,23 @@ def purge(
     --redact takes about three times as long as `verify`, the other options less; --secrets takes besides two seconds
     for each 3 MB of text.
     """
-    if everything_before:
-        everything = True
-        click.echo("--all is called --everything now: elsewhere --all means the sessions of all projects", err=True)
+    check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
+    is_named = session is not None or last
     chosen = sum((before is not None, cleared, everything, redact is not None, secrets))
     if chosen > 1 or not (chosen or torn):
+        hint = ". --all means the sessions of all projects; every message is --everything" if everywhere else ""
         raise click.UsageError(
-            "choose exactly one of --before, --cleared, --everything, --redact and --secrets, or --torn"
+            f"choose exactly one of --before, --cleared, --everything, --redact and --secrets, or --torn{hint}"
         )
-    if all_sessions and redact is None and not secrets:
-        raise click.UsageError("--all-sessions goes with --redact and --secrets")
-    if sum((session is not None, last, all_sessions)) != 1:
-        raise click.UsageError("name one SESSION: a path, an id, the beginning of one, or --last; or --all-sessions")
+    if session is not None and last:
+        raise click.UsageError(NAME_ONE)
+    if is_named:
+        check_no_filter(wanted, everywhere=everywhere)
+    elif before is not None:
+        raise click.UsageError(f"--before is about one session: {NAME_ONE}")
+    else:
+        takes_all = everywhere and (secrets or redact is not None)
+        check_says_which(wanted, everywhere=everywhere, everything=takes_all, besides="SESSION, --last, ")
     taken = set[str]()
     replace: Callable[[str], str] | None = None
     if redact is not None:
@@ -104,12 +127,16 @@ def purge(
         replace = partial(_without_secrets, own, taken)
     what = Purge(before=before, cleared=cleared, everything=everything, redact=replace, torn=torn)
     rule = partial(rule_of, secrets=secrets, expression=redact or "", taken=taken)
-    if all_sessions:
-        planned = _plan_all(what)
-    else:
+    report = PurgeReport(dry_run=dry_run, as_json=as_json)
+    if is_named:
         path = path_of(session) if session is not None else last_path()
-        planned = [_plan(path, what)]
-    context.exit(_purge(planned, what, rule, dry_run=dry_run, yes=yes))
+        planned, sessions = [_plan(path, what)], [session_file(path)]
+    else:
+        sessions = chosen_sessions(wanted, everywhere=everywhere)
+        planned = _plan_all(sessions, what, report)
+        if everywhere and wanted == ALL_SESSIONS and not storage():
+            planned += plan_places_left(what)
+    context.exit(_purge(planned, sessions, what, rule, report, yes=yes))
 
 
 def _plan(path: str, what: Purge) -> SessionPurge:
@@ -122,9 +149,9 @@ def _plan(path: str, what: Purge) -> SessionPurge:
         return plan_session_purge(path, what, files=files)
 
 
-def _plan_all(what: Purge) -> list[SessionPurge]:
+def _plan_all(sessions: Sequence[SessionFile], what: Purge, report: PurgeReport) -> list[SessionPurge]:
     """See what would go from each session; one that cannot be read is named, and does not hide the others."""
-    sessions, planned = sessions_here(everywhere=True), list[SessionPurge]()
+    planned = list[SessionPurge]()
     with stages() as tell:
         for number, session in enumerate(sessions):
             tell("looking at sessions", number, len(sessions))
@@ -133,65 +160,131 @@ def _plan_all(what: Purge) -> list[SessionPurge]:
                     planned.append(plan_session_purge(str(session.path), what))
             except UnusableError as error:
                 planned.append(SessionPurge(str(session.path), error=error.message))
-    where = storage() or "all projects"
     found = sum(not one.is_nothing for one in planned)
-    say(f"{counted(len(sessions), 'session')} of {where}; something to purge in {found:,}")
-    return planned if storage() else planned + plan_places_left(what)
+    where = f" in {storage()}" if storage() else ""
+    report.say(f"{counted(len(sessions), 'session')} looked at{where}; something to purge in {found:,}")
+    return planned
 
 
-def _purge(planned: list[SessionPurge], what: Purge, rule: Rule, *, dry_run: bool, yes: bool) -> int:
+class PurgeReport:
+    """Says what a purge does, as text line by line or as one JSON object in the end.
+
+    Args:
+        dry_run: whether nothing is done.
+        as_json: whether the object is printed, and nothing else.
+    """
+
+    def __init__(self, *, dry_run: bool, as_json: bool) -> None:
+        self.dry_run, self._as_json = dry_run, as_json
+        self._errors: list[dict[str, str]] = []
+
+    def say(self, text: str) -> None:
+        """Print a line, unless an object is wanted."""
+        if not self._as_json:
+            say(text)
+
+    def failed(self, what: str, path: str, why: str) -> None:
+        """Say which session was not read or not purged."""
+        self._errors.append({"path": path, "error": why})
+        if not self._as_json:
+            click.echo(f"{what}: {why if one_line(path) in why else f'{one_line(path)}: {why}'}", err=True)
+
+    def plan(self, one: SessionPurge) -> None:
+        """Say what goes from one session, and which of its files."""
+        be = "would be" if self.dry_run else "will be"
+        self.say(f"{one.path}: this {be} removed{'' if self.dry_run else ' for good'}")
+        if one.finishes:
+            self.say(
+                "  an earlier purge was interrupted; this one finishes it, but what only that one was to remove stays"
+            )
+        self.counts(one.counts)
+        if one.own is not None:
+            self.say(f"  {one.own}, which an import or a fork wrote, is brought in step")
+        for name in one.removed:
+            kept = "which a rewind kept" if BACKUP_MARK in name and not name.endswith(".part") else "which was left"
+            self.say(f"  {name}, {kept}, is removed")
+
+    def counts(self, counts: PurgeCounts) -> None:
+        """Say what a purge removes and keeps."""
+        for number, what, fate in _fates(counts):
+            if number:
+                self.say(f"  {counted(number, what)} {fate}")
+
+    def end(self, planned: Sequence[SessionPurge], done: Sequence[SessionPurge]) -> None:
+        """Print the object: what was removed, or with `dry_run` what would be."""
+        if self._as_json:
+            copies = [copy for one in planned for copy in one.copies]
+            purged = [_plain(one) for one in done]
+            told = {"dry_run": self.dry_run, "purged": purged, "copies_that_stay": copies, "errors": self._errors}
+            click.echo(json.dumps(told))
+
+
+def _plain(one: SessionPurge) -> dict[str, Any]:
+    """What is to go from a session, as plain JSON types."""
+    own = str(one.own) if one.own is not None else None
+    return {"path": one.path, **one.counts.to_record(), "own": own, "removed": one.removed, "finishes": one.finishes}
+
+
+def _purge(
+    planned: list[SessionPurge],
+    sessions: Sequence[SessionFile],
+    what: Purge,
+    rule: Rule,
+    report: PurgeReport,
+    *,
+    yes: bool,
+) -> int:
     """Show what would go, ask, and purge; the exit code."""
     unread = [one for one in planned if one.error]
     todo = [one for one in planned if not one.is_nothing]
     for one in unread:
-        click.echo(f"NOT READ: {one.error}", err=True)
+        report.failed("NOT READ", one.path, one.error)
     for one in todo:
-        _show_plan(one, dry_run=dry_run)
+        report.plan(one)
     if len(planned) == 1 and not todo and not unread:
-        say(f"{planned[0].path}: nothing to purge.")
+        report.say(f"{planned[0].path}: nothing to purge.")
     for one in planned:
         if one.is_nothing and (one.counts.tails_matching or one.counts.names_matching):
-            say(f"{one.path}:")
-            _show_counts(one.counts)
+            report.say(f"{one.path}:")
+            report.counts(one.counts)
     if copies := [copy for one in planned for copy in one.copies if todo or what.redact]:
         held = " that hold it" if what.redact else ""
-        say(f"The host keeps copies of its own{held}, which are not touched:")
+        report.say(f"The host keeps copies of its own{held}, which are not touched:")
         for copy in copies:
-            say(f"  {copy}")
+            report.say(f"  {copy}")
     is_left = any(one.is_left for one in planned)
     if not todo:
+        report.end(planned, [])
         return _exit_code(is_left=is_left, is_failed=bool(unread))
-    if dry_run:
-        say("Nothing was done (--dry-run).")
+    _say_extent(todo, sessions, report)
+    if report.dry_run:
+        report.say("Nothing was done (--dry-run).")
+        report.end(planned, todo)
         return UNUSABLE if unread else DONE
     ask("Remove it for good?" if len(todo) == 1 else f"Remove it for good from {len(todo):,} sessions?", yes=yes)
-    failed = 0
+    done = []
     for one in todo:
         try:
-            is_left |= not _purge_one(one, what, rule)
+            is_left |= not _purge_one(one, what, rule, report)
+            done.append(one)
         except (OSError, ContextPersistentError, ValueError) as error:
             if len(planned) == 1:
                 raise UnusableError(f"{one_line(one.path)}: {reason(error)}") from error
-            failed += 1
-            click.echo(f"NOT PURGED: {one_line(one.path)}: {reason(error)}", err=True)
-    done = "Done" if len(planned) == 1 else f"Done: {counted(len(todo) - failed, 'session')} purged"
-    say(f"{done}, but files named above still hold what was to go: remove it there too." if is_left else f"{done}.")
+            report.failed("NOT PURGED", one.path, reason(error))
+    said = "Done" if len(planned) == 1 else f"Done: {counted(len(done), 'session')} purged"
+    left = ", but files named above still hold what was to go: remove it there too." if is_left else "."
+    report.say(f"{said}{left}")
     if any(stored_name(one.path) is not None for one in todo):
-        say(VACUUM_ADVICE)
-    return _exit_code(is_left=is_left, is_failed=bool(unread or failed))
+        report.say(VACUUM_ADVICE)
+    report.end(planned, done)
+    return _exit_code(is_left=is_left, is_failed=bool(unread) or len(done) < len(todo))
 
 
-def _show_plan(one: SessionPurge, *, dry_run: bool) -> None:
-    """Say what goes from one session, and which of its files."""
-    say(f"{one.path}: this {'would be' if dry_run else 'will be'} removed{'' if dry_run else ' for good'}")
-    if one.finishes:
-        say("  an earlier purge was interrupted; this one finishes it, but what only that one was to remove stays")
-    _show_counts(one.counts)
-    if one.own is not None:
-        say(f"  {one.own}, which an import or a fork wrote, is brought in step")
-    for name in one.removed:
-        kept = "which a rewind kept" if BACKUP_MARK in name and not name.endswith(".part") else "which was left"
-        say(f"  {name}, {kept}, is removed")
+def _say_extent(todo: Sequence[SessionPurge], sessions: Sequence[SessionFile], report: PurgeReport) -> None:
+    """Say in how many sessions, of which projects, and how large their logs are."""
+    projects = {str(one.path): one.project for one in sessions}
+    size = sum(one.counts.bytes_before for one in todo)
+    report.say(extent([projects.get(one.path, "") for one in todo], size))
 
 
 def _exit_code(*, is_left: bool, is_failed: bool) -> int:
@@ -201,15 +294,15 @@ def _exit_code(*, is_left: bool, is_failed: bool) -> int:
     return FINDINGS if is_left else DONE
 
 
-def _purge_one(one: SessionPurge, what: Purge, rule: Rule) -> bool:
+def _purge_one(one: SessionPurge, what: Purge, rule: Rule, report: PurgeReport) -> bool:
     """Purge one session; False if a file that belongs to it still holds what was to go."""
     with progress(one.path, title="purging", passes=2) as files:
         done, because = purge_session(one, what, now=utc_now, rule=rule, files=files)
     if because:
-        say(f"{one.own} stays as it is: {because}; close it, then purge again.")
+        report.say(f"{one.own} stays as it is: {because}; close it, then purge again.")
     if done != one.counts:
-        say(f"{one.path}: the log had changed in the meantime; this was removed:")
-        _show_counts(done)
+        report.say(f"{one.path}: the log had changed in the meantime; this was removed:")
+        report.counts(done)
     return not because
 
 
@@ -230,8 +323,9 @@ def _without_secrets(own: OwnForms | None, taken: set[str], text: str) -> str:
     return redact_text(text, own=own).replace(REDACTED, REPLACEMENT)
 
 
-def _show_counts(counts: PurgeCounts) -> None:
-    lines = (
+def _fates(counts: PurgeCounts) -> Sequence[tuple[int, str, str]]:
+    """How many of what, and what becomes of them."""
+    return (
         (counts.messages_removed, "message", "removed"),
         (counts.messages_redacted, "message", "redacted"),
         (counts.controls_removed, "control record", "removed (plans, receipts and resets that go with them)"),
@@ -245,6 +339,3 @@ def _show_counts(counts: PurgeCounts) -> None:
         (counts.unreadable_kept, "unreadable piece", "kept; only --everything removes them"),
         (counts.altered_kept, "altered message", "among those kept; verify reports them"),
     )
-    for number, what, fate in lines:
-        if number:
-            say(f"  {counted(number, what)} {fate}")

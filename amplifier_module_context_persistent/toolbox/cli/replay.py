@@ -27,11 +27,10 @@ from ..replay.api import Pace, Step, timeline
 from ..replay.visibility import DROPPED, ELIDED, KEPT, MARKS, SUMMARISED, Compacted, Marks
 from .exit_codes import DONE, FINDINGS
 from .message_printer import MessagePrinter
-from .parameters import DEFAULT_BUDGET_TOKENS
+from .parameters import DEFAULT_BUDGET_TOKENS, Span, SpanType, chosen_turns
 from .progress import progress, stages
 from .session_argument import session_argument
 from .terminal import (
-    UnusableError,
     columns_of,
     console,
     counted,
@@ -54,7 +53,7 @@ _MOST_PAUSE_S = 86_400.0  # longer ones overflow on some systems
     "--budget", type=click.IntRange(min=1), help="The budget in tokens where a policy is played; 200,000 if not given."
 )
 @click.option("--tokenizer", default="auto", show_default=True, help="What counts where a policy is played.")
-@click.option("--turn", "first_turn", type=click.IntRange(min=1), default=1, show_default=True, help="Start here.")
+@click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B; `5:` starts at turn 5.")
 @click.option("--speed", type=click.FloatRange(min=0, min_open=True), default=1.0, help="How many times faster.")
 @click.option("--max-pause", "max_pause_s", type=click.FloatRange(min=0), help="No pause is longer, in seconds.")
 @click.option("--step", "in_steps", is_flag=True, help="Wait for Enter after each message; Ctrl-D ends it.")
@@ -67,7 +66,7 @@ def replay(
     policy: str | None,
     budget: int | None,
     tokenizer: str,
-    first_turn: int,
+    turn_span: Span | None,
     speed: float,
     max_pause_s: float | None,
     *,
@@ -90,15 +89,13 @@ def replay(
     is_live = sys.stdout.isatty() and not as_json
     with transcript, unreadable():
         turns = transcript.turns()
-        if turns and first_turn > len(turns):
-            raise UnusableError(f"there is no turn {first_turn:,}: the session has {len(turns):,}")
+        chosen = chosen_turns(turns, turn_span)
         wants_views = views or policy is not None or budget is not None
         is_recorded = policy is None and budget is None and transcript.has_requests()
         played = _Policy(policy, budget or DEFAULT_BUDGET_TOKENS, tokenizer)
         output, pace = _Output(transcript, full=full, as_json=as_json), Pace(speed, max_pause_s)
         output.introduce(played if wants_views and not is_recorded else None)
-        chosen = turns[first_turn - 1 :]
-        start = chosen[0].start if chosen and first_turn > 1 else 0
+        start = chosen[0].start if chosen and chosen[0].number > 1 else 0
         with nullcontext() if sys.stdout.isatty() else stages() as tell:
             seen = _requests(transcript, None if is_recorded else played, start, tell) if wants_views else ()
             for number, step in enumerate(timeline(transcript, chosen, seen)):

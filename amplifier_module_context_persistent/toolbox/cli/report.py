@@ -15,12 +15,14 @@ import click
 
 from ...errors import ContextPersistentError
 from ...messages.secrets.own_forms import OwnForms
+from ...sessions.filters import SessionFilter
 from ...sessions.prices import PriceList
 from ...sessions.transcript import Transcript, session_id_in
 from .exit_codes import DONE, FINDINGS
+from .filter_options import chosen_sessions, filter_options
 from .parameters import Span, SpanType, chosen_turns, not_empty, own_forms_options
 from .progress import progress, stages
-from .session_argument import session_argument, sessions_here, storage_option
+from .session_argument import no_catalogue_option, session_argument, storage_option
 from .terminal import (
     UnusableError,
     counted,
@@ -41,7 +43,7 @@ _MOST_NAMED = 10  # messages in which something was redacted
 @click.option(
     "-o", "--output", callback=not_empty, metavar="FILE", help="The new file (mode 0600); else report-SESSION.html."
 )
-@click.option("--turns", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
+@click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
 @click.option(
     "--views",
     type=click.Choice(["some", "all", "none"]),
@@ -106,6 +108,8 @@ def report(
 
 @click.command()
 @storage_option
+@no_catalogue_option
+@filter_options()
 @click.argument("directory", default="reports", type=click.Path(file_okay=False))
 @click.option(
     "--views", type=click.Choice(["some", "all", "none"]), default="some", show_default=True, help="As for `report`."
@@ -114,18 +118,22 @@ def report(
 @own_forms_options
 @click.option("--force", is_flag=True, help="Make every page anew, as with other options; replace any index.html.")
 @click.option("--open", "opens", is_flag=True, help="Open the list in the browser.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about them.")
 @click.pass_context
 def reports(
     context: click.Context,
     directory: str,
     views: str,
     *,
+    everywhere: bool,
+    wanted: SessionFilter,
     no_redact: bool,
     own: OwnForms | None,
     force: bool,
     opens: bool,
+    as_json: bool,
 ) -> None:
-    """Make pages of this project's sessions, and one that lists them.
+    """Make pages of this project's sessions, or of those that filters choose, and one that lists them.
 
     They lie in DIRECTORY; index.html lists them. A page that is newer than its log is kept. The list has every report
     in DIRECTORY, so that several projects can have one list.
@@ -133,8 +141,9 @@ def reports(
     from ..report import check_index, write_index
     from ..report import report as make_report
 
-    sessions = sessions_here()
-    failed = made = 0
+    sessions = chosen_sessions(wanted, everywhere=everywhere)
+    failed: dict[str, str] = {}
+    made = 0
     index = str(Path(directory) / "index.html")
     with making(index, force=force):
         check_index(directory, force=force)
@@ -149,11 +158,16 @@ def reports(
                     make_report(transcript, page, views=views, redact=not no_redact, own=own, force=True)
                     made += 1
             except (OSError, ContextPersistentError, ValueError, UnusableError) as error:
-                failed += 1
+                failed[session.id] = reason(error)
                 click.echo(escaped(f"{one_line(session.id)}: {reason(error)}"), err=True)
         path, listed = write_index(directory, force=force)
-    click.echo(escaped(one_line(path)))
-    click.echo(f"{counted(listed, 'report')}, {made:,} made{f', {failed:,} failed' if failed else ''}.", err=True)
+    if as_json:
+        errors = [{"session": session_id, "error": why} for session_id, why in failed.items()]
+        click.echo(json.dumps({"path": path, "listed": listed, "made": made, "failed": errors}))
+    else:
+        click.echo(escaped(one_line(path)))
+        failures = f", {len(failed):,} failed" if failed else ""
+        click.echo(f"{counted(listed, 'report')}, {made:,} made{failures}.", err=True)
     if opens:
         show_page(path)
     context.exit(FINDINGS if failed else DONE)

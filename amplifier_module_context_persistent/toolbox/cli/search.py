@@ -26,7 +26,7 @@ from ...messages.metadata import metadata_of, timestamp_of
 from ...search.pattern import Pattern, regex_pattern, text_pattern
 from ...search.word_search import AllWords, words_pattern
 from ...sessions.best_messages import Narrowing
-from ...sessions.filters import ALL_SESSIONS, SessionFilter
+from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, look_at
 from ...sessions.search_session import FoundLine, HiddenText, search
@@ -34,7 +34,7 @@ from ...sessions.session_name import name_of
 from ...sessions.transcript import LiveMessage
 from ...tokens.counter import open_counter
 from .exit_codes import DONE, FINDINGS, UNUSABLE
-from .filter_options import chosen_sessions, filter_options
+from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .found_lines import shown_line
 from .message_printer import head_of
 from .progress import progress
@@ -48,7 +48,7 @@ from .session_argument import (
     storage,
     storage_option,
 )
-from .terminal import UnusableError, check_tool, console, cut, escaped, one_line, open_transcript, unreadable, unusable
+from .terminal import UnusableError, check_tools, console, cut, escaped, one_line, open_transcript, unreadable, unusable
 
 FindPlaces = Callable[[LogReader], list[int] | None]
 """Names the positions of the messages of a log that may match; None means all."""
@@ -60,7 +60,6 @@ FindPlaces = Callable[[LogReader], list[int] | None]
 @filter_options(tool_help="Only calls and results of this tool; again for those of another one, too.")
 @click.argument("pattern", metavar="PATTERN")
 @click.argument("sessions", metavar="[SESSION]...", nargs=-1, shell_complete=complete)
-@click.option("--all", "everywhere", is_flag=True, help="Search the sessions of all projects.")
 @click.option("--last", is_flag=True, help="Search the session of this project that was written to last.")
 @click.option(
     "--best",
@@ -188,13 +187,12 @@ def _chosen(sessions: Sequence[str], *, everywhere: bool, last: bool, wanted: Se
         UsageError: what is given does not go together.
         UnusableError: there is none.
     """
-    if sum((bool(sessions), everywhere, last)) > 1:
-        raise click.UsageError("give one of SESSION, --all and --last")
+    if sessions and last:
+        raise click.UsageError("give either SESSION or --last")
     of_sessions = replace(wanted, tools=())  # `--tool` is about messages here
     if not sessions and not last:
         return _Chosen(chosen_sessions(of_sessions, everywhere=everywhere), are_named=False)
-    if of_sessions != ALL_SESSIONS:
-        raise click.UsageError("a filter chooses among sessions: give it without SESSION and --last")
+    check_no_filter(of_sessions, everywhere=everywhere)
     paths = [last_path()] if last else list(dict.fromkeys(map(_named_path, sessions)))
     return _Chosen([session_file(path) for path in paths], are_named=True)
 
@@ -247,9 +245,7 @@ def _search_all(one: _Search, chosen: _Chosen) -> int:
 
 
 def _check_tools(tools: Sequence[str], chosen: _Chosen) -> None:
-    names = _tool_names(str(session.path) for session in chosen.files)
-    for tool in tools:
-        check_tool(tool, names)
+    check_tools(tools, _tool_names(str(session.path) for session in chosen.files))
 
 
 def _search_with_catalogue(one: _Search, files: list[SessionFile]) -> int:

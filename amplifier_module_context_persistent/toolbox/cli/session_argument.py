@@ -73,7 +73,6 @@ def no_catalogue_option(command: Callable[..., R]) -> Callable[..., R]:
 
     return click.option(
         "--no-catalogue",
-        "--no-index",
         is_flag=True,
         expose_value=False,
         callback=switch,
@@ -135,19 +134,6 @@ def sessions_here(*, everywhere: bool = False) -> list[SessionFile]:
     """
     with unusable():
         return session_files(storage=storage()) if everywhere else project_sessions(storage=storage())
-
-
-def all_sessions(*, everywhere: bool, since_s: float | None = None) -> list[SessionFile]:
-    """The sessions of this project, or of all, the one that was written last first; only what was written since a time.
-
-    Raises:
-        UnusableError: there is none, or the database cannot be asked.
-    """
-    found = sessions_here(everywhere=everywhere)
-    if not found:
-        where = "there is no session" if everywhere else "this project has no session; --all takes all projects"
-        raise UnusableError(where)
-    return [one for one in found if since_s is None or one.modified_s >= since_s]
 
 
 def session_file(path: str) -> SessionFile:

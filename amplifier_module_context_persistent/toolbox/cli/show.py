@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from functools import partial
 
 import click
@@ -18,20 +19,23 @@ from ...log.record_line import ROLES
 from ...messages.message import result_id_of
 from ...messages.metadata import redacted_kinds
 from ...messages.outcome import ANSWERED, outcome_of
+from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.session_name import name_of
 from ...sessions.session_origin import relatives_of, source_compactions
 from ...sessions.statistics import TurnLine, outline
+from ...sessions.totals import Period
 from ...sessions.transcript import LiveMessage, Transcript, Turn
 from ...tokens.on_demand import named_counter
+from .filter_options import check_no_filter, chosen_sessions, filter_options, period_of
 from .message_printer import HIDDEN, MessagePrinter
 from .pager import paged
-from .parameters import Span, SpanType, TimeType, chosen_positions
+from .parameters import Span, SpanType, chosen_positions
 from .progress import progress
-from .session_argument import NAME_ONE, all_sessions, complete_tool, optional_session_argument
+from .session_argument import NAME_ONE, optional_session_argument
 from .tables import aligned, without_empty
 from .terminal import (
-    check_tool,
+    check_tools,
     console,
     counted,
     cut,
@@ -50,14 +54,10 @@ _LEAST_ROOM = 10
 
 @click.command()
 @optional_session_argument
-@click.option("--all", "everywhere", is_flag=True, help="With --errors: in the sessions of all projects.")
-@click.option(
-    "--since", type=TimeType(), help="With --errors, without SESSION: of calls made since then, as 12h or 3d."
-)
+@filter_options(tool_help="Only calls and results of this tool; again for those of another one, too.")
 @click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
 @click.option("--range", "span", type=SpanType(), help="Only this message, or messages A:B.")
 @click.option("--role", type=click.Choice(ROLES), help="Only messages of this role.")
-@click.option("--tool", metavar="NAME", shell_complete=complete_tool, help="Only calls and results of this tool.")
 @click.option("--errors", is_flag=True, help="Only results of calls that failed, and calls without a result.")
 @click.option("--outline", "as_outline", is_flag=True, help="Print one line for each turn instead.")
 @click.option("--full", is_flag=True, help="Fold nothing.")
@@ -66,11 +66,10 @@ def show(
     path: str | None,
     *,
     everywhere: bool,
-    since: float | None,
+    wanted: SessionFilter,
     turn_span: Span | None,
     span: Span | None,
     role: str | None,
-    tool: str | None,
     errors: bool,
     as_outline: bool,
     full: bool,
@@ -78,33 +77,34 @@ def show(
 ) -> None:
     """Show the messages of SESSION, its turns, or the calls that failed.
 
-    With --errors and without SESSION, the calls that failed in all sessions of this project, or with --all of all.
+    With --errors and without SESSION, the calls that failed in all sessions of this project, or in those that filters
+    choose; with --since and --until, those made in that time.
 
     Turns and messages are numbered from 1; negative numbers count from the end: `--turn -1` is the last turn,
     `--range -10:` the last ten messages. A turn begins at a human message; what comes before the first one belongs to
     turn 1. A result names the message with its call. Tokens are an estimate, and with --outline those of `stats`. Long
     texts are folded. In a terminal the output goes through $PAGER.
     """
-    if as_outline and (span or role or tool or errors):
+    tools, of_sessions = wanted.tools, replace(wanted, tools=())  # `--tool` is about messages here
+    if as_outline and (span or role or tools or errors):
         raise click.UsageError("--outline takes no option but --turn and --json")
     if path is None:
         if not errors or turn_span or span or role:
-            raise click.UsageError(f"{NAME_ONE}; --errors alone, with --all, --since or --tool, is about many sessions")
+            raise click.UsageError(f"{NAME_ONE}; --errors alone, with --all or filters, is about many sessions")
         printer = MessagePrinter(full=full, as_json=as_json)
-        sessions = all_sessions(everywhere=everywhere, since_s=since)
-        _show_errors(sessions, printer, tool=tool, since_s=since, as_json=as_json)
+        sessions = chosen_sessions(of_sessions, everywhere=everywhere)
+        _show_errors(sessions, printer, tools=tools, period=period_of(wanted), as_json=as_json)
         return
-    if everywhere or since is not None:
-        raise click.UsageError("--all and --since are about many sessions; give them with --errors and without SESSION")
-    _show_one(path, turn_span, span, role, tool, errors=errors, as_outline=as_outline, full=full, as_json=as_json)
+    check_no_filter(of_sessions, everywhere=everywhere)
+    _show_one(path, turn_span, span, role, tools, errors=errors, as_outline=as_outline, full=full, as_json=as_json)
 
 
 def _show_errors(
     sessions: Sequence[SessionFile],
     printer: MessagePrinter,
     *,
-    tool: str | None,
-    since_s: float | None,
+    tools: Sequence[str],
+    period: Period,
     as_json: bool,
 ) -> None:
     """Print the results of calls that failed, and the calls without a result, session by session.
@@ -112,20 +112,20 @@ def _show_errors(
     Args:
         sessions: which ones.
         printer: prints the messages.
-        tool: only calls of this tool, whatever the case of its name.
-        since_s: only calls that were made since then, in seconds since 1970.
+        tools: only calls of these tools, whatever the case of their names; all if there are none.
+        period: only calls that were made then.
         as_json: whether it prints JSON lines.
 
     Raises:
         UnusableError: there is no such tool, or a log cannot be read any more.
     """
-    from ...sessions.totals import failed_calls  # one session needs no figures
+    from ...sessions.totals import failed_calls
     from .many_sessions import gathering, source_line
 
     with gathering(sessions, named_counter("auto")) as found:
-        places, line = failed_calls(found, tool, since_s), source_line(found)
-        if tool is not None and not places:
-            check_tool(tool, found.tools())
+        places, line = failed_calls(found, tools, period), source_line(found)
+        if not places:
+            check_tools(tools, found.tools())
     chosen = [one for one in sessions if str(one.path) in places]
     with paged():
         for number, one in enumerate(chosen):
@@ -145,7 +145,7 @@ def _show_one(
     turn_span: Span | None,
     span: Span | None,
     role: str | None,
-    tool: str | None,
+    tools: Sequence[str],
     *,
     errors: bool,
     as_outline: bool,
@@ -170,10 +170,10 @@ def _show_one(
                     clear()
                     click.echo(escaped(one_line(line)))
                 printer = MessagePrinter(full=full, as_json=as_json)
-                is_all = not (as_json or errors or role or tool)
+                is_all = not (as_json or errors or role or tools)
                 compactions = source_compactions(transcript) if is_all else {}
                 shown, begins = False, {turn.start + 1: turn.number for turn in turns}
-                for placed in transcript.placed(start, stop, role=role, tool=tool):
+                for placed in transcript.placed(start, stop, role=role, tools=tools):
                     if not errors or _went_wrong(placed):
                         note = _note_of(transcript, placed)
                         clear()
@@ -182,8 +182,8 @@ def _show_one(
                     if (compaction := compactions.get(placed.number - 1)) is not None:
                         clear()
                         printer.show_compaction(compaction)
-                if tool is not None and not shown:
-                    check_tool(tool, transcript.tool_names())
+                if not shown:
+                    check_tools(tools, transcript.tool_names())
         if not len(transcript):
             click.echo(_empty(transcript), err=True)
 

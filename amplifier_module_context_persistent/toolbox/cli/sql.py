@@ -17,12 +17,14 @@ from typing import Any
 
 import click
 
+from ...sessions.filters import SessionFilter
 from ...sessions.prices import PriceList
 from ...sessions.query import Answer, add_views, ask
 from ...tokens.on_demand import named_counter
 from .exit_codes import UNUSABLE
+from .filter_options import chosen_sessions, filter_options
 from .many_sessions import gathering, source_line, source_of
-from .session_argument import all_sessions, no_catalogue_option, storage_option
+from .session_argument import no_catalogue_option, storage_option
 from .tables import table
 from .terminal import UnusableError, console, escaped, unusable
 
@@ -32,7 +34,7 @@ _LATE_S = 0.5
 @click.command("sql")
 @storage_option
 @click.argument("query", required=False)
-@click.option("--all", "everywhere", is_flag=True, help="Ask about the sessions of all projects.")
+@filter_options()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, with the names of the columns.")
 @click.option(
@@ -50,6 +52,7 @@ def sql(
     query: str | None,
     *,
     everywhere: bool,
+    wanted: SessionFilter,
     as_json: bool,
     as_csv: bool,
     limit: int,
@@ -61,8 +64,7 @@ def sql(
 
     QUERY is one SELECT over views of sessions, turns, calls, requests and compactions, in the SQL of SQLite; - reads it
     from the standard input; without it, the views and their columns are listed. It is about this project's sessions, or
-    with --all about those of all projects. It can read these views only, and write nothing. They hold no text of
-    messages.
+    those that filters choose. It can read these views only, and write nothing. They hold no text of messages.
 
     On the error stream, and with --json in the object, stands from which sessions the answer is, until when, and which
     of them could not be read.
@@ -75,7 +77,7 @@ def sql(
     asked = sys.stdin.read() if query == "-" else query
     if asked is not None:
         _check_text(asked)
-    sessions = all_sessions(everywhere=everywhere) if asked is not None else []
+    sessions = chosen_sessions(wanted, everywhere=everywhere) if asked is not None else []
     with gathering(sessions, counter) as found:
         views = add_views(found, prices)
         if asked is None:

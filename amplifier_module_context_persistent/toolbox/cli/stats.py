@@ -18,6 +18,7 @@ from rich.text import Text
 from ...catalogue.figures import Figures, figures_of
 from ...log.base import ReadableLog
 from ...sessions.costs import Cost, cost_of, costs_by_turn
+from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.prices import PriceList
 from ...sessions.statistics import (
@@ -32,28 +33,27 @@ from ...sessions.statistics import (
     statistics_of,
     total_share,
 )
-from ...sessions.totals import BY, SlowCallRow, Total, slowest_calls, total_of, totals
+from ...sessions.totals import BY, Period, SlowCallRow, Total, slowest_calls, total_of, totals
 from ...tokens.counter import TokenCounter
 from ...tokens.on_demand import named_counter
+from .filter_options import check_no_filter, chosen_sessions, filter_options, period_of
 from .list_ import scaled
 from .many_sessions import gathering, source_line, source_of
-from .parameters import TimeType
 from .progress import progress
-from .session_argument import NAME_ONE, all_sessions, optional_session_argument
+from .session_argument import NAME_ONE, optional_session_argument
 from .tables import cost_notes, money, percent, show_cost, show_table, without_empty
 from .terminal import console, counted, duration, escaped, one_line, open_transcript, unreadable
 
 
 @click.command()
 @optional_session_argument
-@click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects together.")
-@click.option("--since", type=TimeType(), help="Of many sessions, what happened since then: 12h, 3d, 2026-01-31.")
+@filter_options()
 @click.option("--by", type=click.Choice(BY), help="What many sessions come to, by one of these.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
     "--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding's name."
 )
-@click.option("--turns", default=10, show_default=True, help="How many of the largest turns to list.")
+@click.option("--top", default=10, show_default=True, help="How many of the largest turns to list.")
 @click.option(
     "--prices",
     "prices_path",
@@ -64,11 +64,11 @@ from .terminal import console, counted, duration, escaped, one_line, open_transc
 def stats(
     path: str | None,
     tokenizer: str,
-    turns: int,
+    top: int,
     prices_path: str | None,
     *,
     everywhere: bool,
-    since: float | None,
+    wanted: SessionFilter,
     by: str | None,
     as_json: bool,
 ) -> None:
@@ -78,20 +78,23 @@ def stats(
     and what it cost, by model; and how the counts compare with those that the provider reported. Only live messages are
     counted, but the cost is that of all requests.
 
-    With --all, --by or --since, what the sessions of this project come to together, or with --all those of all
-    projects; sub-agents' sessions are among them.
+    With --all, --by or filters, what the sessions of this project come to together, or with --all those of all
+    projects; sub-agents' sessions are among them. With --since and --until, only what happened in that time counts.
 
     A table of prices looks like this: {"model": {"input": 3, "output": 15, "cached": 0.3, "write": 3.75}}.
     """
-    is_of_many = everywhere or since is not None or by is not None
-    if is_of_many == (path is not None):
-        raise click.UsageError(f"{NAME_ONE}; or give --all, --by or --since, for many sessions")
+    if path is not None:
+        check_no_filter(wanted, everywhere=everywhere)
+        if by is not None:
+            raise click.UsageError("--by is about many sessions; give it without SESSION or --last")
+    elif not everywhere and by is None and wanted == ALL_SESSIONS:
+        raise click.UsageError(f"{NAME_ONE}; or give --all, --by or a filter, for many sessions")
     with unreadable():
         counter = named_counter(tokenizer)
         prices = PriceList.load(prices_path) if prices_path is not None else PriceList()
         if path is None:
-            sessions = all_sessions(everywhere=everywhere, since_s=since)
-            show_many(sessions, counter, prices, by=by, since_s=since, as_json=as_json)
+            sessions = chosen_sessions(wanted, everywhere=everywhere)
+            show_many(sessions, counter, prices, by=by, period=period_of(wanted), as_json=as_json)
             return
         with (
             ExitStack() as bar,
@@ -104,7 +107,7 @@ def stats(
                     _show_size(console(), reader, figures, counter.name)
                 found = statistics_of(reader, figures, tokenizer=counter.name, with_turns=as_json)
                 cost, costs = cost_of(figures, prices), costs_by_turn(figures, prices)
-                course, largest = course_of(figures), largest_turns(figures, costs, max(0, turns))
+                course, largest = course_of(figures), largest_turns(figures, costs, max(0, top))
                 lines = read_lines(transcript, figures, costs) if as_json else []
     if as_json:
         by_turn = [{**line.to_json(), "tokens": share.tokens} for line, share in zip(lines, found.turns, strict=True)]
@@ -263,7 +266,7 @@ def show_many(
     prices: PriceList,
     *,
     by: str | None,
-    since_s: float | None,
+    period: Period,
     as_json: bool,
 ) -> None:
     """Print what sessions come to.
@@ -273,15 +276,15 @@ def show_many(
         counter: counts tokens.
         prices: prices of models.
         by: one of `totals.BY`; without it by model and tool, and the slowest calls.
-        since_s: only what happened since then, in seconds since 1970.
+        period: only what happened then.
         as_json: print one JSON object.
 
     Raises:
         UnusableError: the figures cannot be added up.
     """
     with gathering(sessions, counter) as found:
-        total, slowest = total_of(found, prices, since_s), slowest_calls(found, since_s)
-        parts = {key: totals(found, prices, key, since_s) for key in ([by] if by else ("model", "tool"))}
+        total, slowest = total_of(found, prices, period), slowest_calls(found, period)
+        parts = {key: totals(found, prices, key, period) for key in ([by] if by else ("model", "tool"))}
         source, line = source_of(found), source_line(found)
     cost = Cost(total.bill, {name: one.bill for name, one in parts.get("model", {}).items()})
     if as_json:

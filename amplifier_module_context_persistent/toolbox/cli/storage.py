@@ -5,6 +5,8 @@ Exit codes: 0 done, 2 nothing was done.
 
 from __future__ import annotations
 
+import json
+
 import click
 
 from ...installation import needs_extra
@@ -25,8 +27,9 @@ def storage() -> None:
 @click.option(
     "--grant-read", multiple=True, metavar="ROLE", help="Let this role read: to look at sessions, or back up."
 )
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 @click.option("--print-sql", is_flag=True, help="Print the statements, for an administrator to run; do nothing.")
-def init(url: str, *, print_sql: bool, **roles: tuple[str, ...]) -> None:
+def init(url: str, *, as_json: bool, print_sql: bool, **roles: tuple[str, ...]) -> None:
     """Create the tables at URL, or bring them to this version; harmless where they are there.
 
     URL is postgresql://USER@HOST/DATABASE or service=NAME; `?schema=NAME` puts the tables in a schema of that name.
@@ -65,6 +68,11 @@ def init(url: str, *, print_sql: bool, **roles: tuple[str, ...]) -> None:
     done = {None: "created", SCHEMA_VERSION: "were there"}.get(
         before, f"brought from version {before} to {SCHEMA_VERSION}"
     )
+    if as_json:
+        grants = [{"right": kind, "role": role} for kind, role, _ in granted]
+        told = {"schema": location.schema, "version_before": before, "version": SCHEMA_VERSION, "grants": grants}
+        click.echo(json.dumps({"storage": location.shown, **told}))
+        return
     where = f"in the schema {location.schema}"
     click.echo(escaped(f"{location.shown}: the tables of version {SCHEMA_VERSION} {done} {where}."))
     for kind, role, _ in granted:

@@ -131,16 +131,18 @@ def cut(text: str, cells: int) -> str:
     return f"{set_cell_size(text, cells - 3).rstrip()}..."
 
 
-def check_tool(tool: str, known: Iterable[str]) -> None:
-    """Make sure that there is such a tool, whatever the case of its name.
+def check_tools(tools: Iterable[str], known: Iterable[str]) -> None:
+    """Make sure that there are such tools, whatever the case of their names.
 
     Raises:
-        UnusableError: there is none; the message names those that there are.
+        UnusableError: one is not there; the message names those that there are.
     """
-    names = [one_line(name) for name in known]
-    if tool.casefold() not in map(str.casefold, names):
-        listed = f"there are {', '.join(names)}" if names else "no tool was called"
-        raise UnusableError(f"no call of a tool {one_line(tool)!r}; {listed}")
+    wanted = list(tools)
+    names = [one_line(name) for name in known] if wanted else []
+    for tool in wanted:
+        if one_line(tool).casefold() not in map(str.casefold, names):
+            listed = f"there are {', '.join(names)}" if names else "no tool was called"
+            raise UnusableError(f"no call of a tool {one_line(tool)!r}; {listed}")
 
 
 @contextmanager

@@ -114,8 +114,8 @@ def test_an_svg_is_written(path: Path, tmp_path: Path) -> None:
     drawn.write_text("mine")
     done = compare(path, *asked, str(drawn), code=2)
     assert drawn.read_text() == "mine"
-    assert "chart.svg exists. Replace it?" in " ".join(done.output.split())
-    compare(path, *asked, str(drawn), "--yes")
+    assert "--force replaces a file" in " ".join(done.output.split())
+    compare(path, *asked, str(drawn), "--force")
     assert drawn.read_bytes() == before
     done = compare(path, *asked, str(tmp_path / "nowhere" / "chart.svg"), code=2)
     assert "chart.svg: No such file" in done.output
@@ -129,9 +129,9 @@ def test_an_svg_replaces_no_log_and_follows_no_link(path: Path, tmp_path: Path) 
     (tmp_path / "chart").write_text("mine")
     before = path.read_bytes()
     for target in (path, other, tmp_path / "link.svg"):
-        done = compare(path, "--svg", str(target), "--yes", code=2)
+        done = compare(path, "--svg", str(target), "--force", code=2)
         assert "which is not replaced; name another file" in " ".join(done.output.split())
-    assert "already" in compare(path, "--svg", str(tmp_path / "away.svg"), "--yes", code=2).output
+    assert "already" in compare(path, "--svg", str(tmp_path / "away.svg"), "--force", code=2).output
     assert path.read_bytes() == other.read_bytes() == before
     assert (tmp_path / "chart").read_text() == "mine"
 

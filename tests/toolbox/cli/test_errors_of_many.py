@@ -61,10 +61,15 @@ def test_they_are_the_same_without_a_catalogue(home: Path, seed: int) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["--all"], ["--errors", "--turn", "1"], ["failed", "--all"], ["failed", "--errors", "--since", "1d"]],
+    [[], ["--all"], ["--errors", "--turn", "1"]],
 )
 def test_one_session_or_many(arguments: list[str]) -> None:
     assert "many sessions" in " ".join(run("show", *arguments, code=2).output.split())
+
+
+@pytest.mark.parametrize("filters", [["--all"], ["--errors", "--since", "1d"], ["--model", "opus"], ["-n", "1"]])
+def test_a_filter_beside_a_session_is_an_error(filters: list[str]) -> None:
+    assert "give it without SESSION or --last" in run("show", "failed", *filters, code=2).output
 
 
 def test_an_unknown_tool_lists_those_that_there_are() -> None:

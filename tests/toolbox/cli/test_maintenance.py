@@ -8,7 +8,7 @@ import pytest
 
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.toolbox.cli import purge as cli_purge
-from tests.support.commands import run, shows
+from tests.support.commands import refused, run, shows
 from tests.support.logs import (
     append,
     append_bodies,
@@ -120,12 +120,12 @@ def test_ctrl_c_at_a_question_is_130(log: str) -> None:
     assert content_of(log) == before
 
 
-def test_purge_all_still_works_and_says_its_new_name(log: str) -> None:
-    """With a line on the error stream; its help does not name it."""
-    done = run("purge", log, "--all", "--yes")
-    assert numbers(FileLog(log)) == []
-    assert "--all is called --everything now" in done.stderr
-    assert "--all " not in run("purge", "--help").output
+def test_purge_all_says_what_to_give_instead(log: str) -> None:
+    """It meant all messages once; nothing goes."""
+    before = content_of(log)
+    said = refused("purge", log, "--all", "--yes")
+    assert "--all means the sessions of all projects; every message is --everything" in said
+    assert content_of(log) == before
 
 
 def test_an_empty_file_is_sound_and_there_is_nothing_to_do(path: str) -> None:
@@ -209,7 +209,7 @@ def test_purge_shows_its_plan_and_asks(log: str) -> None:
     [
         (["--before", "id-3"], [3]),
         (["--cleared"], [1, 2, 3]),
-        (["--all"], []),
+        (["--everything"], []),
         (["--redact", "essage 2"], None),
     ],
 )

@@ -1,4 +1,4 @@
-"""A leaked key: `search --hidden` finds it wherever a log holds it, and `purge --redact --all-sessions` removes it."""
+"""A leaked key: `search --hidden` finds it wherever a log holds it, and `purge --redact --all` removes it."""
 
 from __future__ import annotations
 
@@ -123,20 +123,20 @@ def test_a_key_is_removed_from_all_sessions(tmp_path: Path) -> None:
     assert len(before) == 7
     copy = str(log_of("far", "../other").with_name("transcript.jsonl"))
     for arguments in (["--dry-run"], []):
-        done = run("purge", "--redact", KEY, "--all-sessions", *arguments, code=0 if arguments else 2)
-        assert "5 sessions of all projects; something to purge in 4" in done.stdout
+        done = run("purge", "--redact", KEY, "--all", *arguments, code=0 if arguments else 2)
+        assert "5 sessions looked at; something to purge in 4" in done.stdout
         assert done.stdout.count("  1 message redacted\n") == 4
         assert done.stdout.count("which an import or a fork wrote, is brought in step") == 2
         assert f"  {copy}: 1 line\n" in done.stdout
         assert "events.jsonl" not in done.stdout
         assert holders(home) == before
-    done = run("purge", "--redact", KEY, "--all-sessions", "--yes", code=1)
+    done = run("purge", "--redact", KEY, "--all", "--yes", code=1)
     shows(done.stdout, "Done: 4 sessions purged, but files named above still hold what was to go")
     assert holders(home) == [copy]
     assert searched("--hidden", "--all") == []
     forked = log_of("forked").with_name("transcript.jsonl").read_text().splitlines()
     assert [json.loads(line)["content"] for line in forked] == ["my key is [redacted]", "Thank you."]
-    again = run("purge", "--redact", KEY, "--all-sessions", "--yes", code=1)
+    again = run("purge", "--redact", KEY, "--all", "--yes", code=1)
     shows(again.stdout, "something to purge in 0", f"  {copy}: 1 line\n")
 
 
@@ -176,14 +176,14 @@ def test_a_session_that_cannot_be_read_is_named_and_hides_no_other(tmp_path: Pat
     home = leaked(tmp_path)
     log_of("broken").parent.mkdir()
     log_of("broken").write_bytes(b"\xff\n" * 10)
-    done = run("purge", "--redact", KEY, "--all-sessions", "--yes", code=2)
+    done = run("purge", "--redact", KEY, "--all", "--yes", code=2)
     shows(done.stderr, "NOT READ: ", str(log_of("broken")))
     assert len(holders(home)) == 1
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--everything", "--all-sessions"], ["--redact", "x", "--all-sessions", "talk"], ["--redact", "x"], ["--torn"]],
+    [["--everything", "--all"], ["--redact", "x", "--all", "talk"], ["--redact", "x"], ["--torn"]],
     ids=" ".join,
 )
 def test_all_sessions_is_about_a_text(tmp_path: Path, arguments: list[str]) -> None:

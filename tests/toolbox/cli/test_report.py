@@ -62,7 +62,7 @@ def test_a_log_is_not_replaced(session, tmp_path):
 
 def test_json_says_what_was_made(session, tmp_path):
     """One object: path, size, counts."""
-    told = json.loads(run("report", session, "-o", tmp_path / "s.html", "--json", "--turns", "1").stdout)
+    told = json.loads(run("report", session, "-o", tmp_path / "s.html", "--json", "--turn", "1").stdout)
     assert told["path"] == str(tmp_path / "s.html")
     assert told["turns"] == 1
     assert told["size_bytes"] == (tmp_path / "s.html").stat().st_size
@@ -77,7 +77,7 @@ def test_views_can_be_left_out(session, tmp_path):
     assert read_page(tmp_path / "s.html").head["requests"]["epochs"] == []
 
 
-@pytest.mark.parametrize("wrong", [("--turns", "9"), ("--turns", "x"), ("--views", "most")])
+@pytest.mark.parametrize("wrong", [("--turn", "9"), ("--turn", "x"), ("--views", "most")])
 def test_what_cannot_be_is_refused(session, tmp_path, wrong):
     """Exit code 2, and no file."""
     run("report", session, "-o", tmp_path / "s.html", *wrong, code=2)

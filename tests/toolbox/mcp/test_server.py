@@ -203,5 +203,5 @@ async def test_the_command_over_standard_input_and_output() -> None:
 
 def test_options_that_do_not_go_together() -> None:
     """One project, or all."""
-    run("mcp", "--project", ".", "--all-projects", code=2)
+    run("mcp", "--project", ".", "--all", code=2)
     run("mcp", "--project", "/not/there", code=2)

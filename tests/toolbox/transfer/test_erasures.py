@@ -382,7 +382,7 @@ def test_a_torn_tail_without_its_log_is_named_by_a_purge_and_goes_with_a_deletio
     tail = log_of("gone").with_name("context-messages.jsonl.torn-1-0123abcd")
     tail.parent.mkdir(parents=True)
     tail.write_text(KEY)
-    done = run("purge", "--redact", KEY, "--all-sessions", "--yes", code=1)
+    done = run("purge", "--redact", KEY, "--all", "--yes", code=1)
     assert str(tail) in done.stdout
     assert tail.exists()
     assert "this finishes it" in run("delete", "gone", "--yes").stdout

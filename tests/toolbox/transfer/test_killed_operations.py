@@ -100,7 +100,7 @@ PURGES = [
     ("purge", "forked", "--redact", KEY, "--yes"),
     ("purge", "rewound", "--cleared", "--yes"),
     ("purge", "imported", "--everything", "--yes"),
-    ("purge", "--redact", KEY, "--all-sessions", "--yes"),
+    ("purge", "--redact", KEY, "--all", "--yes"),
 ]
 
 
@@ -159,7 +159,7 @@ def test_what_a_killed_deletion_left_is_purged_too(tmp_path: Path, prepare: Call
     """A purge of all sessions reaches all that is left at any moment."""
     sessions(tmp_path)
     for count in each(command("delete", "forked", "--yes"), prepare):
-        run("purge", "--redact", KEY, "--all-sessions", "--yes")
+        run("purge", "--redact", KEY, "--all", "--yes")
         assert holders() == [], count
 
 
@@ -181,7 +181,7 @@ def test_a_session_that_is_made_appears_whole_and_is_finished_by_a_second_call(
     for count in each(command(*arguments), prepare):
         is_purged = not is_purged
         if is_purged:
-            run("purge", "--redact", KEY, "--all-sessions", "--yes")
+            run("purge", "--redact", KEY, "--all", "--yes")
             assert holders() == [], count
             continue
         had_log = log_of("made").exists()

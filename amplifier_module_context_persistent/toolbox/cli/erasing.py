@@ -1,0 +1,74 @@
+"""What commands that erase have in common: what must be said first, and what is shown before they ask."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import click
+
+from ...sessions.filters import ALL_SESSIONS, SessionFilter
+from .list_ import scaled
+from .terminal import counted
+
+R = TypeVar("R")
+
+_MOST_PROJECTS = 5
+
+
+def check_says_which(wanted: SessionFilter, *, everywhere: bool, everything: bool, besides: str = "") -> None:
+    """Make sure that somebody said which sessions are to be erased.
+
+    Args:
+        wanted: the filters.
+        everywhere: whether all projects are meant.
+        everything: whether it was said that all sessions are meant.
+        besides: what else says which, for the message.
+
+    Raises:
+        UsageError: nothing says which.
+    """
+    if everything or wanted != ALL_SESSIONS:
+        return
+    scope = "the sessions of all projects" if everywhere else "all sessions of this project"
+    raise click.UsageError(
+        f"this would mean {scope}: give {besides}a filter (--project, --since, --until, --model, --tool, --name, "
+        "--failed, -n), or --everything if all are meant"
+    )
+
+
+def extent(projects: Sequence[str], size_bytes: int) -> str:
+    """How much is concerned, on one line: sessions, projects, size.
+
+    Args:
+        projects: the project of each session; empty for one outside of projects.
+        size_bytes: of all their logs together.
+    """
+    counts = Counter(project or "no project" for project in projects)
+    listed = ", ".join(f"{name} {count:,}" for name, count in counts.most_common(_MOST_PROJECTS))
+    more = f", and {len(counts) - _MOST_PROJECTS:,} more" if len(counts) > _MOST_PROJECTS else ""
+    of = f" of {counted(len(counts), 'project')}" if len(counts) > 1 else ""
+    return f"{counted(len(projects), 'session')}{of}, {scaled(size_bytes, 'kMGT')}B in all ({listed}{more})"
+
+
+def erasing_options(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command `--dry-run`, `--yes` and `--json`; it gets them as `dry_run`, `yes` and `as_json`."""
+    json_help = "Print one JSON object; with it, --yes or --dry-run is needed."
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help=json_help),
+        click.option("--yes", is_flag=True, help="Do not ask."),
+        click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing."),
+    ):
+        command = option(command)
+    return command
+
+
+def check_can_ask(*, as_json: bool, yes: bool, dry_run: bool) -> None:
+    """Make sure that a question can be answered where JSON is printed.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    if as_json and not (yes or dry_run):
+        raise click.UsageError("--json cannot ask; add --yes or --dry-run")

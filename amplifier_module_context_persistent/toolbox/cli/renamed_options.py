@@ -1,0 +1,67 @@
+"""Options that had another name, or have another name elsewhere: whoever gives the old one is told the new one."""
+
+from __future__ import annotations
+
+import click
+
+from .terminal import UnusableError, one_line
+
+_RENAMED = {
+    "--all-projects": "--all",
+    "--all-sessions": "--all",
+    "--everywhere": "--all",
+    "--no-index": "--no-catalogue",
+    "--turns": "--turn",
+    "--limit": "--number",
+    "--before": "--until",
+    "--after": "--since",
+    "--older": "--until",
+    "--newer": "--since",
+    "--session": "--name",
+    "--tools": "--tool",
+    "--models": "--model",
+    "--errors": "--failed",
+    "--cwd": "--project",
+    "--force": "--yes",
+    "-f": "--yes",
+    "-y": "--yes",
+    "--out": "--output",
+    "--budget": "--spend-limit",
+}
+"""By a name that a command does not have, the one that it may have instead."""
+_RENAMED_IN = {
+    ("stats", "--turns"): "--top",
+    ("compare", "--yes"): "--force",
+    ("purge", "--cleared-only"): "--cleared",
+    ("show", "--failed"): "--errors",
+}
+"""The same for single commands."""
+
+
+def in_one_line(error: click.UsageError) -> UnusableError:
+    """What a command cannot understand, on one line that says what to do."""
+    context = error.ctx
+    path = context.command_path if context is not None else "context-persistent"
+    said = one_line(error.format_message())
+    if isinstance(error, click.NoSuchOption):
+        said = _no_such_option(error, context)
+    elif type(error) is click.UsageError and not said.startswith(("Got unexpected", "No such command")):
+        return UnusableError(said)  # it says what to do
+    return UnusableError(f"{said.rstrip('.')}; see `{path} --help`")
+
+
+def _no_such_option(error: click.NoSuchOption, context: click.Context | None) -> str:
+    given = one_line(error.option_name)
+    if context is None:
+        return f"there is no option {given}"
+    known = {name for parameter in context.command.params for name in parameter.opts if not _is_hidden(parameter)}
+    new = _RENAMED_IN.get((context.info_name or "", error.option_name)) or _RENAMED.get(error.option_name)
+    if new in known:
+        return f"there is no option {given}; it is {new}"
+    if error.possibilities:
+        return f"there is no option {given}; did you mean {' or '.join(sorted(error.possibilities))}?"
+    return f"there is no option {given}"
+
+
+def _is_hidden(parameter: click.Parameter) -> bool:
+    return isinstance(parameter, click.Option) and parameter.hidden

@@ -1,0 +1,182 @@
+"""Filters are the same words with the same meaning in every command that looks at sessions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import click
+import pytest
+
+from amplifier_module_context_persistent.toolbox.cli.filter_options import filter_options
+from amplifier_module_context_persistent.toolbox.cli.main import TABLE
+from tests.support.commands import refused, run, shows
+from tests.support.sessions_of_a_home import CONVERSATION, log_of, write
+
+pytestmark = pytest.mark.usefixtures("project")
+
+FILTERED = ("list", "show", "search", "stats", "sql", "reports", "verify", "prune", "purge")
+FILTERS = ("--all", "--project", "--since", "--until", "--model", "--tool", "--name", "--failed", "--number")
+
+
+def option(command: str, name: str) -> click.Option:
+    found = [one for one in TABLE[command].load().params if isinstance(one, click.Option) and name in one.opts]
+    assert len(found) == 1, (command, name)
+    return found[0]
+
+
+@pytest.mark.parametrize("command", FILTERED)
+@pytest.mark.parametrize("name", FILTERS)
+def test_every_command_has_every_filter(command: str, name: str) -> None:
+    """With the same help, but for `--tool` where single messages are shown."""
+    one, other = option(command, name), option("list", name)
+    assert one.opts == other.opts
+    assert one.multiple == (name == "--tool")
+    assert one.help == other.help or (name == "--tool" and command in ("show", "search"))
+
+
+def test_the_filters_are_in_one_place() -> None:
+    """What gives a command its filters gives it all of them."""
+
+    @click.command()
+    @filter_options()
+    def command(**_: object) -> None:
+        """Do nothing."""
+
+    assert {name for one in command.params for name in one.opts} == {*FILTERS, "-n"}
+
+
+COMMANDS = [name for name in TABLE if name not in ("storage", "mcp")]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_prints_json(command: str) -> None:
+    assert option(command, "--json").is_flag
+
+
+@pytest.mark.parametrize("command", ["delete", "prune", "purge", "rewind", "repair"])
+def test_what_changes_a_log_can_be_tried_and_confirmed(command: str) -> None:
+    assert option(command, "--dry-run").is_flag
+    assert option(command, "--yes").is_flag
+
+
+def test_yes_confirms_and_force_overwrites() -> None:
+    """No command has one of them for the other."""
+    for name, entry in TABLE.items():
+        helps = {opt: one.help for one in entry.load().params if isinstance(one, click.Option) for opt in one.opts}
+        assert helps.get("--yes", "Do not ask.") == "Do not ask.", name
+        assert "--force" not in helps or "replace" in str(helps["--force"]).lower(), name
+
+
+def test_options_stand_in_one_order_in_every_help() -> None:
+    """Which sessions first, `--json` last."""
+    options = ([one for one in entry.load().params if isinstance(one, click.Option)] for entry in TABLE.values())
+    orders = [[one.name for one in of_command] for of_command in options]
+    first = ["url", "no_catalogue", "last", "everywhere", "project", "since", "until", "model", "tools", "name"]
+    for order in orders:
+        shared = [name for name in order if name in first]
+        assert order[: len(shared)] == shared == [name for name in first if name in shared]
+        assert "as_json" not in order[:-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "new"),
+    [
+        (["purge", "--all-sessions", "--redact", "x"], "--all"),
+        (["mcp", "--all-projects"], "--all"),
+        (["report", "s", "--turns", "1"], "--turn"),
+        (["stats", "s", "--turns", "1"], "--top"),
+        (["list", "--no-index"], "--no-catalogue"),
+        (["compare", "s", "--yes"], "--force"),
+        (["list", "--after", "3d"], "--since"),
+        (["delete", "s", "--force"], "--yes"),
+        (["show", "--failed-calls"], "--failed"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+)
+def test_an_unknown_option_names_the_new_one(arguments: Sequence[str], new: str) -> None:
+    said = refused(*arguments)
+    assert new in said
+    assert f"there is no option {next(one for one in arguments if one.startswith('--'))}" in said
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["show"], ["nosuch"], ["list", "-n", "0"], ["list", "--since", "x"], ["show", "--turn"], ["copy", "a"], ["prune"]],
+    ids=" ".join,
+)
+def test_a_usage_error_is_one_line(arguments: Sequence[str]) -> None:
+    said = run(*arguments, code=2)
+    assert said.stdout == ""
+    assert said.stderr.startswith("Error: ")
+    assert said.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["prune"],
+        ["prune", "--all"],
+        ["prune", "--all", "--yes"],
+        ["prune", "--host-files", "--yes"],
+        ["purge", "--cleared", "--yes"],
+        ["purge", "--torn", "--all", "--yes"],
+        ["purge", "--everything", "--all", "--yes"],
+        ["purge", "--redact", "total", "--yes"],
+        ["purge", "--all", "--yes"],
+        ["purge", "one", "--everything", "--since", "1d", "--yes"],
+        ["purge", "--before", "x", "--all", "--yes"],
+    ],
+    ids=" ".join,
+)
+def test_what_erases_needs_a_session_or_a_filter(arguments: Sequence[str]) -> None:
+    """The message says what to give; nothing goes."""
+    logs = {name: write(log_of(name)).read_bytes() for name in ("one", "two")}
+    shows(refused(*arguments), "--")
+    assert {name: log_of(name).read_bytes() for name in logs} == logs
+
+
+def test_prune_deletes_what_the_filters_choose() -> None:
+    """It shows sessions, projects and size before it asks, and the same with --yes."""
+    called = [{**CONVERSATION[2], "tool_calls": [{"id": "c", "tool": "bash", "arguments": {}}]}]
+    write(log_of("bashed"), [*CONVERSATION[:2], *called])
+    write(log_of("other"))
+    write(log_of("far", "../other"))
+    told = [run("prune", "--tool", "bash", code=2).stdout, run("prune", "--tool", "bash", "--dry-run").stdout]
+    assert all("1 session, " in one and "in all (-" in one for one in told)
+    assert log_of("bashed").exists()
+    done = run("prune", "--tool", "bash", "--yes").stdout
+    assert done.splitlines()[:-1] == [line for line in told[1].splitlines() if "Nothing was done" not in line]
+    assert not log_of("bashed").exists()
+    done = run("prune", "--all", "--everything", "--yes").stdout
+    assert "2 sessions of 2 projects, " in done
+    assert not log_of("other").exists()
+    assert not log_of("far", "../other").exists()
+
+
+def test_a_purge_takes_the_sessions_that_filters_choose() -> None:
+    """And says as JSON what went."""
+    for name in ("one", "two"):
+        write(log_of(name))
+    told = json.loads(run("purge", "--redact", "total", "--name", "one", "--yes", "--json").stdout)
+    assert [(one["path"], one["messages_redacted"]) for one in told["purged"]] == [(str(log_of("one")), 2)]
+    assert b"total" in log_of("two").read_bytes()
+    assert b"the total" not in log_of("one").read_bytes()
+
+
+def test_several_tools_are_shown() -> None:
+    """The second `--tool` does not replace the first."""
+    calls = [{"id": name, "tool": name, "arguments": {}} for name in ("bash", "grep", "edit")]
+    messages = [{"role": "assistant", "content": "", "tool_calls": [call]} for call in calls]
+    write(log_of("one"), messages)
+    shown = run("show", "one", "--tool", "bash", "--tool", "EDIT", "--json").output.splitlines()
+    assert [json.loads(line)["tools"] for line in shown] == [["bash"], ["edit"]]
+
+
+def test_verify_takes_filters() -> None:
+    for name in ("one", "two"):
+        write(log_of(name))
+    far = write(log_of("far", "../other"))
+    far.write_bytes(far.read_bytes().replace(b"cent", b"dime"))
+    assert len(json.loads(run("verify", "--name", "o", "--json").stdout)["logs"]) == 1
+    assert len(json.loads(run("verify", "--all", "--json", code=1).stdout)["logs"]) == 3
