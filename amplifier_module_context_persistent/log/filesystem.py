@@ -21,6 +21,15 @@ _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _COMMON = _NOFOLLOW | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 WINDOWS = sys.platform == "win32"
 
+if sys.platform == "win32":
+
+    def _read_at(fd: int, size: int, offset: int, /) -> bytes:
+        os.lseek(fd, offset, os.SEEK_SET)
+        return os.read(fd, size)
+
+else:
+    _read_at = os.pread
+
 
 class FileSystem:
     """The real file system."""
@@ -70,12 +79,7 @@ class FileSystem:
     fstat = staticmethod(os.fstat)
     """Stat a descriptor."""
 
-    @staticmethod
-    def _read_by_seeking(fd: int, size: int, offset: int) -> bytes:
-        os.lseek(fd, offset, os.SEEK_SET)
-        return os.read(fd, size)
-
-    read = staticmethod(_read_by_seeking if WINDOWS else os.pread)
+    read = staticmethod(_read_at)
     """Read up to `size` bytes (the second argument) of a descriptor, at an offset (the third)."""
 
     def note_read(self, size: int) -> None:
@@ -97,7 +101,7 @@ class FileSystem:
 
     def sync_directory(self, path: str) -> None:
         """Bring a directory's entries to the disk; a no-op where directories cannot be opened (Windows)."""
-        if WINDOWS:
+        if sys.platform == "win32":
             return
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -190,9 +194,14 @@ def check_can_sync(path: str, *, exists: bool) -> None:
     raise (AppendError if exists else LogCreateError)(errno.EACCES, reason, path)
 
 
+def is_own(status: os.stat_result) -> bool:
+    """Whether a file belongs to the user of this process; Windows does not tell, and every file counts as own."""
+    return sys.platform == "win32" or status.st_uid == os.geteuid()
+
+
 def distrust(status: os.stat_result) -> str:
     """Why a log may be one that somebody else made up; empty if only its owner, who is we or root, may write it."""
-    if WINDOWS:
+    if sys.platform == "win32":
         return ""
     if status.st_uid not in (os.geteuid(), 0):
         return f"the log belongs to the user with the id {status.st_uid}, so it is not trusted; change its owner"
@@ -263,8 +272,8 @@ def why_refused(error: OSError, path: str) -> tuple[int, str]:
     """
     if error.errno != errno.EBADF:
         return error.errno or errno.EIO, error.strerror or str(error)
-    with contextlib.suppress(OSError, AttributeError):  # Windows has no such call
-        if os.statvfs(path).f_flag & os.ST_RDONLY:
+    with contextlib.suppress(OSError):
+        if sys.platform != "win32" and os.statvfs(path).f_flag & os.ST_RDONLY:
             return errno.EROFS, "it lies on a read-only file system"
     return errno.EACCES, "this process may only read it; change its mode or owner"
 

@@ -76,9 +76,12 @@ def held_for_writing(names: Collection[str], proc: str = "/proc") -> frozenset[I
     return frozenset(held)
 
 
+_ACCESS_MODE = 3  # O_ACCMODE of Linux, the only system with this directory
+
+
 def _writes(path: str) -> bool:
     with open(path, encoding="ascii") as lines:
         for line in lines:
             if line.startswith("flags:"):
-                return int(line.split()[1], 8) & os.O_ACCMODE != os.O_RDONLY
+                return int(line.split()[1], 8) & _ACCESS_MODE != os.O_RDONLY
     return False

@@ -14,7 +14,7 @@ import os
 import re
 
 from ...log.atomic_file import PART_MARK
-from ...log.filesystem import WINDOWS
+from ...log.filesystem import is_own
 from ...log.open_mark import OPEN_SUFFIX, is_marked
 from ...log.record_line import CONTROL_HEAD, CRC_TAIL_BYTES, has_crc, seal
 from ...log.torn_tail import saved_tails
@@ -109,7 +109,7 @@ def _is_left(path: str) -> bool:
     """Whether a file belongs to this user and to nobody's running operation."""
     try:
         status = os.stat(path, follow_symlinks=False)
-        if not WINDOWS and status.st_uid != os.geteuid():
+        if not is_own(status):
             return False
         fd = os.open(path, _FLAGS)
     except OSError:

@@ -14,7 +14,7 @@ from secrets import token_hex
 from ...catalogue.catalogue_file import CatalogueError, remove_catalogue
 from ...errors import AppendError, LogError, LogFailedError, PurgeError
 from ...log.atomic_file import no_room, remove_other_name
-from ...log.filesystem import WINDOWS, FileSystem, unreadable
+from ...log.filesystem import WINDOWS, FileSystem, is_own, unreadable
 from ...log.index import Index
 from ...log.lock import LogLock
 from ...log.reader import LogReader
@@ -164,7 +164,7 @@ def _check_file(reader: LogReader) -> None:
         raise unreadable(error, reader.path) from error
     if status.st_nlink > 1:
         raise PurgeError(f"the log has {status.st_nlink} names (hard links); remove the others first, then purge")
-    if not WINDOWS and status.st_uid != os.geteuid():
+    if not is_own(status):
         raise PurgeError(f"the log belongs to the user with the id {status.st_uid}; purge it as that user")
 
 
@@ -172,7 +172,7 @@ def _sweep(files: FileSystem, path: str) -> None:
     """Remove what killed purges of this user left; a purge that still runs holds a lock on its file."""
     for name in unfinished_purges(path):
         with contextlib.suppress(OSError):
-            if not WINDOWS and files.stat(name).st_uid != os.geteuid():
+            if not is_own(files.stat(name)):
                 continue
             fd = files.open_readonly(name)
             try:
