@@ -10,13 +10,15 @@ import heapq
 from collections.abc import Iterable
 
 from ..messages.elide import LEAST_SHOWN_CHARS, excerpt_cut
-from .always_kept import Stage, newest_groups
+from .always_kept import LEAST_SAVED, Stage, newest_groups
 from .draft import GAP_TOKENS, MARKER_TOKENS, Draft
 from .forms import Forms
 from .losses import Loss
 from .markers import SHARE
 
-LEAST_MARKERS = 260  # tokens for markers of gaps, or a quarter of a smaller target; docs/experiments.md has others
+LEAST_MARKERS = (
+    300  # tokens for markers of gaps (15 of them), or a quarter of a smaller target; docs/experiments.md has others
+)
 LEAST_USED = 0.85  # of the target; below that a view takes in again what still fits
 
 
@@ -32,14 +34,15 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
     """
     if draft.fits(goal_tokens):
         return False
-    least_saved = MARKER_TOKENS if loss.stage < loss.stage.SHORTEN else 1
+    least_saved = MARKER_TOKENS if loss.stage < Stage.SHORTEN else 1
+    least_of_people = LEAST_SAVED if loss.stage < Stage.LAST else 0
     offered = set(forms.offered(loss.stage) if positions is None else positions)
     heap: list[tuple[float, int]] = []
     _push(heap, loss, offered)
     taken = False
     while heap:
         if draft.fits(goal_tokens):
-            draft.settle(least_saved)
+            draft.settle(least_saved, least_of_people)
             if draft.fits(goal_tokens):
                 return taken
         price, position = heapq.heappop(heap)
@@ -54,7 +57,7 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
         forms.take(position, best[1])
         near = [position] if best[1].entry is not None else [position - 1, position + 1]  # more is freed beside a gap
         _push(heap, loss, offered.intersection([*near, *loss.took(position)]))
-    draft.settle(least_saved)
+    draft.settle(least_saved, least_of_people)
     return taken
 
 

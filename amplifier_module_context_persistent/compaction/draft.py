@@ -20,7 +20,7 @@ from .plan_request import PlanRequest
 from .rows import with_whole_rows
 
 MARKER_TOKENS = 20  # about what says in a cut text how the rest is had; a cut that saves less is not worth it
-GAP_TOKENS = 18  # about what the marker of a gap takes with the reference of its first message
+GAP_TOKENS = 20  # about what the marker of a gap takes with two tools that were called and the reference
 LEAST_BODY_TOKENS = 200  # of a person's message with a pasted body that is worth a cut
 CHARS_A_TOKEN = 3  # about, in the lines that mark gaps
 OTHER_MESSAGES = "other messages"
@@ -166,8 +166,13 @@ class Draft:
         self._estimated.setdefault(entry.id, (position, entry, self.cuts.get(entry.id), tokens))
         self._set_cut(position, entry, cut, tokens - saved)
 
-    def settle(self, least_saved: int = MARKER_TOKENS) -> None:
-        """Count exactly what was estimated; a cut that saves too little is taken back."""
+    def settle(self, least_saved: int = MARKER_TOKENS, least_of_people: int = 0) -> None:
+        """Count exactly what was estimated; a cut that saves too little is taken back.
+
+        Args:
+            least_saved: the tokens that a new cut has to save.
+            least_of_people: the tokens that all that is cut from a person's message has to save.
+        """
         estimated = list(self._estimated.values())
         self._estimated.clear()
         messages = self.request.fetch([entry for _, entry, _, _ in estimated])
@@ -176,7 +181,8 @@ class Draft:
             if entry.result_of is not None:
                 cut = with_whole_rows(message, cut)
             after = self.request.count(shorten(entry, message, cut, self.config.truncate_boundary))
-            if before - after >= least_saved:
+            is_too_little = entry.human and entry.tokens - after < least_of_people
+            if before - after >= least_saved and not is_too_little:
                 self._set_cut(position, entry, cut, after)
             else:
                 self._set_cut(position, entry, known, before)

@@ -10,8 +10,8 @@ Rules:
 - Its text is stored in the plan. A gap that a later plan leaves as it is keeps its bytes.
 - The notice stands at the last gap, with its marker. It says how much is gone and how it is had again, and the newest
   of what was tried in vain; files are named only where there is room.
-- All of it shares `SHARE` of the target with the markers of cuts: first the markers without names, then the notice,
-  then names.
+- All of it shares `SHARE` of the target with the markers of cuts: first brief markers (tools that were called most),
+  then the notice, then more tools and the files that were changed.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from .failed_commands import MOST_KNOWN, tried_in_vain
 SHARE = 0.08  # of the target, for all that is inserted
 NOTICE_SHARE = 0.02  # of the budget; where even the shortest notice is longer, there is none
 MOST_NAMES = 4  # tools that a marker names, in about 20 tokens; calls of others are counted together
+BRIEF_NAMES = 2  # the same where there is no room for more
 MOST_FILES_OF_A_TOOL = 3  # that a marker names; the notice has more
 _BELOW = " Relative paths are below {}."
 MOST_FILES = 12  # of each kind
@@ -68,9 +69,8 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
         marks = [MARKER_TOKENS // (2 if cut.brief else 1) for cut in plan.cuts.values() if cut.shortens]
         room = int(SHARE * draft.target_tokens) - sum(marks) - sum(map(cost_of, older.values()))
         if plan.dropped:
-            costs = sum(
-                [cost_of(_count_only(gap, recall=config.offers_recall)) for gap in gaps if gap.before not in unmarkable]
-            )
+            shown = [gap for gap in gaps if gap.before not in unmarkable]
+            costs = sum([cost_of(_brief(gap, recall=config.offers_recall)) for gap in shown])
             notice = notice_text(draft, plan, step=told_step, room_tokens=room - costs)
         gaps = _with_texts(gaps, room - len(notice) // CHARS_A_TOKEN, unmarkable, recall=config.offers_recall)
     else:
@@ -183,25 +183,37 @@ def _files(known: Sequence[str], uses: Sequence[ToolUse], kind: str) -> tuple[st
     return tuple(reversed(dict.fromkeys(reversed([*known, *named]))))[-MOST_KNOWN:]
 
 
-def _count_only(gap: Gap, *, recall: bool) -> str:
-    """The shortest text of a marker: how many messages, and the reference of the first."""
-    reference = f"; recall {gap.reference}" if recall and gap.reference else ""
-    return f"[{gap.messages} message{'s' * (gap.messages != 1)} left out{reference}]"
+def _brief(gap: Gap, *, recall: bool) -> str:
+    """The shortest text of a marker: how many messages, the tools that were called most, the reference of the first."""
+    times = _times_by_tool(gap)
+    said = [_calls_of(tool, count, ()) for tool, count in times.most_common(BRIEF_NAMES)]
+    return _marker(gap, said, times, recall=recall)
 
 
 def _text(gap: Gap, *, recall: bool) -> str:
-    """The text of a marker: the tools that were called, most frequent first, and the files that they changed."""
-    times, files = Counter[str](), dict[str, list[str]]()
-    for what, count in gap.did:
+    """The text of a marker: more tools, most frequent first, and the files that they changed."""
+    times, files = _times_by_tool(gap), dict[str, list[str]]()
+    for what, _ in gap.did:
         tool, _, file = what.partition(" ")
-        times[tool] += count
         files.setdefault(tool, []).extend([file] if file else [])
-    ranked = times.most_common()
-    said = [_calls_of(tool, count, files[tool]) for tool, count in ranked[:MOST_NAMES]]
-    if others := sum([count for _, count in ranked[MOST_NAMES:]]):
-        said.append(f"other calls x{others}")
-    short = _count_only(gap, recall=recall)
-    return short.replace("left out", f"left out: {', '.join(said)}", 1) if said else short
+    said = [_calls_of(tool, count, files[tool]) for tool, count in times.most_common(MOST_NAMES)]
+    return _marker(gap, said, times, recall=recall)
+
+
+def _times_by_tool(gap: Gap) -> Counter[str]:
+    """How often each tool was called in a gap."""
+    times = Counter[str]()
+    for what, count in gap.did:
+        times[what.partition(" ")[0]] += count
+    return times
+
+
+def _marker(gap: Gap, said: Sequence[str], times: Counter[str], *, recall: bool) -> str:
+    """A marker that says what some tools did; calls of the others are counted together."""
+    others = sum([count for _, count in times.most_common()[len(said) :]])
+    named = ", ".join([*said, f"other calls x{others}"] if others else said)
+    reference = f"; recall {gap.reference}" if recall and gap.reference else ""
+    return f"[{gap.messages} message{'s' * (gap.messages != 1)} left out{': ' * bool(named)}{named}{reference}]"
 
 
 def _calls_of(tool: str, times: int, files: Sequence[str]) -> str:
@@ -218,7 +230,7 @@ def cost_of(text: str) -> int:
 
 def _with_texts(gaps: Sequence[Gap], most: int, unmarkable: AbstractSet[str], *, recall: bool) -> tuple[Gap, ...]:
     """Give the gaps their texts while there is room: first the unchanged ones those that they had, then the largest."""
-    texts = ["" if gap.before in unmarkable else _count_only(gap, recall=recall) for gap in gaps]
+    texts = ["" if gap.before in unmarkable else _brief(gap, recall=recall) for gap in gaps]
     left = most - sum([cost_of(text) for text in texts if text])
     new = sorted((at for at, gap in enumerate(gaps) if not gap.text), key=lambda at: (-gaps[at].messages, -at))
     for at in [*(at for at, gap in enumerate(gaps) if gap.text), *new]:

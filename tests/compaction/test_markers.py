@@ -74,6 +74,13 @@ def test_a_marker_says_how_many_what_they_did_and_how_to_have_them_back() -> Non
     assert markers(without(work, [1, 2, 3], recall=False)) == [f"{said}]"]
 
 
+def test_a_brief_marker_counts_every_call() -> None:
+    """The two tools that were called most are named, and the calls of all others are counted."""
+    many = Gap("m9", "", 60, "", (("Bash", 20), ("Read", 12), ("Edit a.py", 5), ("Edit b.py", 4), ("Glob", 1)), "m3")
+    found = written([Cut(100, 100)] * 20, gone=replace(GONE, gaps=(many,)))
+    assert markers(found) == ["[60 messages left out: Bash x20, Read x12, other calls x10; recall m3]"]
+
+
 def test_a_marker_ends_the_result_before_it_or_is_a_message() -> None:
     """After a result it is its last line; after a person's word it is a message before the next kept one."""
     work = reading(["a.py", "b.py", "c.py"])
@@ -81,13 +88,13 @@ def test_a_marker_ends_the_result_before_it_or_is_a_message() -> None:
     assert [(gap.before, gap.after) for gap in without(work, [1, 2]).gaps or ()] == [("m5", "")]
 
 
-def test_where_markers_take_too_much_names_go_first() -> None:
-    """Those of the oldest gaps; how many messages are missing, and the first of them, each gap says in any case."""
-    wide, narrow = markers(written()), markers(written(gone=replace(GONE, dropped=0), target=1_200))
+def test_where_markers_take_too_much_names_of_files_go_first() -> None:
+    """Those of the oldest gaps; how many messages are missing, the first of them and what was done each gap says."""
+    wide, narrow = markers(written()), markers(written(gone=replace(GONE, dropped=0), target=1_350))
     assert wide == [f"[12 messages left out: bash x3, Read a.py x2; recall m{n}]" for n in range(5)]
-    assert narrow[0] == "[12 messages left out; recall m0]"
+    assert narrow[0] == "[12 messages left out: bash x3, Read x2; recall m0]"
     assert narrow[-1].startswith("[12 messages left out: bash x3, Read a.py")
-    assert sum(len(text) // 3 + 4 for text in narrow) <= SHARE * 1_200
+    assert sum(len(text) // 3 + 4 for text in narrow) <= SHARE * 1_350
 
 
 def test_a_marker_names_every_call_and_the_files_that_were_changed() -> None:
@@ -150,10 +157,10 @@ def test_all_is_said_where_there_is_room() -> None:
     assert FILES[0] in found.notice
 
 
-def test_names_go_where_the_markers_of_cuts_take_the_room() -> None:
-    """How much is missing where, how it is had and what was tried in vain is said in any case."""
+def test_names_of_files_go_where_the_markers_of_cuts_take_the_room() -> None:
+    """How much is missing where, what was done, how it is had and what was tried in vain is said in any case."""
     found = written([Cut(100, 100)] * 20)
-    assert markers(found) == [f"[12 messages left out; recall m{n}]" for n in range(5)]
+    assert markers(found) == [f"[12 messages left out: bash x3, Read x2; recall m{n}]" for n in range(5)]
     assert FILES[0] not in found.notice
     shows(found.notice, "60 earlier messages are left out", "20 long texts are shortened", "make all")
 

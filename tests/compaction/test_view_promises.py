@@ -260,6 +260,25 @@ def test_people_are_answered_in_a_long_session(desk: Desk) -> None:
     assert check_gaps(view, plan)
 
 
+@pytest.mark.parametrize(
+    "words", ["检查重试队列并且不要丢失任务", "please look at how the retries behave, and tell me"]
+)
+def test_nothing_of_a_person_is_cut_to_save_little(desk: Desk, words: str) -> None:
+    """Messages of many short lines, of which a cut shows nearly all: they are whole, or 200 tokens shorter."""
+    work = Work(desk)
+    for number in range(40):
+        work.user("\n".join(f"{words} {number}.{line}" for line in range(24)))
+        work.call("bash", {"command": f"make part{number}"}, lines_of_file(number, 0, 60))
+        work.say(f"Part {number} is done.")
+    work.user("And now?")
+    view = desk.ask(30_000).view
+    assert view is not None
+    places = [(place_of(message), message) for message in view if message["role"] == "user"]
+    saved = [count(work.messages[place]) - count(message) for place, message in places if place is not None]
+    assert [tokens for tokens in saved if 0 < tokens < 200] == []
+    assert desk.window.plan is not None
+
+
 def inserted_share(work: Work, view: list[Message]) -> float:
     """The share of a view's tokens that is no part of the session."""
     inserted = 0
