@@ -1,20 +1,23 @@
-"""The tables of logs in PostgreSQL: what `context-persistent storage init` creates, checks and migrates.
+"""The tables of logs in PostgreSQL: what `context-persistent storage init` creates and checks.
 
 `log` has one row for each log: how far it goes, and the checksum that its next record continues. `record` has one row
 for each line of the log, with the bytes that a file would have (`bytea`, not `jsonb`, so that bytes and checksums
 survive). Rows of `record` are never updated. The index of a session is read from the columns of a covering index,
-without the lines. `glance` has what `list` says of a log as it was; it goes with the log's row, as in a purge.
+without the lines. `glance` has what `list` says of a log; it goes with the log's row, as in a purge.
 
 A schema is versioned by the one row of `version`. A client works with the version that it knows; it refuses a newer
-one when it connects, and asks for `storage init` where it finds an older one. Migrations only add, so that clients of
-the version before which are connected go on.
+one when it connects, and asks for `storage init --migrate` if it finds an older one. Within a version, tables get what
+is new by steps (`steps.py`), without which a client goes on.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any
 
 from ..database_location import check_schema_name
+from . import steps
+from .steps import APPEND, PURGE, READ, Step, migrate, quoted, rights_of
 
 if TYPE_CHECKING:
     import psycopg
@@ -39,10 +42,8 @@ create table if not exists {s}.log (
     size bigint not null default 0,
     crc bigint not null default 0,
     computed bigint not null default 0,
-    generation bigint not null default 0,
-    owner name not null default current_user
+    generation bigint not null default 0
 );
-alter table {s}.log add column if not exists owner name not null default current_user;
 create table if not exists {s}.record (
     log_id bigint not null,
     seq bigint not null,
@@ -56,12 +57,6 @@ create table if not exists {s}.record (
     line bytea not null,
     primary key (log_id, seq) include (crc, id_hash, length, kind, role, flags)
 );
-create table if not exists {s}.glance (
-    log_id bigint primary key references {s}.log on delete cascade,
-    size bigint not null,
-    told text not null,
-    line bigint
-);
 do $$ begin
     alter table {s}.record alter column line set compression lz4;
     alter table {s}.record alter column line set storage extended;
@@ -69,20 +64,20 @@ exception when others then  -- before PostgreSQL 14, or built without lz4
     alter table {s}.record alter column line set storage external;
 end $$;
 comment on table {s}.log is 'One row for each log: its end, and the checksum that its next record continues.';
-comment on table {s}.glance is 'What list says of a log of this size; its text is in a row of record.';
 comment on table {s}.record is 'One row for each line of a log, with the bytes that its file would have, without LF.';
-insert into {s}.version (number) values ({version}) on conflict (only_row) do update set number = excluded.number;
 """
+
+_VERSION = "insert into {s}.version (number) values ({version}) on conflict (only_row) do update set number = {version}"
 
 _READ = """
 grant usage on schema {s} to {role};
-grant select on {s}.version, {s}.log, {s}.record, {s}.glance to {role};
+grant select on {s}.version, {s}.log, {s}.record to {role};
+grant select on all sequences in schema {s} to {role};
 """
 
 _APPEND = f"""{_READ}
 revoke update on {{s}}.log from {{role}};
 grant insert on {{s}}.log, {{s}}.record to {{role}};
-grant insert, update on {{s}}.glance to {{role}};
 grant update (head, size, crc, changed) on {{s}}.log to {{role}};
 """
 
@@ -91,28 +86,58 @@ grant update (name, generation) on {{s}}.log to {{role}};
 grant delete on {{s}}.log, {{s}}.record to {{role}};
 """
 
-RIGHTS = {"grant": _APPEND, "grant-purge": _PURGE, "grant-read": _READ}
-"""What a role needs to run sessions (no DELETE, no UPDATE of records, no renaming), to purge, to read or back up."""
+_RIGHTS = {READ: _READ, APPEND: _APPEND, PURGE: _PURGE}
+
+
+def rights(kind: str, schema: str, role: str, *, without: Collection[Step] = ()) -> str:
+    """The statements that let a role run sessions, purge, or read and back up; they change no table.
+
+    Args:
+        kind: `READ`, `APPEND` (no DELETE, no UPDATE of records, no renaming), or `PURGE`.
+        schema: the tables' schema.
+        role: the role.
+        without: steps that are not done.
+    """
+    base = _RIGHTS[kind].format(s=check_schema_name(schema), role=quoted(role))
+    done = (step for step in steps.STEPS if step not in without)
+    added = (right.replace("{s}", schema) for step in done for right in rights_of(step, {role: [kind]}))
+    return "".join([base, *(f"{right};\n" for right in added)])
 
 
 def create_statements(schema: str) -> str:
-    """The statements that make the tables, or bring them to this version; harmless where all is there."""
-    return _CREATE.format(s=check_schema_name(schema), version=SCHEMA_VERSION)
+    """The statements that make the tables."""
+    schema = check_schema_name(schema)
+    added = [statement.replace("{s}", schema) for step in steps.STEPS for statement in step.statements]
+    version = _VERSION.format(s=schema, version=SCHEMA_VERSION)
+    return _CREATE.format(s=schema) + "".join(f"{statement};\n" for statement in (*added, version))
 
 
-def create_schema(connection: psycopg.Connection[tuple[object, ...]], schema: str) -> None:
-    """Create the schema and its tables, or what is missing of them.
+def create_schema(connection: psycopg.Connection[Any], schema: str) -> None:
+    """Create the schema and its tables; where tables are, add what they lack.
 
     Raises:
         psycopg.Error: the role may not create them, or the server refused otherwise.
+        MigrationError: somebody held a table for too long.
     """
     statements = create_statements(schema)
+    if schema_version(connection, schema) is not None:
+        bring_up(connection, schema)
+        return
     with connection.transaction():
         connection.execute("select pg_advisory_xact_lock(hashtext(%s))", [f"{schema}.version"])
         connection.execute(statements.encode())
 
 
-def schema_version(connection: psycopg.Connection[tuple[object, ...]], schema: str) -> int | None:
+def bring_up(
+    connection: psycopg.Connection[Any], schema: str, *, tell: Callable[[str], None] = lambda _: None
+) -> list[Step]:
+    """Add to the tables what they lack; the steps that were done. Errors as of `migrate`."""
+    done = migrate(connection, check_schema_name(schema), tell=tell)
+    connection.execute(_VERSION.format(s=schema, version=SCHEMA_VERSION).encode())
+    return done
+
+
+def schema_version(connection: psycopg.Connection[Any], schema: str) -> int | None:
     """Read the version of the tables; None where there are none.
 
     Raises:

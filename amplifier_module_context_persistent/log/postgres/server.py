@@ -29,6 +29,7 @@ from ...installation import needs_extra
 from ..database_location import Location
 from .open_marks import OpenMarks
 from .schema import SCHEMA_VERSION
+from .steps import is_done_query, names_done
 
 if TYPE_CHECKING:
     import psycopg
@@ -148,6 +149,11 @@ class Server:
     _free: list[Any] = field(default_factory=list)
     _held: threading.local = field(default_factory=threading.local)
     _marks: OpenMarks | None = None
+    _steps: frozenset[str] = frozenset()
+
+    def has(self, step: str) -> bool:
+        """Whether the tables have what a step adds (`steps.STEPS`), as the last connection found them."""
+        return step in self._steps
 
     @property
     def marks(self) -> OpenMarks:
@@ -338,7 +344,9 @@ class Server:
 
     def _check(self, psycopg: Any, connection: psycopg.Connection[Any]) -> None:
         schema, shown = self.location.schema, self.location.shown
-        question = f"select number, current_setting('fsync') from {schema}.version"
+        question = f"""
+            select number, current_setting('fsync', true), {is_done_query(schema)} from {schema}.version
+        """  # a server may not know fsync
         try:
             row = connection.execute(question.encode()).fetchone()
         except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
@@ -346,9 +354,10 @@ class Server:
         if row is None:
             reason = f"{shown} has no tables of ours in the schema {schema}; context-persistent storage init makes them"
             raise LogUnreadableError(errno.ENOENT, reason)
-        version, fsync = row
+        version, fsync, done = row
+        self._steps = names_done(done)
         if version != SCHEMA_VERSION:
-            what = "newer: update this package" if version > SCHEMA_VERSION else "older: run storage init"
+            what = "newer: update this package" if version > SCHEMA_VERSION else "older: run storage init --migrate"
             reason = f"the tables in {shown} have version {version}, which is {what} (this one knows {SCHEMA_VERSION})"
             raise LogUnreadableError(errno.EPROTO, reason)
         if fsync == "off":

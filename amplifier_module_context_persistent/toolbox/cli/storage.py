@@ -6,13 +6,25 @@ Exit codes: 0 done, 2 nothing was done.
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...installation import needs_extra
 from ...log.database_location import parse_location
-from ...log.postgres.schema import RIGHTS, SCHEMA_VERSION, create_schema, create_statements, schema_version
+from ...log.postgres.schema import (
+    SCHEMA_VERSION,
+    bring_up,
+    create_schema,
+    create_statements,
+    rights,
+    schema_version,
+)
+from ...log.postgres.steps import MigrationError, missing_steps
 from .terminal import UnusableError, escaped
+
+if TYPE_CHECKING:
+    import psycopg
 
 
 @click.group()
@@ -27,56 +39,86 @@ def storage() -> None:
 @click.option(
     "--grant-read", multiple=True, metavar="ROLE", help="Let this role read: to look at sessions, or back up."
 )
+@click.option("--migrate", is_flag=True, help="Add to older tables what they lack, while sessions run.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 @click.option("--print-sql", is_flag=True, help="Print the statements, for an administrator to run; do nothing.")
-def init(url: str, *, as_json: bool, print_sql: bool, **roles: tuple[str, ...]) -> None:
-    """Create the tables at URL, or bring them to this version; harmless where they are there.
+def init(url: str, *, migrate: bool, as_json: bool, print_sql: bool, **roles: tuple[str, ...]) -> None:
+    """Create the tables at URL; where they are there, alter nothing.
 
     URL is postgresql://USER@HOST/DATABASE or service=NAME; `?schema=NAME` puts the tables in a schema of that name.
     Give the password by PGPASSWORD, .pgpass or a service file. The role must be allowed to create a schema, or to
     create tables in one that is there.
+
+    --migrate adds to tables of an older version what they lack. It only adds, step by step, and waits a second at most
+    for a table that somebody holds: sessions go on.
     """
     try:
         import psycopg
-        from psycopg import sql
     except ImportError as error:
         raise UnusableError(needs_extra("postgres", "psycopg")) from error
+    asked = [(kind.replace("_", "-"), role) for kind, names in roles.items() for role in names]
     try:
         location = parse_location(url)
-        granted = [
-            (kind, role, sql.SQL(RIGHTS[kind]).format(s=sql.Identifier(location.schema), role=sql.Identifier(role)))
-            for kind, names in ((kind.replace("_", "-"), names) for kind, names in roles.items())
-            for role in names
-        ]
         if print_sql:
             click.echo(create_statements(location.schema), nl=False)
-            for _, _, rights in granted:
-                click.echo(rights.as_string(None), nl=False)
+            for kind, role in asked:
+                click.echo(rights(kind, location.schema, role), nl=False)
             return
         with psycopg.connect(location.conninfo, autocommit=True) as connection:
             before = schema_version(connection, location.schema)
-            if before is not None and before > SCHEMA_VERSION:
-                raise UnusableError(
-                    f"the tables have version {before}, which is newer than this package knows ({SCHEMA_VERSION}); "
-                    "update the package"
-                )
-            create_schema(connection, location.schema)
-            for _, _, rights in granted:
-                connection.execute(rights)
-    except (ValueError, psycopg.Error) as error:
-        raise UnusableError((str(error).strip().splitlines() or ["the server refused"])[0]) from error
-    done = {None: "created", SCHEMA_VERSION: "were there"}.get(
-        before, f"brought from version {before} to {SCHEMA_VERSION}"
-    )
+            said = _make_tables(connection, location.schema, before, migrate=migrate)
+            missing = missing_steps(connection, location.schema)
+            for kind, role in asked:
+                connection.execute(rights(kind, location.schema, role, without=missing).encode())
+    except (ValueError, psycopg.Error, MigrationError) as error:
+        raise UnusableError(_reason(error)) from error
     if as_json:
-        grants = [{"right": kind, "role": role} for kind, role, _ in granted]
-        told = {"schema": location.schema, "version_before": before, "version": SCHEMA_VERSION, "grants": grants}
-        click.echo(json.dumps({"storage": location.shown, **told}))
+        told = {"schema": location.schema, "version_before": before, "version": SCHEMA_VERSION}
+        grants = [{"right": kind, "role": role} for kind, role in asked]
+        lacks = [step.name for step in missing]
+        click.echo(json.dumps({"storage": location.shown, **told, "grants": grants, "lacks": lacks}))
         return
-    where = f"in the schema {location.schema}"
-    click.echo(escaped(f"{location.shown}: the tables of version {SCHEMA_VERSION} {done} {where}."))
-    for kind, role, _ in granted:
+    click.echo(escaped(f"{location.shown}: {said} in the schema {location.schema}."))
+    if missing:
+        lacking = ", ".join(step.what for step in missing)
+        click.echo(f"They lack {lacking}; sessions go on without. `storage init --migrate` adds it.")
+    for kind, role in asked:
         click.echo(escaped(f"The role {role} {_MAY[kind]}."))
+
+
+def _make_tables(connection: psycopg.Connection[Any], schema: str, before: int | None, *, migrate: bool) -> str:
+    """Create tables, or with `migrate` add to those of version `before` what they lack; what was done.
+
+    Raises:
+        UnusableError: the tables are newer, or too old to be used without `migrate`.
+        MigrationError, psycopg.Error: they cannot be made.
+    """
+    tables = f"the tables of version {SCHEMA_VERSION}"
+    if before is None:
+        create_schema(connection, schema)
+        return f"{tables} created"
+    if before > SCHEMA_VERSION:
+        raise UnusableError(
+            f"the tables have version {before}, which is newer than this package knows ({SCHEMA_VERSION}); "
+            "update the package"
+        )
+    if not migrate:
+        if before < SCHEMA_VERSION:
+            raise UnusableError(
+                f"the tables have version {before}; `storage init --migrate` brings them to {SCHEMA_VERSION}, "
+                "while sessions run; nothing was done"
+            )
+        return f"{tables} were there"
+    done = bring_up(connection, schema, tell=lambda what: click.echo(escaped(f"{what}; trying again"), err=True))
+    if before < SCHEMA_VERSION:
+        return f"{tables} brought from version {before} to {SCHEMA_VERSION}"
+    return f"{tables} got {', '.join(step.what for step in done)}" if done else f"{tables} were there"
+
+
+def _reason(error: Exception) -> str:
+    """What an error says, on one line."""
+    said = str(error.args[1]) if isinstance(error, MigrationError) else str(error)
+    return (said.strip().splitlines() or ["the server refused"])[0]
 
 
 _MAY = {

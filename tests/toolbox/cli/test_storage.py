@@ -1,13 +1,19 @@
 """`context-persistent storage init`: the tables, the rights of a role, and what is refused."""
 
-from contextlib import closing
+import dataclasses
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from amplifier_module_context_persistent import AppendError, LogUnreadableError
+from amplifier_module_context_persistent.log.postgres import steps
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.steps import APPEND, READ, Step
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
@@ -148,7 +154,7 @@ def test_older_tables_are_brought_to_this_version_under_a_running_session(server
     """What is stored stays; a session that is connected goes on."""
     url = f"{server.server.get_uri()}&schema=older"
     init(url)
-    server.execute("alter table older.log drop column owner")
+    server.execute("alter table older.log drop column owner; drop table older.glance")
     server.execute("update older.version set number = 1")
     with closing(PostgresLog(f"{url}#s", lock_timeout_s=1)) as log:
         with pytest.raises(LogUnreadableError, match="older: run storage init"):
@@ -156,10 +162,107 @@ def test_older_tables_are_brought_to_this_version_under_a_running_session(server
         server.execute("update older.version set number = 2")
         append(log, 1)
         server.execute("update older.version set number = 1")
-        assert "from version 1 to 2" in init(url)
+        assert "storage init --migrate" in init(url, code=2)
+        assert "from version 1 to 2" in init(url, "--migrate")
+        assert "were there" in init(url, "--migrate")
         append(log, 2)
         assert numbers(log) == [1, 2]
         assert server.execute("select owner, number from older.log, older.version") == [("postgres", 2)]
+
+
+@contextmanager
+def looking(server: TestServer, table: str, mode: str = "access share") -> Iterator[None]:
+    """Hold a table as somebody who reads it does for long, a backup or a report."""
+    import psycopg
+
+    with psycopg.connect(server.server.get_uri(), application_name="backup") as connection:
+        connection.execute(f"lock table {table} in {mode} mode".encode())
+        yield
+
+
+def test_tables_of_this_version_are_not_touched(server: TestServer) -> None:
+    """Neither by a second call nor for a grant: both are done at once, whoever holds the tables."""
+    server.execute("create role helper login")
+    url = f"{server.server.get_uri()}&schema=untouched"
+    init(url)
+    with ExitStack() as held:
+        for table in ("version", "log", "record", "glance"):
+            held.enter_context(looking(server, f"untouched.{table}"))
+        assert "were there" in init(url, "--migrate")
+        assert "helper may run sessions" in init(url, "--grant", "helper", "--grant-read", "helper")
+
+
+A_STEP = Step(
+    "color",
+    "a color for each log",
+    "exists (select from pg_attribute where attrelid = to_regclass('{s}.log') and attname = 'color')",
+    (
+        "alter table {s}.log add column if not exists color text",
+        "create index if not exists by_color on {s}.log (color)",
+    ),
+    {READ: "grant select (color) on {s}.log to {role}", APPEND: "grant update (color) on {s}.log to {role}"},
+)
+
+
+def test_a_step_is_added_under_running_sessions(server: TestServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables that lack it are used without; who may run sessions gets what it needs; others go on meanwhile."""
+    server.execute("create role runner login")
+    url = f"{server.server.get_uri()}&schema=stepped"
+    init(url, "--grant", "runner")
+    location = f"{url.replace('postgres:@', 'runner:@', 1)}#s"
+    with closing(PostgresLog(location)) as log:
+        append(log, 1)
+        monkeypatch.setattr(steps, "STEPS", (*steps.STEPS, A_STEP))
+        with closing(PostgresLog(f"{location}-2")) as newer:
+            append(newer, 1)
+        assert "lack a color for each log" in " ".join(init(url).split())
+        assert "got a color for each log" in init(url, "--migrate")
+        assert "lack" not in init(url)
+        append(log, 2)
+        assert numbers(log) == [1, 2]
+    assert server.execute("set role runner; update stepped.log set color = 'red' returning color") == [("red",)] * 2
+    assert server.execute("select indisvalid from pg_index where indexrelid = 'stepped.by_color'::regclass") == [
+        (True,)
+    ]
+
+
+def test_a_step_that_somebody_stands_in_the_way_of_is_given_up(
+    server: TestServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a word on who it is; sessions wait a second at most; the next call goes on."""
+    url = f"{server.server.get_uri()}&schema=waiting"
+    init(url)
+    monkeypatch.setattr(steps, "STEPS", (*steps.STEPS, A_STEP))
+    monkeypatch.setattr(steps, "ATTEMPTS", 2)
+    with closing(PostgresLog(f"{url}#s", lock_timeout_s=5)) as log:
+        append(log, 1)
+        with looking(server, "waiting.log"), ThreadPoolExecutor() as threads:
+            given_up = threads.submit(init, url, "--migrate", code=2)
+            for number in range(2, 40):
+                begun = time.monotonic()
+                append(log, number)
+                assert time.monotonic() - begun < 4
+                time.sleep(0.05)
+            said = " ".join(given_up.result().split())
+        assert "a color for each log waits for process" in said
+        assert "(backup, idle in transaction)" in said
+    assert "got a color" in init(url, "--migrate")
+
+
+def test_an_index_that_was_left_half_made_is_made_anew(server: TestServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An attempt that was ended leaves one that no question may use."""
+    url = f"{server.server.get_uri()}&schema=halfmade"
+    init(url)
+    server.execute("alter table halfmade.log add column color text; create index by_color on halfmade.log (color)")
+    server.execute("update pg_index set indisvalid = false where indexrelid = 'halfmade.by_color'::regclass")
+    step = dataclasses.replace(
+        A_STEP, is_done="exists (select from pg_index where indexrelid = to_regclass('{s}.by_color') and indisvalid)"
+    )
+    monkeypatch.setattr(steps, "STEPS", (*steps.STEPS, step))
+    init(url, "--migrate")
+    assert server.execute("select indisvalid from pg_index where indexrelid = 'halfmade.by_color'::regclass") == [
+        (True,)
+    ]
 
 
 def test_what_cannot_be_done_is_said(server: TestServer) -> None:

@@ -1,0 +1,222 @@
+"""Additions to the tables, in steps: what `storage init --migrate` runs, and how a client knows which are done.
+
+Rules:
+- A step only adds, so clients that do not know it go on. What they could not live with needs a new `SCHEMA_VERSION`.
+- Each statement is a transaction of its own, may be run again, and waits a second at most for a lock: a session that
+  comes behind it waits no longer.
+- A step is done when `is_done` holds; nothing else says so. A client asks that as it connects (`Server.has`), and uses
+  what a step adds only if it is there.
+
+To add a step, append it to `STEPS`, and give its name a test with tables that lack it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ContextPersistentError
+
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.Connection[Any]
+
+LOCK_TIMEOUT_S = 1
+"""How long a statement waits for a lock, and a session behind it."""
+ATTEMPTS = 5
+PAUSE_S = 1.0
+"""Between two attempts: those who waited behind the first one go on."""
+
+_LOCK_NOT_AVAILABLE = "55P03"
+_INDEX = "create index if not exists "
+READ, APPEND, PURGE = "grant-read", "grant", "grant-purge"
+"""What a role may do, as the options of `storage init` say."""
+_ALSO = {READ: (), APPEND: (READ,), PURGE: (READ, APPEND)}
+
+
+class MigrationError(ContextPersistentError, OSError):
+    """A step could not be done; those before it are, and it can be tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One addition to the tables. In its SQL, `{s}` is the schema.
+
+    Args:
+        name: what `Server.has` is asked for.
+        what: what it adds, for people.
+        is_done: an expression that is true once all of it is there.
+        statements: what adds it. `create index if not exists NAME …` is run concurrently under running sessions.
+        rights: what roles need for it, by `READ`, `APPEND`, `PURGE`; `{role}` is the role.
+    """
+
+    name: str
+    what: str
+    is_done: str
+    statements: tuple[str, ...]
+    rights: Mapping[str, str] = field(default_factory=dict)
+
+
+STEPS: tuple[Step, ...] = (
+    Step(
+        "owner",
+        "the owner of each log",
+        "exists (select from pg_catalog.pg_attribute where attrelid = to_regclass('{s}.log') and attname = 'owner')",
+        ("alter table {s}.log add column if not exists owner name not null default current_user",),
+    ),
+    Step(
+        "glance",
+        "the table glance, with what list says of each log",
+        "to_regclass('{s}.glance') is not null",
+        (
+            """create table if not exists {s}.glance (
+    log_id bigint primary key references {s}.log on delete cascade,
+    size bigint not null,
+    told text not null,
+    line bigint
+)""",
+            "comment on table {s}.glance is 'What list says of a log of this size; its text is in a row of record.'",
+        ),
+        {READ: "grant select on {s}.glance to {role}", APPEND: "grant insert, update on {s}.glance to {role}"},
+    ),
+)
+"""In the order in which they are done. The first two made version 2 of version 1."""
+
+
+def is_done_query(schema: str) -> str:
+    """An SQL array that says of each step whether it is done."""
+    return f"array[{', '.join(step.is_done.format(s=schema) for step in STEPS)}]::boolean[]"
+
+
+def names_done(answer: Sequence[bool]) -> frozenset[str]:
+    """The names of the steps that are done, from the answer to `is_done_query`."""
+    return frozenset(step.name for step, is_done in zip(STEPS, answer, strict=True) if is_done)
+
+
+def missing_steps(connection: Connection, schema: str) -> list[Step]:
+    """The steps that are to be done, in their order.
+
+    Raises:
+        psycopg.Error: the server refused the question.
+    """
+    row = connection.execute(f"select {is_done_query(schema)}".encode()).fetchone()
+    done = row[0] if row else []
+    return [step for step, is_done in zip(STEPS, done, strict=True) if not is_done]
+
+
+def migrate(connection: Connection, schema: str, *, tell: Callable[[str], None] = lambda _: None) -> list[Step]:
+    """Do the steps that are missing, while sessions run; gives those that were done.
+
+    Roles that may read, append or purge by now get what the steps add for that.
+
+    Args:
+        connection: of the tables' owner, in autocommit mode.
+        schema: the tables' schema.
+        tell: is told what is waited for.
+
+    Raises:
+        MigrationError: somebody held a table for too long.
+        psycopg.Error: the server refused.
+    """
+    missing = missing_steps(connection, schema)
+    roles = _roles(connection, schema) if missing else {}
+    connection.execute(f"set lock_timeout = '{LOCK_TIMEOUT_S}s'".encode())
+    try:
+        for step in missing:
+            for statement in (*step.statements, *rights_of(step, roles)):
+                _run(connection, schema, step, statement.replace("{s}", schema), tell)
+    finally:
+        connection.execute(b"reset lock_timeout")
+    return missing
+
+
+def rights_of(step: Step, roles: Mapping[str, Sequence[str]]) -> list[str]:
+    """The statements that give roles what a step needs; by role, what it may do."""
+    may = {role: {kind for one in kinds for kind in (one, *_ALSO[one])} for role, kinds in roles.items()}
+    return [
+        right.replace("{role}", quoted(role))
+        for kind, right in step.rights.items()
+        for role in may
+        if kind in may[role]
+    ]
+
+
+def quoted(role: str) -> str:
+    """A role's name as a statement may hold it."""
+    return '"{}"'.format(role.replace('"', '""'))
+
+
+def _roles(connection: Connection, schema: str) -> dict[str, list[str]]:
+    """What each role may do that was granted something on the table of logs."""
+    found = connection.execute(
+        b"""select pg_catalog.pg_get_userbyid(given.grantee), given.privilege_type
+              from pg_catalog.pg_class, lateral pg_catalog.aclexplode(relacl) as given
+             where oid = pg_catalog.to_regclass(%s) and given.grantee not in (0, relowner)""",
+        [f"{schema}.log"],
+    ).fetchall()
+    roles: dict[str, list[str]] = {}
+    for role, privilege in found:
+        if kind := {"SELECT": READ, "INSERT": APPEND, "DELETE": PURGE}.get(privilege):
+            roles.setdefault(role, []).append(kind)
+    return roles
+
+
+def _run(connection: Connection, schema: str, step: Step, statement: str, tell: Callable[[str], None]) -> None:
+    """Run a statement of a step, and try again if somebody holds what it needs.
+
+    Raises:
+        MigrationError: somebody holds it still.
+    """
+    if statement.startswith(_INDEX):
+        return _create_index(connection, schema, statement)
+    for attempt in range(ATTEMPTS):
+        try:
+            connection.execute(statement.encode())
+        except Exception as error:
+            if getattr(error, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
+                raise
+            holders = _holders(connection, schema)
+            if attempt + 1 == ATTEMPTS:
+                reason = (
+                    f"{step.what} waits for {holders}; nothing of it was changed, and sessions go on; try again later"
+                )
+                raise MigrationError(0, reason) from error
+            tell(f"{step.what} waits for {holders}")
+            time.sleep(PAUSE_S)
+        else:
+            return None
+    return None
+
+
+def _create_index(connection: Connection, schema: str, statement: str) -> None:
+    """Create an index while others write; one that an interrupted attempt left is no use, and goes first.
+
+    It waits for every transaction that is open, and nobody waits for it.
+    """
+    name = statement.removeprefix(_INDEX).split()[0]
+    left = connection.execute(
+        b"select from pg_catalog.pg_index where indexrelid = to_regclass(%s) and not indisvalid", [f"{schema}.{name}"]
+    ).fetchone()
+    connection.execute(b"set lock_timeout = 0")
+    try:
+        if left is not None:
+            connection.execute(f"drop index concurrently {schema}.{name}".encode())
+        connection.execute(statement.replace("create index", "create index concurrently", 1).encode())
+    finally:
+        connection.execute(f"set lock_timeout = '{LOCK_TIMEOUT_S}s'".encode())
+
+
+def _holders(connection: Connection, schema: str) -> str:
+    """Who holds tables of the schema for longest."""
+    found = connection.execute(
+        b"""select pid, application_name, state from pg_catalog.pg_stat_activity
+             where pid <> pg_catalog.pg_backend_pid() and pid in (
+                   select pid from pg_catalog.pg_locks join pg_catalog.pg_class on relation = pg_class.oid
+                    where granted and relnamespace = to_regnamespace(%s))
+             order by xact_start limit 3""",
+        [schema],
+    ).fetchall()
+    return ", ".join(f"process {pid} ({name}, {state})" for pid, name, state in found) or "another transaction"
