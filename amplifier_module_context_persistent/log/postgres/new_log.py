@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...errors import AppendError, LogFailedError
+from ...errors import AppendError, LogFailedError, LogUnreadableError
 from ..database_location import parse_location
 from ..record_line import MAX_RECORD_BYTES
 from ..scanner import Scanner
@@ -38,6 +38,7 @@ class NewStoredLog:
         location: its location; another log must not have its name.
         timeout_s: how long each step may wait for the server.
         max_record_bytes: longer lines are stored, and reported and skipped when they are read.
+        like: the log whose place it is to take, and whose owner and creation it gets; None for one of its own.
 
     Raises:
         FileExistsError: a log has its name already.
@@ -45,8 +46,15 @@ class NewStoredLog:
         LogFailedError: the server did not say whether the last step was done.
     """
 
-    def __init__(self, location: str, *, timeout_s: float = 10.0, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
-        self.location, self._timeout_s = parse_location(location), timeout_s
+    def __init__(
+        self,
+        location: str,
+        *,
+        timeout_s: float = 10.0,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+        like: Head | None = None,
+    ) -> None:
+        self.location, self._timeout_s, self._like = parse_location(location), timeout_s, like
         self.path = self.location.shown
         """Its location, without a password."""
         self._scanner = Scanner(max_record_bytes)
@@ -65,7 +73,10 @@ class NewStoredLog:
             limit_s = self._timeout_s
             self._connection = stack.enter_context(self._server.connected(self._deadline(), answer_s=limit_s))
             rows.begin(self.connection, limit_s=limit_s, idle_s=_MOST_IDLE_S)  # it holds nothing that others need
-            log_id = rows.create(self.connection, self.location.schema, self.location.name)
+            like = None if self._like is None else self._like.log_id
+            log_id = rows.create(self.connection, self.location.schema, self.location.name, like=like)
+            if log_id is None and like is not None and self._is_gone(like):
+                raise LogUnreadableError(errno.ENOENT, "the log was removed or replaced meanwhile", self.path)
             if log_id is None:
                 reason = "there is a log of that name already; nothing was written"
                 raise FileExistsError(errno.EEXIST, reason, self.location.shown)
@@ -74,6 +85,11 @@ class NewStoredLog:
 
     def __exit__(self, *error: Any) -> None:
         self._stack.__exit__(*error)  # a transaction that is open is rolled back
+
+    def _is_gone(self, log_id: int) -> bool:
+        return not self.connection.execute(
+            f"select from {self.location.schema}.log where log_id = %s".encode(), [log_id]
+        ).fetchall()
 
     @property
     def connection(self) -> psycopg.Connection[Any]:

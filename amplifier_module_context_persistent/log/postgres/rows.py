@@ -113,10 +113,15 @@ def read_head(connection: Connection, schema: str, name: str, *, lock: bool = Fa
     return Head(*row) if row else None
 
 
-def create(connection: Connection, schema: str, name: str) -> int | None:
-    """Make a log's row, and give its id; None if there is one already."""
-    statement = f"insert into {schema}.log (name) values (%s) on conflict do nothing returning log_id"
-    row = connection.execute(statement.encode(), [name]).fetchone()
+def create(connection: Connection, schema: str, name: str, *, like: int | None = None) -> int | None:
+    """Make a log's row, and give its id; None if there is one already. It gets owner and creation of the log `like`."""
+    statement = f"insert into {schema}.log (name) values (%(name)s)"
+    if like is not None:
+        taken = f"select %(name)s, owner, created from {schema}.log where log_id = %(like)s"
+        statement = f"insert into {schema}.log (name, owner, created) {taken}"
+    row = connection.execute(
+        f"{statement} on conflict do nothing returning log_id".encode(), {"name": name, "like": like}
+    ).fetchone()
     return row[0] if row else None
 
 

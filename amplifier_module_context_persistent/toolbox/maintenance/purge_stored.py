@@ -51,11 +51,12 @@ class PurgeRows:
     def __init__(self, reader: PostgresReader, location: str, timeout_s: float) -> None:
         storage, self._name = split_location(location)
         self._reader, self._held = reader, reader.head
-        self._new = NewStoredLog(location_of(storage, self._name + _BESIDE), timeout_s=timeout_s)
+        self._new = NewStoredLog(location_of(storage, self._name + _BESIDE), timeout_s=timeout_s, like=reader.head)
         self.write = self._new.write
 
     def __enter__(self) -> PurgeRows:
-        self._new.__enter__()
+        with self.refusing():
+            self._new.__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:

@@ -16,7 +16,9 @@ from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import plan_purge, purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_log
+from tests.support.commands import run
 from tests.support.logs import STAMP, append, append_to, body, numbers, reset_bodies, sealed
+from tests.support.places import ROOT
 from tests.support.postgres import CuttingProxy, TestServer
 from tests.support.purges import HEADER, before, plan, redact
 from tests.support.sweeps import spread
@@ -219,3 +221,25 @@ def test_another_purge_is_not_taken_for_the_own(
             purge_log(stored, redact("3"), now=lambda: STAMP)
         assert commits
         assert numbers(log) == [*range(15, 20)]
+
+
+def test_a_purge_by_another_role_leaves_the_log_to_its_owner(server: TestServer) -> None:
+    """Owner and creation stay, and so does what policies by owner let the owner see; the session goes on."""
+    for role, right in (("alice", ""), ("bob", ""), ("janitor", "bypassrls")):
+        server.execute(f"create role {role} login {right}")
+    url = f"{server.server.get_uri()}&schema=owned"
+    run("storage", "init", url, "--grant", "alice", "--grant", "bob", "--grant-purge", "janitor")
+    page = (ROOT / "docs" / "postgres_operations.md").read_text("utf-8")
+    (recipe,) = [part for part in page.split("```") if "create policy" in part]
+    server.execute(recipe.removeprefix("sql").replace("context_persistent", "owned"))
+    of = {role: f"{url.replace('postgres:@', f'{role}:@', 1)}#p/s" for role in ("alice", "bob", "janitor")}
+    with closing(PostgresLog(of["alice"])) as log:
+        append(log, 1, 2)
+        was = server.execute("select owner, created, name from owned.log")
+        purge_log(of["janitor"], redact("1"), now=lambda: STAMP)
+        assert server.execute("select owner, created, name from owned.log") == was
+        append(log, 3)
+        log.follow()
+        assert len(log.index.live) == 3
+    for role, lines in (("alice", 4), ("bob", 0)):
+        assert server.execute(f"set role {role}; select count(*) from owned.record") == [(lines,)]
