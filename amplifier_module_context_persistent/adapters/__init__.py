@@ -8,6 +8,7 @@
 | `agent_framework` | Microsoft Agent Framework: `PersistentHistory` |
 | `sessions_by_key` | sessions by the keys of a kit: opened once, listed, deleted |
 | `working_view` | views of a history that a kit keeps by itself |
+| `kept_plan` | the plan of these views, as a record of the stored session |
 
 Rules of this room:
 - A kit is imported in its own module and nowhere else; no other room imports this one.

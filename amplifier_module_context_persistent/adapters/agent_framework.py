@@ -20,9 +20,12 @@ from agent_framework import HistoryProvider, Message
 
 from ..forms.agent_framework import NAME, read_message, write
 from ..forms.whole_body import bodies_in
+from ..log.base import ReadableLog
 from ..messages.incoming import json_copy
 from ..messages.message import as_json
+from ..messages.metadata import given_id
 from ..session.change_history import HistoryChange
+from .kept_plan import KeptPlan, Named
 from .sessions_by_key import SessionKey, SessionsByKey
 from .working_view import WorkingView
 
@@ -44,8 +47,8 @@ class PersistentHistory:
 
     def __init__(self, where: str | os.PathLike[str], *, source_id: str = "context_persistent", **options: Any) -> None:
         self._sessions = SessionsByKey(where, **options)
-        self.provider = PersistentHistoryProvider(self._sessions, source_id)
-        self.compaction = ViewStrategy(**options)
+        self.compaction = ViewStrategy(self._sessions, **options)
+        self.provider = PersistentHistoryProvider(self._sessions, source_id, self.compaction)
 
     async def close(self) -> None:
         """Close the sessions that are open; a later call opens them again."""
@@ -58,11 +61,12 @@ class PersistentHistoryProvider(HistoryProvider):
     Args:
         sessions: where they are.
         source_id: the provider's.
+        strategy: told of what is saved, whose plans are kept with it.
     """
 
-    def __init__(self, sessions: SessionsByKey, source_id: str) -> None:
+    def __init__(self, sessions: SessionsByKey, source_id: str, strategy: ViewStrategy) -> None:
         super().__init__(source_id)
-        self._sessions = sessions
+        self._sessions, self._strategy = sessions, strategy
 
     async def get_messages(
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
@@ -89,19 +93,21 @@ class PersistentHistoryProvider(HistoryProvider):
         if parts:
             manager = await self._sessions.open(_key(session_id))
             await manager.change_history(lambda _, ready: HistoryChange(added=ready), parts)
+            await self._strategy.saved(session_id or "", new)
 
 
 class ViewStrategy:
     """Replaces the messages of a model call, in place, by a view that fits and keeps its beginning.
 
-    What is saved is not changed. The plans are this process's: after a restart a long session is planned once anew.
+    What is saved is not changed. The plan of a session's views is kept in its log.
 
     Args:
+        sessions: where they are.
         options: of the views.
     """
 
-    def __init__(self, **options: Any) -> None:
-        self._options = options
+    def __init__(self, sessions: SessionsByKey, **options: Any) -> None:
+        self._sessions, self._options = sessions, options
         self._views: OrderedDict[str, WorkingView[Message]] = OrderedDict()
 
     async def __call__(self, messages: list[Message]) -> bool:
@@ -112,25 +118,62 @@ class ViewStrategy:
         messages[:] = await self._view_of(given).view(given)
         return [id(message) for message in given] != [id(message) for message in messages]
 
+    async def saved(self, session_id: str, messages: Sequence[Message]) -> None:
+        """Keep the plan of the view that goes on with messages which a session has saved."""
+        name = self._name_of(session_id)
+        if name not in self._views and (run := self._run_with(messages)) is not None:
+            self._views[name] = self._views.pop(run)  # the first run of the session
+            self._views[name].kept_plan = self._kept_plan(session_id)
+        if (view := self._views.get(name)) is not None:
+            await view.keep_plan()
+
+    def _run_with(self, messages: Sequence[Message]) -> str | None:
+        """The name of a view of no known session that has taken some messages."""
+        runs = [(name, view) for name, view in reversed(self._views.items()) if view.kept_plan is None]
+        for itself in (True, False):
+            for name, view in runs:
+                if any(view.knows(message, itself=itself) for message in messages):
+                    return name
+        return None
+
     def _view_of(self, messages: Sequence[Message]) -> WorkingView[Message]:
         """The view that a list goes on from: the one that gave its beginning, else its session's."""
         going_on = (name for name, view in reversed(self._views.items()) if view.gave(messages))
-        name = next(going_on, None)
+        name, kept_plan = next(going_on, None), None
         if name is None:
             told = (message.additional_properties.get(_SESSION) for message in messages)
-            name = next((f"session {one}" for one in told if one is not None), f"run {id(messages[0])}")
+            session_id = next((str(one) for one in told if one is not None), None)
+            name = f"run {id(messages[0])}" if session_id is None else self._name_of(session_id)
+            kept_plan = self._kept_plan(session_id) if session_id is not None else None
         view = self._views.pop(name, None) or WorkingView(
             read=lambda message: read_message(json_copy(message.to_dict())),
             write=lambda changed: list(map(Message.from_dict, write(changed))),
             make=Message.from_dict,
             key=_key_of,
             name=NAME,
+            kept_plan=kept_plan,
             **self._options,
         )
         self._views[name] = view
         if len(self._views) > _MOST_VIEWS:
             self._views.popitem(last=False)
         return view
+
+    def _kept_plan(self, session_id: str) -> KeptPlan:
+        return KeptPlan(lambda: self._sessions.open(_key(session_id)), _named_in)
+
+    @staticmethod
+    def _name_of(session_id: str) -> str:
+        return f"session {session_id}"
+
+
+def _named_in(log: ReadableLog) -> list[Named]:
+    pairs = bodies_in(log.read(log.index.live), NAME)
+    return [
+        Named(_key_of(Message.from_dict(body)), [given_id(one) or "" for one in group])
+        for group, body in pairs
+        if body is not None
+    ]
 
 
 def _key_of(message: Message) -> str:

@@ -14,7 +14,7 @@ by `show`, `search`, `report` and `stats` like any other.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -35,13 +35,15 @@ from ..forms.canonical import mark_of, marked
 from ..forms.claude_code import NAME, entries_in, read_entry
 from ..log.base import Log, ReadableLog
 from ..messages.message import Message
-from ..messages.metadata import given_id
+from ..messages.metadata import given_id, metadata_of
 from ..session.change_history import HistoryChange
 from ..session_ids import directory_name, id_of
 from .sessions_by_key import SessionKey, SessionsByKey
 
 _SUMMARY = "summary"
 _KEY = "key"
+_LOOKED_AT = 32
+"""So many of the last messages are looked at for the other parts of an answer."""
 
 
 class PersistentSessionStore(SessionStore):
@@ -61,14 +63,15 @@ class PersistentSessionStore(SessionStore):
             return
         own = _key(key)
         facts = {_KEY: own.subpath or own.session_id} if _is_cut(own) else {}
-        groups = _read(entries, facts)
+        groups = [read_entry(entry, **facts) for entry in entries]
         messages = [part for group in groups for part in group]
+        has_answers = any(map(_answer_id, entries))
 
         def decide(log: Log, ready: Sequence[Message]) -> HistoryChange:
             new: list[int] = []
             taken: set[str] = set()
             added: list[Message] = []
-            at = 0
+            at, billed = 0, _answers_before(log) if has_answers else set()
             for number, group in enumerate(groups):
                 parts, at = ready[at : at + len(group)], at + len(group)
                 entry_id = given_id(parts[0])
@@ -76,7 +79,10 @@ class PersistentSessionStore(SessionStore):
                     continue
                 taken.add(entry_id or "")
                 new.append(number)
-                added += parts
+                answer_id = _answer_id(entries[number])
+                added += map(_without_usage, parts) if answer_id in billed else parts
+                if answer_id:
+                    billed.add(answer_id)
             if added and not own.subpath:
                 summary = _fold(_last_summary(log, key), key, [entries[number] for number in new])
                 added[-1] = marked(added[-1], NAME, **{_SUMMARY: summary})
@@ -131,19 +137,22 @@ def _is_cut(key: SessionKey) -> bool:
     return id_of(directory_name(key.subpath or key.session_id)) is None
 
 
-def _read(entries: Iterable[Any], facts: dict[str, str]) -> list[list[Message]]:
-    """Read entries. Of an answer that came in several ones the first has the usage: it was billed once."""
-    billed, groups = "", list[list[Message]]()
-    for entry in entries:
-        group = read_entry(entry, **facts)
-        message = entry.get("message")
-        answer_id = message.get("id") if isinstance(message, dict) and entry.get("type") == "assistant" else None
-        if answer_id and answer_id == billed:
-            for part in group:
-                part["metadata"].pop("usage", None)
-        billed = answer_id or billed
-        groups.append(group)
-    return groups
+def _answer_id(entry: Mapping[str, Any]) -> str:
+    """The id of the answer that an entry is a part of; "" if it is no answer's."""
+    message = entry.get("message")
+    answer_id = message.get("id") if isinstance(message, dict) and entry.get("type") == "assistant" else None
+    return answer_id if isinstance(answer_id, str) else ""
+
+
+def _answers_before(log: ReadableLog) -> set[str]:
+    """The ids of the answers at the end of a log, whose usage it has: their other parts may still come."""
+    return set(filter(None, map(_answer_id, entries_in(log.read(log.index.live[-_LOOKED_AT:])))))
+
+
+def _without_usage(part: Message) -> Message:
+    """A later part of an answer, which is billed once."""
+    metadata = {key: value for key, value in metadata_of(part).items() if key != "usage"}
+    return {**part, "metadata": metadata}
 
 
 def _holds(log: ReadableLog, entry_id: str) -> bool:

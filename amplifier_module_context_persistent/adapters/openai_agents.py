@@ -55,7 +55,7 @@ class PersistentSession(SessionABC):
     ) -> None:
         self.session_id = session_id
         self.session_settings = coerce_session_settings(session_settings or {})
-        options.setdefault("recipient", "openai")
+        options = {"recipient": "openai", "recall": False, **options}  # the agent has no tool `recall`
         self.manager = open_session(session_id, where, **options)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:

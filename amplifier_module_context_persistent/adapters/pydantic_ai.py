@@ -3,7 +3,7 @@
     from amplifier_module_context_persistent.adapters.pydantic_ai import PersistentConversationStore, ViewOfHistory
 
     store = PersistentConversationStore("conversations")
-    agent = Agent(model, capabilities=[ViewOfHistory(max_tokens=100_000)])
+    agent = Agent(model, capabilities=[ViewOfHistory(store, max_tokens=100_000)])
     conversation = await store.load("user-17") or Conversation(conversation_id="user-17")
     await store.save(await agent.run("Hello", conversation=conversation))
 
@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
+from weakref import ref
 
 from pydantic import TypeAdapter
 from pydantic_ai import RunContext
@@ -39,6 +40,7 @@ from ..log.base import Log, ReadableLog
 from ..messages.message import Message, as_json
 from ..messages.metadata import given_id
 from ..session.change_history import HistoryChange
+from .kept_plan import KeptPlan, Named
 from .sessions_by_key import SessionKey, SessionsByKey
 from .working_view import WorkingView
 
@@ -64,6 +66,16 @@ class PersistentConversationStore(ConversationStore):
         self._sessions = SessionsByKey(where, **options)
         self._owners: dict[str, str] = {}
         """By the ids of entries that this process has met, a conversation that holds them."""
+        self._views: list[ref[ViewOfHistory]] = []
+        """Told of what is saved: they keep their plans with it."""
+
+    def kept_plan(self, conversation_id: str) -> KeptPlan:
+        """Where the plan of a conversation's views is kept: in its log."""
+        return KeptPlan(lambda: self._sessions.open(_key(conversation_id)), _named_in)
+
+    def tell(self, views: ViewOfHistory) -> None:
+        """Tell views of what is saved, as long as they are used."""
+        self._views = [*(known for known in self._views if known() is not None), ref(views)]
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """Give the record of a conversation; None if there is none."""
@@ -110,6 +122,9 @@ class PersistentConversationStore(ConversationStore):
         await manager.change_history(decide, parts)
         self._met(record)
         self._owners.update(dict.fromkeys((entry.id for entry in entries), record.conversation_id))
+        for known in tuple(self._views):
+            if (views := known()) is not None:
+                await views.saved(record.conversation_id)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
         """Erase a conversation for good.
@@ -185,18 +200,22 @@ class PersistentConversationStore(ConversationStore):
 class ViewOfHistory(AbstractCapability[Any]):
     """A capability that sends each model request a view: it fits, and keeps its beginning between requests.
 
-    Use it as `capabilities=[ViewOfHistory(max_tokens=…)]`; one serves any number of conversations. It changes what is
-    sent and nothing else: a run keeps its whole history, which `ProcessHistory` would cut, and a save stores it. The
-    plans of views are this process's: after a restart a long conversation is planned once anew.
+    Use it as `capabilities=[ViewOfHistory(store, max_tokens=…)]`; one serves any number of conversations. It changes
+    what is sent and nothing else: a run keeps its whole history, which `ProcessHistory` would cut, and a save stores
+    it.
 
     Args:
+        store: where the conversations are: the plans of their views are kept there, and the next process goes on with
+            them. Without a store they end with this process.
         options: of the views: `max_tokens` without instructions and tools, `recipient`, …; `docs/configuration.md`
             lists them.
     """
 
-    def __init__(self, **options: Any) -> None:
-        self._options = options
+    def __init__(self, store: PersistentConversationStore | None = None, **options: Any) -> None:
+        self._store, self._options = store, options
         self._views: OrderedDict[str, WorkingView[Any]] = OrderedDict()
+        if store is not None:
+            store.tell(self)
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -213,12 +232,18 @@ class ViewOfHistory(AbstractCapability[Any]):
             make=_messages.validate_python,
             key=_key_of,
             name=NAME,
+            kept_plan=self._store.kept_plan(conversation_id) if self._store is not None else None,
             **self._options,
         )
         self._views[conversation_id] = view
         if len(self._views) > _MOST_VIEWS:
             self._views.popitem(last=False)
         return await view.view(messages)
+
+    async def saved(self, conversation_id: str) -> None:
+        """Keep the plan of a conversation's views, now that the conversation was saved."""
+        if (view := self._views.get(conversation_id)) is not None:
+            await view.keep_plan()
 
 
 def _key_of(message: ModelMessage) -> str:
@@ -266,11 +291,30 @@ def _group_at(log: ReadableLog, entry_id: str) -> list[Message] | None:
     return [message, *log.read(range(first + 1, first + count))]
 
 
+def _named_in(log: ReadableLog) -> list[Named]:
+    """The messages of the current branch."""
+    record = _record_of(log)
+    groups = {mark_of(group[0]).get(_ENTRY, {}).get("id"): (group, body) for group, body in _pairs(log)}
+    found: list[Named] = []
+    entry_id = record.head_id if record is not None else None
+    while entry_id is not None and (pair := groups.get(entry_id)) is not None:
+        entry = _entry_of(*pair)
+        if entry is None:
+            break
+        found.append(Named(_key_of(entry.message), [given_id(one) or "" for one in pair[0]]))
+        entry_id = entry.parent_id
+    return found[::-1]
+
+
+def _pairs(log: ReadableLog) -> Iterator[tuple[list[Message], Any]]:
+    return bodies_in(log.read(log.index.live), NAME)
+
+
 def _history(log: ReadableLog, head_id: str, limit: int | None) -> list[ConversationEntry] | None:
     """The entries up to one, by their parents; None if the log lacks one of them."""
     known: dict[str, ConversationEntry] = {}
     if limit is None:  # of most of the log: read at once
-        pairs = (_entry_of(group, body) for group, body in bodies_in(log.read(log.index.live), NAME))
+        pairs = (_entry_of(group, body) for group, body in _pairs(log))
         known = {entry.id: entry for entry in pairs if entry is not None}
     history: list[ConversationEntry] = []
     entry_id: str | None = head_id

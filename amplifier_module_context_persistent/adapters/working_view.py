@@ -3,6 +3,10 @@
 A kit hands over its list before each model call: its whole history, or the last view and what came after it. The log
 takes what is new; so views keep their beginning from one call to the next, as those of a session do. A list that goes
 another way (a branch, an edited message) rewinds the log to what both have in common.
+
+The plan of the views is kept in the stored session as soon as that holds all that the plan names (`kept_plan`). The
+next process takes it from there. Markers of views name messages by their ids here. These follow from a message's place
+and content, so they are the same in the next process.
 """
 
 from __future__ import annotations
@@ -12,10 +16,15 @@ from typing import Any, Generic, TypeVar
 
 from ..forms.canonical import mark_of
 from ..forms.whole_body import bodies_in
+from ..log.base import Log
 from ..messages.message import Message, calls_of
-from ..messages.metadata import given_id
+from ..messages.metadata import given_id, metadata_of
 from ..session.change_history import HistoryChange
 from ..session.manager import InMemoryContextManager
+from ..session.portable_plan import PortablePlan
+from ..view.receipts import text_hash
+from ..view.recipients import bond_of
+from .kept_plan import KeptPlan, Named, paired
 
 T = TypeVar("T")
 
@@ -29,7 +38,8 @@ class WorkingView(Generic[T]):
         make: makes a message of the kit from its body.
         key: what tells two messages of the kit apart.
         name: of the kit's bodies.
-        options: of the log's manager: `max_tokens`, `recipient`, …
+        kept_plan: where the plan is kept; None if it ends with the process.
+        options: of the log's manager: `max_tokens`, `recipient`, …; views offer no tool `recall` unless they say so.
     """
 
     def __init__(
@@ -40,23 +50,29 @@ class WorkingView(Generic[T]):
         make: Callable[[Any], T],
         key: Callable[[T], str],
         name: str,
+        kept_plan: KeptPlan | None = None,
         **options: Any,
     ) -> None:
         self._read, self._write, self._make, self._key, self._name = read, write, make, key, name
-        self._manager = InMemoryContextManager(**options)
+        self.kept_plan = kept_plan
+        self._manager = InMemoryContextManager(**{"recall": False, **options})
         self._taken: list[T] = []
         """The messages that the log has taken, in order."""
         self._keys: list[str] = []
         """Of each, what tells it from others."""
         self._sent: list[T] = []
         """The last view."""
-        self._counts: list[int] = []
-        """Of each, how many messages it is in the log."""
+        self._ids: list[list[str]] = []
+        """Of each, the ids of the messages that it is in the log."""
+        self._plan_id = ""
+        """The id of the plan that the last view followed."""
         self._shapes: dict[str, tuple[Any, ...]] = {}
         """By the id of a message of the log, what its body relies on."""
 
     async def view(self, given: Sequence[T]) -> list[T]:
         """Give what a model call is sent, in place of a kit's list."""
+        if not self._taken and self.kept_plan is not None:
+            await self._go_on(given, self.kept_plan)
         if self.gave(given):
             new = given[len(self._sent) :]
         else:
@@ -65,7 +81,25 @@ class WorkingView(Generic[T]):
             new = given[same:]
         await self._take(new)
         self._sent = self._written(await self._manager.get_messages_for_request())
+        plan_id = await self._manager.look(lambda log: str((log.index.session.plan or {}).get("id", "")))
+        if plan_id != self._plan_id:
+            self._plan_id = plan_id
+            await self.keep_plan()
         return list(self._sent)
+
+    async def keep_plan(self) -> None:
+        """Keep the plan in force in the stored session, if it is not there yet and the session holds what it names."""
+        if self.kept_plan is None or self.kept_plan.has(self._plan_id):
+            return
+        plan = await self._manager.look(PortablePlan.of)
+        if plan is not None:
+            await self.kept_plan.write(plan, self._named())
+
+    def knows(self, message: T, *, itself: bool) -> bool:
+        """Whether the log has taken a message: the very object, or an equal one."""
+        if itself:
+            return any(one is message for one in reversed(self._taken))
+        return self._key(message) in self._keys
 
     def gave(self, given: Sequence[T]) -> bool:
         """Whether a list begins with the very messages of the last view: the kit goes on with what it got."""
@@ -82,24 +116,63 @@ class WorkingView(Generic[T]):
         return min(len(self._taken), len(given))
 
     async def _take(self, messages: Sequence[T]) -> None:
-        groups = list(map(self._read, messages))
+        keys = list(map(self._key, messages))
+        groups = [
+            _with_ids(self._read(message), f"{at}-{text_hash(key)[:8]}")
+            for at, (message, key) in enumerate(zip(messages, keys, strict=True), len(self._taken) + 1)
+        ]
         flat = [message for group in groups for message in group]
         if not flat:
             return
         await self._manager.change_history(lambda _, ready: HistoryChange(added=ready), flat)
-        for stored in await self._manager.last_messages(len(flat)):
-            self._shapes[given_id(stored) or ""] = _shape_of(stored)
+        stored = iter(await self._manager.last_messages(len(flat)))
+        for group in groups:
+            parts = [next(stored) for _ in group]
+            self._ids.append([given_id(part) or "" for part in parts])
+            self._shapes.update(zip(self._ids[-1], map(_shape_of, parts), strict=True))
         self._taken += messages
-        self._keys += map(self._key, messages)
-        self._counts += map(len, groups)
+        self._keys += keys
 
     async def _rewind(self, count: int) -> None:
         """Let the log hold so many of the kit's messages."""
         if count == len(self._taken):
             return
-        kept = sum(self._counts[:count])
+        kept = sum(map(len, self._ids[:count]))
         await self._manager.change_history(lambda log, _: HistoryChange(log.index.live[:kept]))
-        del self._taken[count:], self._keys[count:], self._counts[count:]
+        del self._taken[count:], self._keys[count:], self._ids[count:]
+
+    async def _go_on(self, given: Sequence[T], kept_plan: KeptPlan) -> None:
+        """Take a list as the process before took it: what the kept plan is of, the plan, and what came since.
+
+        Each answer with reasoning is taken after the view that it answers: reasoning stays if its view is the same.
+        """
+        kept = await kept_plan.read()
+        keys = list(map(self._key, given))
+        end = 0 if kept is None else kept.end_in(keys)
+        if kept is None or not end:
+            return
+        await self._take(given[:end])
+        pairs = paired(kept.named, self._named())
+        followed = False
+
+        def decide(log: Log, _: Sequence[Message]) -> HistoryChange:
+            nonlocal followed
+            try:
+                record = kept.plan.renamed(pairs).record_for(log.index)
+            except ValueError:  # the kit's list lacks a message that the plan names
+                return HistoryChange()
+            followed = True
+            return HistoryChange(plan=record)
+
+        await self._manager.change_history(decide)
+        for at in range(end, len(given)) if followed else ():
+            if any(map(_has_reasoning, self._read(given[at]))):
+                await self._take(given[len(self._taken) : at])
+                await self._manager.get_messages_for_request()
+                await self._take(given[at : at + 1])
+
+    def _named(self) -> list[Named]:
+        return list(map(Named, self._keys, self._ids))
 
     def _written(self, view: Sequence[Message]) -> list[T]:
         """Write a view: what it shows in the shape that it came in from its body, the rest anew."""
@@ -116,6 +189,19 @@ class WorkingView(Generic[T]):
             changed = []
             written.append(self._make(body))
         return written + (self._write(changed) if changed else [])
+
+
+def _with_ids(parts: Sequence[Message], name: str) -> list[Message]:
+    """The messages of a kit's one, with ids of our own."""
+    ids = (name if number == 0 else f"{name}.{number}" for number in range(len(parts)))
+    return [
+        {**part, "metadata": {**metadata_of(part), "message_id": one}} for part, one in zip(parts, ids, strict=True)
+    ]
+
+
+def _has_reasoning(message: Message) -> bool:
+    bond = bond_of(message, ("", ""))
+    return bond is not None and bool(bond.reasoning)
 
 
 def _shape_of(message: Message) -> tuple[Any, ...]:

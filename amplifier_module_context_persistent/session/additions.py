@@ -104,14 +104,20 @@ class Additions:
             await self._tell(session, given)
 
     async def ready(self, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
-        """Make canonical messages ready to be stored; errors as `add`."""
+        """Make canonical messages ready to be stored, answers with what their request was sent; errors as `add`."""
         copied = [json_copy(message) for message in messages]
         for message in copied:
             check_message(message)
             if reason := why_refused(message):
                 raise RecordError(reason)
         session = await self._store.open()
-        return [await session.offloaded(message) for message in await self._redaction.of(copied)]
+        ready = [await session.offloaded(message) for message in await self._redaction.of(copied)]
+        return [self._pending.note(message) for message in ready]
+
+    def not_stored(self, ready: Sequence[Message]) -> None:
+        """Tell that messages which were made ready were not stored."""
+        for message in ready:
+            self._pending.take_back(message)
 
     async def _checked(self, copied: list[Message], form: str | None) -> list[Message]:
         """Read messages of any form, and check what they are read as."""

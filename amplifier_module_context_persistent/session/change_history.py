@@ -6,8 +6,9 @@ What goes out of the live history stays in the log. So a process never undoes wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..errors import PlaceError
 from ..forms.canonical import part_number
@@ -24,10 +25,12 @@ class HistoryChange:
     Args:
         kept: the ordinals of the live messages that stay, in order; None if all do.
         added: messages that follow them, in canonical form.
+        plan: the record of a plan of the history as it is (`portable_plan`); it comes into force if all messages stay.
     """
 
     kept: Sequence[int] | None = None
     added: Sequence[Message] = ()
+    plan: Mapping[str, Any] | None = None
 
 
 Decide = Callable[[Log], HistoryChange]

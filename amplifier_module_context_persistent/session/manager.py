@@ -373,7 +373,11 @@ class PersistentContextManager:
             LogError: as `add_message`.
         """
         ready = await self._additions.ready(messages)
-        await change(self._store, lambda log: decide(log, ready), reason=reason, timestamp=self._now())
+        try:
+            await change(self._store, lambda log: decide(log, ready), reason=reason, timestamp=self._now())
+        except BaseException:
+            self._additions.not_stored(ready)
+            raise
 
     async def set_system_prompt_factory(self, factory: SystemPromptFactory) -> None:
         """Set the function whose text heads every view, in place of stored system messages."""

@@ -261,6 +261,7 @@ class RecordBuilder:
                 new.append(_member(message, message_id, timestamp))
             if change.kept is None or list(change.kept) == list(index.live):
                 encoded = [encode(None) for encode in new]
+                encoded += [encode_object(change.plan)] if change.plan is not None else []
                 return [*self._preamble(index), *encoded] if encoded else []
             items: list[int | NewMessage] = [*change.kept, *new]
             bodies = self._reset(index, items, reset_id=reset_id, reason=reason, timestamp=timestamp)

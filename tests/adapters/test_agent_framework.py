@@ -127,3 +127,13 @@ def test_runs_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
     print(told)
     assert told.lost == told.doubled == told.refused == 0
     assert told.acknowledged > 0
+
+
+def test_the_next_process_asks_as_the_killed_one_would_have(tmp_path: Path) -> None:
+    """Its first request is the same, part by part, whatever was planned before."""
+    told_of = kill_again_and_again(
+        "agent_framework", tmp_path / "s", kills=25 if WHOLE else 6, seed=4, between_turns=True
+    )
+    print(told_of)
+    assert told_of.planned > 0
+    assert told_of.different == told_of.lost == told_of.doubled == told_of.refused == 0

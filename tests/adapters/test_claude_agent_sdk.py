@@ -135,6 +135,29 @@ async def test_an_entry_that_is_appended_again_is_stored_once(place: str) -> Non
     await other.close()
 
 
+async def test_an_answer_is_billed_once(tmp_path: Path) -> None:
+    """Its usage is counted with the first of its entries, also when several batches bring them."""
+    entries = [
+        says("q", None, "look"),
+        answers("a1", "q", "msg_1", text("I look.")),
+        answers("a2", "a1", "msg_1", calls("t1")),
+        results("r1", "a2", ("t1", "found")),
+        answers("a3", "r1", "msg_1", calls("t2")),
+        results("r2", "a3", ("t2", "found")),
+        answers("a4", "r2", "msg_2", text("Done.")),
+    ]
+    for number, size in enumerate((1, 2, len(entries))):
+        store = PersistentSessionStore(tmp_path / str(number))
+        for at in range(0, len(entries), size):
+            await store.append(KEY, entries[at : at + size])
+            await store.append(KEY, entries[at : at + size])  # tried again
+        assert await store.load(KEY) == entries
+        await store.close()
+        async with PersistentContextManager(log_in(tmp_path / str(number))) as manager:
+            billed = [message["metadata"].get("usage") is not None for message in await manager.get_messages()]
+        assert billed == [False, True, False, False, False, False, True]
+
+
 async def test_two_stores_append_to_one_session_at_once(place: str) -> None:
     """Each batch stays together and in order, and nothing is lost or doubled."""
     stores = [PersistentSessionStore(place) for _ in range(3)]

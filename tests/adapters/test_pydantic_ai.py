@@ -7,6 +7,7 @@ import itertools
 import json
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed (th
 
 from pydantic import TypeAdapter
 from pydantic_ai import conversation_store as kit
+from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
@@ -213,7 +215,7 @@ async def test_long_conversations_fit_a_small_window(tmp_path: Path, turns: int,
     """Many turns, or runs of many calls, at 20,000 tokens: nothing is refused, and most of each request is cached."""
     service, rng = StrictService(20_000), random.Random(2)
     store = PersistentConversationStore(tmp_path, durability="write")
-    view = ViewOfHistory(max_tokens=20_000)
+    view = ViewOfHistory(store, max_tokens=20_000)
     agent = made_up_agent(service, view, calls=calls, result_words=600 if turns == 30 else 200)
     for number in range(turns):
         conversation = await store.load("c") or Conversation(conversation_id="c")
@@ -227,6 +229,20 @@ async def test_long_conversations_fit_a_small_window(tmp_path: Path, turns: int,
     loaded = await store.load("c")
     assert len(loaded.messages) == turns * (2 * calls + 2)  # the stored conversation only ever grows
     print(f"requests {service.requests}, largest {service.largest_tokens}, cached share {service.cached_share:.3f}")
+    await store.close()
+
+
+@pytest.mark.parametrize("processes_history", [False, True], ids=["ViewOfHistory", "ProcessHistory"])
+async def test_only_what_is_sent_is_cut(tmp_path: Path, processes_history: bool) -> None:
+    """A save stores the whole run; a processor of `ProcessHistory` with the same view cuts what is stored, too."""
+    store = PersistentConversationStore(tmp_path, durability="write")
+    view = ViewOfHistory(max_tokens=8_000)
+    capability = ProcessHistory(partial(view.view, "c")) if processes_history else view
+    agent = made_up_agent(StrictService(8_000), capability, calls=40)
+    await store.save(await agent.run("question", conversation=Conversation(conversation_id="c")))
+    stored = len((await store.load("c")).messages)
+    print(f"{stored} of 82 messages stored")
+    assert (stored == 82) != processes_history
     await store.close()
 
 
@@ -244,3 +260,12 @@ def test_runs_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
     print(told_of)
     assert told_of.lost == told_of.doubled == told_of.refused == 0
     assert told_of.acknowledged > 0
+
+
+def test_the_next_process_asks_as_the_killed_one_would_have(tmp_path: Path) -> None:
+    """Its first request is the same, part by part, whatever was planned before."""
+    kills = 25 if WHOLE else 6
+    told_of = kill_again_and_again("pydantic_ai", tmp_path / "s", kills=kills, seed=4, between_turns=True)
+    print(told_of)
+    assert told_of.planned > 0
+    assert told_of.different == told_of.lost == told_of.doubled == told_of.refused == 0

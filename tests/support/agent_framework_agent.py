@@ -36,7 +36,8 @@ class MadeUpClient(FunctionInvocationLayer, BaseChatClient):
             own = f"{self._unique:x}_{next(self._ids)}"
             if self._asked < self._calls:
                 call = Content.from_function_call(f"call_{own}", "look", arguments={"number": self._asked})
-                return ChatResponse(messages=[Message("assistant", [call])])
+                thought = Content.from_text_reasoning(text=f"thought {own}")
+                return ChatResponse(messages=[Message("assistant", [thought, call])])
             return ChatResponse(messages=[Message("assistant", [f"answer {own} after {self._asked}"])])
 
         return answer()

@@ -11,13 +11,14 @@ from agent_framework import Message
 
 from amplifier_module_context_persistent.adapters.agent_framework import PersistentHistory
 from tests.support.agent_framework_agent import made_up_agent
-from tests.support.kit_kills import REFUSED, STORED, note
+from tests.support.kit_kills import REFUSED, STORED, note, note_request, turn_is_over
 from tests.support.kit_requests import StrictService
 
 
-async def run(directory: Path) -> None:
+async def run(directory: Path, window_tokens: int) -> None:
     """Run turns for ever; each question is another one."""
-    kit, service = PersistentHistory(directory, max_tokens=20_000, durability="write"), StrictService(20_000)
+    kit = PersistentHistory(directory, max_tokens=window_tokens, durability="write")
+    service = StrictService(window_tokens, note_request)
     save = kit.provider.save_messages
 
     async def saved(session_id: str | None, messages: Sequence[Message], **more: Any) -> None:
@@ -30,12 +31,13 @@ async def run(directory: Path) -> None:
         service, calls=3, result_words=200, context_providers=[kit.provider], compaction_strategy=kit.compaction
     )
     session = agent.create_session(session_id="s")
-    first = len(await kit.provider.get_messages("s"))
-    for number in range(1_000):
-        await agent.run(f"question {first} {number}", session=session)
+    while True:
+        question = f"question {len(await kit.provider.get_messages('s'))}"
+        await agent.run(question, session=session)
         for one in service.refused:
             note(REFUSED, one)
         service.refused.clear()
+        turn_is_over(directory)
 
 
 def said_by(message: Message) -> list[Any]:

@@ -1,20 +1,26 @@
-"""Agents of real kits that are killed in the middle of their runs: what they were told is stored is there once.
+"""Agents of real kits that are killed: what they were told is stored is there once, and requests keep their beginning.
 
-    python -m tests.support.kit_kills KIT DIRECTORY --kills N --seed S
+    python -m tests.support.kit_kills KIT DIRECTORY --kills N --seed S [--window TOKENS] [--between-turns]
 
-KIT is a module of `tests.support`, `KIT_kills`, with `run(directory)`, which runs an agent until it is killed, and
-`stored(directory)`, which gives what its session holds. An agent is forked from a process that has imported its kit, so
-that a kill costs milliseconds. It notes what was acknowledged and what the made-up model refused (`note`).
+KIT is a module of `tests.support`, `KIT_kills`, with `run(directory, window_tokens)`, which runs an agent until it is
+killed, and `stored(directory)`, which gives what its session holds. An agent is forked from a process that has imported
+its kit, so that a kill costs milliseconds. It notes what was acknowledged, what the made-up model refused (`note`) and
+each request (`note_request`), and says when a turn is over (`turn_is_over`). It is killed at a random moment, or
+between two turns: then its directory is copied, it makes one more request and is killed, and the next process goes on
+from the copy. The first request of that one has to be the same.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import importlib
+import itertools
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,7 +33,7 @@ from typing import Any
 
 from tests.support.places import ROOT
 
-STORED, REFUSED = "stored", "refused"
+STORED, REFUSED, REQUEST, EXPECTED, COPIED = "stored", "refused", "request", "expected", "copied"
 
 
 @dataclass
@@ -39,18 +45,26 @@ class Told:
     lost: int = 0
     doubled: int = 0
     refused: int = 0
+    planned: int = 0
+    """Requests that do not begin with the one before them, of the same process."""
+    different: int = 0
+    """First requests of a process that are not the one which the killed process would have made."""
 
 
-def kill_again_and_again(kit: str, directory: Path, *, kills: int, seed: int) -> Told:
-    """Run agents of a kit on one session, and kill each at a random moment."""
+def kill_again_and_again(kit: str, directory: Path, *, kills: int, seed: int, between_turns: bool = False) -> Told:
+    """Run agents of a kit on one session, and kill each at a random moment, or where a turn is over."""
     command = [sys.executable, "-m", "tests.support.kit_kills", kit, str(directory)]
     numbers = ["--kills", str(kills), "--seed", str(seed)]
+    numbers += ["--between-turns", "--window", "8000"] if between_turns else []
     run = subprocess.run([*command, *numbers], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return Told(**json.loads(run.stdout.splitlines()[-1]))
 
 
 _notes = -1
 """Where a forked agent notes what it is told."""
+_turns = 0
+"""The turns that are still to be played; below 1 if the parent kills."""
+_copied = False
 
 
 def note(kind: str, item: Any) -> None:
@@ -58,8 +72,30 @@ def note(kind: str, item: Any) -> None:
     os.write(_notes, f"{kind} {json.dumps(item, sort_keys=True)}\n".encode())
 
 
-def _start(kit: str, directory: Path) -> tuple[int, int]:
-    global _notes
+def note_request(texts: list[str]) -> None:
+    """Tell of a request, by the digests of its parts; be killed if it is the one after the last turn."""
+    note(EXPECTED if _copied else REQUEST, [hashlib.sha256(text.encode()).hexdigest()[:12] for text in texts])
+    if _copied:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def turn_is_over(directory: Path) -> None:
+    """Copy the directory, if enough turns were played: the next request is the last one."""
+    global _turns, _copied
+    _turns -= 1
+    if _turns == 0:
+        shutil.copytree(directory, _copy_of(directory))
+        _copied = True
+        note(COPIED, None)
+
+
+def _copy_of(directory: Path) -> Path:
+    return directory.with_name(f"{directory.name}-copy")
+
+
+def _start(kit: str, directory: Path, turns: int, window_tokens: int) -> tuple[int, int]:
+    global _notes, _turns
+    _turns = turns
     notes, _notes = os.pipe()
     pid = os.fork()
     if pid:
@@ -67,19 +103,20 @@ def _start(kit: str, directory: Path) -> tuple[int, int]:
         return pid, notes
     try:
         os.close(notes)
-        asyncio.run(importlib.import_module(f"tests.support.{kit}_kills").run(directory))
+        asyncio.run(importlib.import_module(f"tests.support.{kit}_kills").run(directory, window_tokens))
     except BaseException:
         traceback.print_exc()
     finally:
         os._exit(1)
 
 
-def _kill_after(pid: int, notes: int, lines: int, wait_s: float) -> list[str]:
+def _killed(pid: int, notes: int, lines: int, wait_s: float, *, by_itself: bool) -> list[str]:
     read = b""
-    while read.count(b"\n") < lines and (piece := os.read(notes, 1 << 16)):
+    while not by_itself and _told_of(read) < lines and (piece := os.read(notes, 1 << 16)):
         read += piece
-    time.sleep(wait_s)
-    os.kill(pid, signal.SIGKILL)
+    if not by_itself:
+        time.sleep(wait_s)
+        os.kill(pid, signal.SIGKILL)
     while piece := os.read(notes, 1 << 16):
         read += piece
     os.close(notes)
@@ -88,19 +125,40 @@ def _kill_after(pid: int, notes: int, lines: int, wait_s: float) -> list[str]:
     return read.decode().split("\n")[:-1]
 
 
+def _told_of(read: bytes) -> int:
+    return read.count(b"\n") - read.count(f"{REQUEST} ".encode())
+
+
+def _compare(told: Told, expected: list[str], lines: list[str]) -> list[str]:
+    """Compare the first request of a process with the expected one; what is expected of the next process."""
+    requests = [json.loads(line.removeprefix(REQUEST)) for line in lines if line.startswith(REQUEST)]
+    told.different += bool(expected) and requests[0] != expected
+    told.planned += sum(after[: len(before)] != before for before, after in itertools.pairwise(requests))
+    return next((json.loads(line.removeprefix(EXPECTED)) for line in lines if line.startswith(EXPECTED)), [])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("kit")
     parser.add_argument("directory", type=Path)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--window", type=int, default=20_000)
+    parser.add_argument("--between-turns", action="store_true")
     options = parser.parse_args()
     module = importlib.import_module(f"tests.support.{options.kit}_kills")
     rng, told, noted = random.Random(options.seed), Told(), list[str]()
+    expected: list[str] = []
     for _ in range(options.kills):
-        pid, notes = _start(options.kit, options.directory)
-        lines = _kill_after(pid, notes, rng.randint(1, 12), rng.random() * 0.03)
+        turns = rng.randint(1, 5) if options.between_turns else 0
+        pid, notes = _start(options.kit, options.directory, turns, options.window)
+        lines = _killed(pid, notes, rng.randint(1, 12), rng.random() * 0.03, by_itself=turns > 0)
         told.kills += 1
+        expected = _compare(told, expected, lines)
+        if turns:
+            lines = lines[: lines.index(f"{COPIED} null")]
+            shutil.rmtree(options.directory)
+            _copy_of(options.directory).rename(options.directory)
         told.refused += sum(line.startswith(REFUSED) for line in lines)
         noted += [line.removeprefix(f"{STORED} ") for line in lines if line.startswith(STORED)]
     stored = Counter(asyncio.run(module.stored(options.directory)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -30,9 +30,11 @@ class StrictService:
 
     Args:
         window_tokens: a longer request is refused.
+        on_request: told of each request: its parts as text.
     """
 
     window_tokens: int
+    on_request: Callable[[list[str]], None] = lambda texts: None
     requests: int = 0
     sent_chars: int = 0
     cached_chars: int = 0
@@ -45,6 +47,7 @@ class StrictService:
         texts = [json.dumps(part.value, sort_keys=True) for part in parts]
         tokens = sum(_count(part.value) + 4 for part in parts)
         self.requests += 1
+        self.on_request(texts)
         self.largest_tokens = max(self.largest_tokens, tokens)
         if tokens > self.window_tokens:
             self.refused.append(f"request {self.requests}: {tokens} tokens")

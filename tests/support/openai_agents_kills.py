@@ -9,7 +9,7 @@ from typing import Any
 from agents import Runner
 
 from amplifier_module_context_persistent.adapters.openai_agents import PersistentSession
-from tests.support.kit_kills import REFUSED, STORED, note
+from tests.support.kit_kills import REFUSED, STORED, note, note_request, turn_is_over
 from tests.support.kit_requests import StrictService
 from tests.support.openai_agent import MadeUpModel
 
@@ -33,13 +33,14 @@ class Service(StrictService):
         self.refused.clear()
 
 
-async def run(directory: Path) -> None:
+async def run(directory: Path, window_tokens: int) -> None:
     """Run turns for ever; each question is another one."""
-    session = Noting("s", directory, max_tokens=20_000, durability="write")
-    model = MadeUpModel(Service(20_000), calls=6, reasons=True, result_words=300)
-    first = len(await session.get_items())
-    for number in range(100):
-        await Runner.run(model.agent(), f"question {first} {number}", session=session, run_config=session.run_config())
+    session = Noting("s", directory, max_tokens=window_tokens, durability="write")
+    model = MadeUpModel(Service(window_tokens, note_request), calls=6, reasons=True, result_words=300)
+    while True:
+        question = f"question {len(await session.get_items())}"
+        await Runner.run(model.agent(), question, session=session, run_config=session.run_config())
+        turn_is_over(directory)
 
 
 async def stored(directory: Path) -> list[str]:

@@ -8,15 +8,18 @@ from pydantic_ai.conversation import Conversation
 from pydantic_ai.usage import UsageLimits
 
 from amplifier_module_context_persistent.adapters.pydantic_ai import PersistentConversationStore, ViewOfHistory
-from tests.support.kit_kills import REFUSED, STORED, note
+from tests.support.kit_kills import REFUSED, STORED, note, note_request, turn_is_over
 from tests.support.kit_requests import StrictService
 from tests.support.pydantic_ai_agent import made_up_agent
 
 
-async def run(directory: Path) -> None:
+async def run(directory: Path, window_tokens: int) -> None:
     """Run turns for ever; each question is another one."""
-    store, service = PersistentConversationStore(directory, durability="write"), StrictService(20_000)
-    agent = made_up_agent(service, ViewOfHistory(max_tokens=20_000), calls=3, result_words=300)
+    store, service = (
+        PersistentConversationStore(directory, durability="write"),
+        StrictService(window_tokens, note_request),
+    )
+    agent = made_up_agent(service, ViewOfHistory(store, max_tokens=window_tokens), calls=3, result_words=300)
     while True:
         conversation = await store.load("s") or Conversation(conversation_id="s")
         question, unlimited = f"question {len(conversation.messages)}", UsageLimits(request_limit=None)
@@ -26,6 +29,7 @@ async def run(directory: Path) -> None:
         for one in service.refused:
             note(REFUSED, one)
         service.refused.clear()
+        turn_is_over(directory)
 
 
 async def stored(directory: Path) -> list[str]:

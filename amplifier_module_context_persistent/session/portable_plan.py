@@ -1,0 +1,76 @@
+"""A plan apart from its log: for another log that holds the same messages under other ids.
+
+Adapters of kits plan in a log in memory, which follows what the kit is about to send. The plan is kept in the stored
+session, so that the next process follows it. A plan's record names messages by id and joins the kept ones to runs of
+its own log. So it is taken along with the ids of all that it keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..log.base import ReadableLog
+from ..log.index import Index
+from ..messages.metadata import given_id
+from ..view.plan import Plan, keep_runs, kept_ordinals, live_positions
+
+
+@dataclass(frozen=True, slots=True)
+class PortablePlan:
+    """The plan in force of a log.
+
+    Args:
+        record: its control record.
+        keep: the ids of all messages that it keeps, in order.
+    """
+
+    record: Mapping[str, Any]
+    keep: tuple[str, ...]
+
+    @classmethod
+    def of(cls, log: ReadableLog) -> PortablePlan | None:
+        """Return the plan in force of a log; None if it has none that can be followed."""
+        record = log.index.session.plan
+        if record is None:
+            return None
+        try:
+            ordinals, _ = kept_ordinals(log.index, record)
+        except ValueError:
+            return None
+        return cls(record, tuple(f"{given_id(message)}" for message in log.read(ordinals)))
+
+    @property
+    def id(self) -> str:
+        """The plan's id."""
+        return str(self.record.get("id"))
+
+    def renamed(self, ids: Mapping[str, str]) -> PortablePlan:
+        """Replace the ids of messages; those that are not in `ids` stay as they are."""
+        return PortablePlan(_renamed(self.record, ids), tuple(ids.get(one, one) for one in self.keep))
+
+    def record_for(self, index: Index) -> dict[str, Any]:
+        """Make the record for a log that holds the messages.
+
+        Raises:
+            ValueError: the live history lacks one of them, or the record is not a plan's.
+        """
+        plan = Plan.from_record(self.record, self.keep)
+        named = [*plan.keep, plan.upto]
+        found = index.find_all(named)
+        try:
+            positions = live_positions(index.live, [found[one] for one in named])[:-1]
+        except KeyError as error:
+            raise ValueError(f"the live history lacks a message of the plan: {error}") from error
+        runs = keep_runs(zip(positions, plan.keep, strict=True))
+        return {"_record": "plan", **plan.to_record(runs)}
+
+
+def _renamed(value: Any, ids: Mapping[str, str]) -> Any:
+    """A value with the ids in it replaced; an id is a whole text or the key of an object."""
+    if isinstance(value, str):
+        return ids.get(value, value)
+    if isinstance(value, Mapping):
+        return {ids.get(key, key): _renamed(inner, ids) for key, inner in value.items()}
+    return [_renamed(inner, ids) for inner in value] if isinstance(value, list) else value
