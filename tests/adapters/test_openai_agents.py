@@ -235,7 +235,7 @@ def test_runs_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
 def test_the_next_process_asks_as_the_killed_one_would_have(tmp_path: Path) -> None:
     """Its first request is the same, part by part, whatever was planned before."""
     told_of = kill_again_and_again(
-        "openai_agents", tmp_path / "s", kills=25 if WHOLE else 6, seed=4, between_turns=True
+        "openai_agents", tmp_path / "s", kills=25 if whole() else 6, seed=4, between_turns=True
     )
     print(told_of)
     assert told_of.planned > 0
