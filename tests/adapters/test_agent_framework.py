@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.adapters.agent_framework import Persist
 from tests.support.agent_framework_agent import made_up_agent
 from tests.support.kit_kills import kill_again_and_again
 from tests.support.kit_requests import StrictService, words
-from tests.support.sweeps import whole
+from tests.support.sweeps import proof, whole
 
 LONG = "A text that is longer than a reference to it. " * 10
 IMAGES = [Content.from_data(b"PNG" * 30, "image/png"), Content.from_uri("https://a/b", media_type="image/png")]
@@ -65,6 +65,7 @@ async def test_messages_come_back_as_they_were_saved(place: str) -> None:
     await again.close()
 
 
+@proof
 @pytest.mark.parametrize(("turns", "calls"), [(300 if whole() else 30, 2), (2, 100)])
 async def test_long_sessions_fit_a_small_window(tmp_path: Path, turns: int, calls: int) -> None:
     """Many turns, or runs of many calls, at 20,000 tokens: nothing is refused, and most of each request is cached."""
@@ -121,6 +122,7 @@ async def test_two_providers_save_to_one_session_at_once(place: str) -> None:
         await kit.close()
 
 
+@proof
 def test_runs_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
     """Every message that was saved is there once, whenever the process was killed."""
     told = kill_again_and_again("agent_framework", tmp_path, kills=65 if whole() else 12, seed=3)
@@ -129,6 +131,7 @@ def test_runs_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
     assert told.acknowledged > 0
 
 
+@proof
 def test_the_next_process_asks_as_the_killed_one_would_have(tmp_path: Path) -> None:
     """Its first request is the same, part by part, whatever was planned before."""
     told_of = kill_again_and_again(

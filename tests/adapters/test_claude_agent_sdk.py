@@ -6,12 +6,9 @@ import asyncio
 import copy
 import json
 import os
-import random
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +25,9 @@ from claude_agent_sdk.testing import run_session_store_conformance  # noqa: E402
 from amplifier_module_context_persistent import PersistentContextManager  # noqa: E402
 from amplifier_module_context_persistent.adapters.claude_agent_sdk import PersistentSessionStore  # noqa: E402
 from tests.support.claude_entries import answers, calls, results, says, text  # noqa: E402
+from tests.support.kit_kills import kill_again_and_again  # noqa: E402
 from tests.support.places import ROOT  # noqa: E402
+from tests.support.sweeps import proof, whole  # noqa: E402
 
 KEY = {"project_key": "-home-u-app", "session_id": "5f0e1a2b-0000-4000-8000-000000000001"}
 LONG = "A paragraph that is longer than a reference to it. " * 20
@@ -338,43 +337,10 @@ async def test_commands_read_the_same_session(tmp_path: Path) -> None:
         assert "Title" not in json.dumps([{**message, "metadata": 0} for message in view])
 
 
-WRITER = """
-import asyncio, sys
-from amplifier_module_context_persistent.adapters.claude_agent_sdk import PersistentSessionStore
-from tests.support.claude_entries import says
-KEY = {"project_key": "p", "session_id": "s"}
-async def main(place, first):
-    store, number = PersistentSessionStore(place, durability="write"), first
-    while True:
-        batch = [says(f"k{n}", None, f"{n} " + "x" * (n % 7) * 20000) for n in range(number, number + 3)]
-        await store.append(KEY, batch)
-        print(number, flush=True)
-        number += 3
-asyncio.run(main(sys.argv[1], int(sys.argv[2])))
-"""
-
-
-def start_writer(place: Path, first: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", WRITER, str(place), str(first)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-
-
-async def test_a_mirror_that_is_killed_between_batches_loses_nothing(tmp_path: Path) -> None:
+@proof
+def test_a_mirror_that_is_killed_between_batches_loses_nothing(tmp_path: Path) -> None:
     """Every acknowledged batch is there, none in part, and the batch that is tried again is not doubled."""
-    rng, number, acknowledged = random.Random(1), 0, 0
-    store = PersistentSessionStore(tmp_path, durability="write")
-    for _ in range(8):
-        writer = start_writer(tmp_path, number)
-        with closing(writer.stdout):
-            for _ in range(rng.randint(1, 6)):
-                acknowledged = int(writer.stdout.readline()) + 3
-            writer.send_signal(signal.SIGKILL)
-            for line in writer.stdout:
-                acknowledged = int(line) + 3
-            writer.wait()
-        loaded = [int(entry["uuid"][1:]) for entry in await store.load({"project_key": "p", "session_id": "s"})]
-        assert loaded == list(range(len(loaded)))
-        assert len(loaded) % 3 == 0
-        assert len(loaded) >= acknowledged
-        number = acknowledged
-    await store.close()
+    told = kill_again_and_again("claude_agent_sdk", tmp_path, kills=20 if whole() else 8, seed=1)
+    print(told)
+    assert told.lost == told.doubled == 0
+    assert told.acknowledged > 0

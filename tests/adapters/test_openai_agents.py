@@ -22,7 +22,7 @@ from tests.support.kit_kills import kill_again_and_again
 from tests.support.kit_requests import StrictService, words
 from tests.support.openai_agent import MadeUpModel
 from tests.support.places import ROOT
-from tests.support.sweeps import whole
+from tests.support.sweeps import proof, whole
 
 LONG = "A text that is longer than a reference to it. " * 10
 BATCHES: list[list[dict[str, Any]]] = [
@@ -143,6 +143,7 @@ async def run_turns(session: PersistentSession, model: MadeUpModel, turns: int, 
         await Runner.run(agent, question, session=session, run_config=session.run_config(), max_turns=300, **more)
 
 
+@proof
 @pytest.mark.parametrize(("turns", "calls", "reasons"), [(300 if whole() else 40, 2, False), (2, 100, True)])
 async def test_long_sessions_fit_a_small_window(tmp_path: Path, turns: int, calls: int, reasons: bool) -> None:
     """Many turns, or runs of many calls, at 20,000 tokens: nothing is refused, and most of each request is cached."""
@@ -157,18 +158,6 @@ async def test_long_sessions_fit_a_small_window(tmp_path: Path, turns: int, call
     assert sum(len(json.dumps(item)) for item in items) > 2 * 4 * 20_000  # there was something to compact
     print(f"requests {service.requests}, largest {service.largest_tokens}, cached share {service.cached_share:.3f}")
     await session.close()
-
-
-async def test_views_go_on_in_the_next_process(tmp_path: Path) -> None:
-    """The first request after a restart begins as the last one before it did."""
-    service, model = StrictService(20_000), None
-    for _ in range(4):
-        model = MadeUpModel(service, result_words=600)
-        session = PersistentSession("s", tmp_path, max_tokens=20_000, durability="write")
-        await run_turns(session, model, 8)
-        await session.close()
-    assert service.refused == []
-    assert service.cached_share >= 0.85
 
 
 async def test_what_the_session_does_not_hold_is_sent_behind_the_view(tmp_path: Path) -> None:
@@ -197,6 +186,7 @@ async def test_what_the_session_does_not_hold_is_sent_behind_the_view(tmp_path: 
     await empty.close()
 
 
+@proof
 async def test_two_processes_share_one_session(tmp_path: Path) -> None:
     """Each batch of either is there once, together and in order."""
     code = (
@@ -223,6 +213,7 @@ async def test_two_processes_share_one_session(tmp_path: Path) -> None:
     await session.close()
 
 
+@proof
 def test_runs_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
     """Every item that the SDK was told is saved is there once, whenever the process was killed."""
     told = kill_again_and_again("openai_agents", tmp_path, kills=70 if whole() else 15, seed=1)
@@ -232,6 +223,7 @@ def test_runs_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
     assert told.acknowledged > 0
 
 
+@proof
 def test_the_next_process_asks_as_the_killed_one_would_have(tmp_path: Path) -> None:
     """Its first request is the same, part by part, whatever was planned before."""
     told_of = kill_again_and_again(
