@@ -2,13 +2,18 @@
 
 What stands before `#` is a connection string as libpq knows it, with two parameters of our own: `schema` (the schema of
 the tables) and `prepare=off` (no prepared statements, for poolers that cannot have them). NAME is the log's name.
-Passwords belong in the environment (`PGPASSWORD`), in `.pgpass` or in a service file; one that stands in a location
-works, and is never shown. `without_password` gives the location to pass on where it may be printed.
+Passwords belong in the environment (`PGPASSWORD`), in `.pgpass` or in a service file; one in a location works, and is
+never shown. `without_password` gives the location to pass on where it may be printed.
+
+A location is checked before anything connects, and an error repeats nothing that may be part of a password: an
+`@`, `/` or `#` in a password that is not written as %XX makes libpq
+take the rest for a host, a port or a database, and print it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
@@ -21,7 +26,25 @@ _OURS = {"schema": DEFAULT_SCHEMA, "prepare": "on"}
 _WORD = re.compile(r"\s*(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\#]|\\.)*)\s*")
 _WORDS = re.compile(f"(?:{_WORD.pattern})*")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\[\]:@/]*)(:\d*)?")
+_PORT = re.compile(r"\d*(,\d*)*")
+_PARAMETER = re.compile(r"[a-z_]{1,40}")
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+
+
+_WORDS_OF_LIBPQ = """
+    application_name channel_binding client_encoding connect_timeout dbname fallback_application_name
+    gssdelegation gssencmode gsslib host hostaddr keepalives keepalives_count keepalives_idle keepalives_interval
+    krbsrvname load_balance_hosts max_protocol_version min_protocol_version oauth_client_id oauth_client_secret
+    oauth_issuer oauth_scope options passfile password port replication require_auth requirepeer scram_client_key
+    scram_server_key service ssl ssl_max_protocol_version ssl_min_protocol_version sslcert sslcertmode
+    sslcompression sslcrl sslcrldir sslkey sslkeylogfile sslmode sslnegotiation sslpassword sslrootcert sslsni
+    target_session_attrs tcp_user_timeout user
+"""
+LIBPQ_PARAMETERS = frozenset(_WORDS_OF_LIBPQ.split())
+"""What libpq knows, up to version 18. https://www.postgresql.org/docs/current/libpq-connect.html"""
+
+_SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"})
+_HOW_TO_WRITE = "write postgresql://USER@HOST:PORT/DATABASE, with other characters as %XX"
 
 
 def check_schema_name(name: str) -> str:
@@ -98,18 +121,21 @@ def parse_location(location: str) -> Location:
         words = _words(server)
         schema, prepares = (_unquoted(words.pop(key, default)) for key, default in _OURS.items())
         conninfo = " ".join(f"{key}={value}" for key, value in words.items())
-        kept = {key: value for key, value in words.items() if "password" not in key}
+        _check_parameters({key: _unquoted(value) for key, value in words.items()})
+        kept = {key: value for key, value in words.items() if key not in _SECRETS}
         shown = " ".join(f"{key}={value}" for key, value in {**kept, **_given(schema, prepares)}.items())
     elif location.startswith(PREFIXES):
         server, _, query = server.partition("?")
+        shown_server = _without_userinfo_password(server, name)
         pairs = [pair for pair in query.split("&") if pair]
         ours = {key: unquote(value) for key, _, value in (pair.partition("=") for pair in pairs) if key in _OURS}
         schema, prepares = (ours.get(key, default) for key, default in _OURS.items())
         theirs = [pair for pair in pairs if pair.partition("=")[0] not in _OURS]
+        _check_parameters({unquote(key): unquote(value) for key, _, value in (pair.partition("=") for pair in theirs)})
         conninfo = _url(server, theirs)
-        kept_pairs = [pair for pair in theirs if "password" not in unquote(pair.partition("=")[0])]
+        kept_pairs = [pair for pair in theirs if unquote(pair.partition("=")[0]) not in _SECRETS]
         added = [f"{key}={value}" for key, value in _given(schema, prepares).items()]
-        shown = _url(_without_userinfo_password(server), kept_pairs + added)
+        shown = _url(shown_server, kept_pairs + added)
     else:
         raise ValueError("a storage location begins with postgresql:// or service=")
     if prepares not in ("on", "off"):
@@ -123,6 +149,22 @@ def parse_location(location: str) -> Location:
 def _given(schema: str, prepares: str) -> dict[str, str]:
     """Our own parameters, where they are not the defaults."""
     return {key: value for key, value in zip(_OURS, (schema, prepares), strict=True) if value != _OURS[key]}
+
+
+def _check_parameters(given: Mapping[str, str]) -> None:
+    """Check the names of parameters, and those values that may be half of a password.
+
+    Raises:
+        ValueError: libpq does not know one, or a host, a port or a database cannot be read.
+    """
+    for name, value in given.items():
+        if name not in LIBPQ_PARAMETERS:
+            named = f" {name!r}" if _PARAMETER.fullmatch(name) else ""
+            raise ValueError(f"the storage has a parameter{named} that PostgreSQL's clients do not know")
+        if name == "port" and not _PORT.fullmatch(value):
+            raise ValueError("the storage has a port that is no number")
+        if name in ("host", "hostaddr", "dbname") and "@" in value:
+            raise ValueError(f"the storage has a {name} with an @ in it; {_HOW_TO_WRITE}")
 
 
 def _words(server: str) -> dict[str, str]:
@@ -144,20 +186,25 @@ def _unquoted(value: str) -> str:
     return re.sub(r"\\(.)", r"\1", value[1:-1] if value.startswith("'") else value)
 
 
-def _without_userinfo_password(server: str) -> str:
-    """What stands before the `?` of a URL, without a password; it may name several hosts.
+def _without_userinfo_password(server: str, name: str) -> str:
+    """The part before the `?` of a URL, without a password; it may name several hosts.
 
     Raises:
-        ValueError: what stands where a host or a port belongs is none; perhaps it is half of a password.
+        ValueError: a host, a port or a database cannot be read; perhaps it is half of a password.
     """
     scheme, _, rest = server.partition("://")
     authority, slash, database = rest.partition("/")
-    user, at, hosts = authority.rpartition("@")
-    if "@" in database or not all(_HOST.fullmatch(host) for host in hosts.split(",")):
-        raise ValueError(
-            "the storage URL cannot be read; write postgresql://USER@HOST:PORT/DATABASE, with other characters as %XX"
-        )
+    user, at, hosts = authority.partition("@")  # as libpq does: at the first one
+    if not at:
+        user, hosts = "", authority
+    is_cut = not database and "@" in name  # a `#` in a password
+    if is_cut or "@" in unquote(database) or not all(_is_host(host) for host in hosts.split(",")):
+        raise ValueError(f"the storage URL cannot be read; {_HOW_TO_WRITE}")
     return f"{scheme}://{user.partition(':')[0]}{at}{hosts}{slash}{database}"
+
+
+def _is_host(host: str) -> bool:
+    return _HOST.fullmatch(host) is not None and "@" not in unquote(host)
 
 
 def _url(server: str, pairs: list[str]) -> str:

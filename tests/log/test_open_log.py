@@ -1,11 +1,16 @@
 """Choosing a log by its location."""
 
+import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.database_location import (
+    LIBPQ_PARAMETERS,
     is_postgres,
     location_of,
     parse_location,
@@ -102,6 +107,19 @@ def test_a_password_is_not_shown(given: str) -> None:
         f"service=logs {SECRET}",
         f"postgresql://u:{SECRET}@h/db?schema=a;drop",
         f"postgresql://u:{SECRET}@h/db?prepare=maybe",
+        f"postgresql://u:p@{SECRET}@h:5432/db",
+        f"postgresql://u:p@{SECRET}&3@db.example/db",
+        f"postgresql://u:p%40x@{SECRET}%40h/db",
+        f"postgresql://u:12#{SECRET}@h/db",
+        f"postgresql://u:12?{SECRET}@h/db",
+        f"postgresql://u@h:12/a%40{SECRET}",
+        f"postgresql://u@h/db?host=p@{SECRET}",
+        f"postgresql://u@h/db?port={SECRET}",
+        f"postgresql://u@h/db?dbname=p%40{SECRET}",
+        f"service=logs host='p@{SECRET}'",
+        f"service=logs port={SECRET}",
+        f"service=logs pass{SECRET}=x",
+        f"postgresql://u@h/db?sslmode=disable&passwrod={SECRET}",
     ],
 )
 def test_a_wrong_location_is_refused_without_its_password(given: str) -> None:
@@ -109,6 +127,42 @@ def test_a_wrong_location_is_refused_without_its_password(given: str) -> None:
     with pytest.raises(ValueError, match=r"storage|schema") as refused:
         parse_location(given)
     assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["pgbouncer", "connection_limit", "passwrod"])
+def test_a_parameter_that_nobody_knows_is_named(name: str) -> None:
+    """So that who took a URL from another program sees what to leave out."""
+    for location in (f"postgresql://u@h/db?{name}=true&schema=s", f"service=logs {name}=true"):
+        with pytest.raises(ValueError, match=f"'{name}'"):
+            parse_location(location)
+
+
+def test_all_parameters_of_libpq_are_known() -> None:
+    """Those of the installed version are among them, and reach it."""
+    psycopg = pytest.importorskip("psycopg")
+    known = {default.keyword.decode() for default in psycopg.pq.Conninfo.get_defaults()}
+    assert known <= LIBPQ_PARAMETERS
+
+
+@given(
+    password=st.text(st.sampled_from("abcXYZ0129@:/?#&=%,;[] '\\"), min_size=6),
+    rest=st.sampled_from(["h/db", "h:5432/db?sslmode=disable", "a:1,b:2/db#p/s", "/db?host=/run/pg", "[::1]/db"]),
+)
+def test_a_password_of_any_characters_is_not_shown(password: str, rest: str) -> None:
+    """Written as %XX or not: the location is refused or shown without it; no four characters of it are repeated.
+
+    But for one that reads as a whole location, with a database and a log's name in it.
+    """
+    assume(not re.search(r"/.+#", password))
+    for written in (password, quote(password, safe="")):
+        try:
+            told = parse_location(f"postgresql://agent:{written}@{rest}").shown
+        except ValueError as error:
+            told = str(error)
+        known = f"postgresql://agent@{rest}; write postgresql://USER@HOST:PORT/DATABASE, with other characters as %XX"
+        for at in range(len(password) - 3):
+            part = password[at : at + 4]
+            assert part not in told or part in known
 
 
 def test_a_path_is_no_location_in_a_database() -> None:

@@ -329,7 +329,7 @@ class Server:
 
     def _connect_once(self, psycopg: Any, deadline: float) -> psycopg.Connection[Any]:
         left_s = max(deadline - time.monotonic(), 0.0)
-        given = psycopg.conninfo.conninfo_to_dict(self.location.conninfo)
+        given = read_conninfo(self.location)
         connection = _connection_class(psycopg).connect(
             self.location.conninfo,
             autocommit=True,
@@ -369,6 +369,19 @@ class Server:
                 logger.warning(
                     "%s is another machine, and sslmode=%s does not prove which; use verify-full", shown, sslmode
                 )
+
+
+def read_conninfo(location: Location) -> dict[str, Any]:
+    """The parameters of a location, as libpq reads them.
+
+    Raises:
+        LogUnreadableError: it cannot; the error does not repeat what it quotes, which may be part of a password.
+    """
+    psycopg = _import_psycopg()
+    with contextlib.suppress(psycopg.ProgrammingError):
+        return dict(psycopg.conninfo.conninfo_to_dict(location.conninfo))
+    reason = f"{location.shown}: this version of libpq cannot read its parameters"
+    raise LogUnreadableError(errno.EINVAL, reason)
 
 
 def _connection_class(psycopg: Any) -> Any:

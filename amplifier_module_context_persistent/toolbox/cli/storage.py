@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...errors import LogUnreadableError
 from ...installation import needs_extra
 from ...log.database_location import parse_location
 from ...log.postgres.schema import (
@@ -20,6 +21,7 @@ from ...log.postgres.schema import (
     rights,
     schema_version,
 )
+from ...log.postgres.server import read_conninfo
 from ...log.postgres.steps import MigrationError, missing_steps
 from .terminal import UnusableError, escaped
 
@@ -64,13 +66,14 @@ def init(url: str, *, migrate: bool, as_json: bool, print_sql: bool, **roles: tu
             for kind, role in asked:
                 click.echo(rights(kind, location.schema, role), nl=False)
             return
+        read_conninfo(location)
         with psycopg.connect(location.conninfo, autocommit=True) as connection:
             before = schema_version(connection, location.schema)
             said = _make_tables(connection, location.schema, before, migrate=migrate)
             missing = missing_steps(connection, location.schema)
             for kind, role in asked:
                 connection.execute(rights(kind, location.schema, role, without=missing).encode())
-    except (ValueError, psycopg.Error, MigrationError) as error:
+    except (ValueError, psycopg.Error, MigrationError, LogUnreadableError) as error:
         raise UnusableError(_reason(error)) from error
     if as_json:
         told = {"schema": location.schema, "version_before": before, "version": SCHEMA_VERSION}
@@ -117,7 +120,7 @@ def _make_tables(connection: psycopg.Connection[Any], schema: str, before: int |
 
 def _reason(error: Exception) -> str:
     """What an error says, on one line."""
-    said = str(error.args[1]) if isinstance(error, MigrationError) else str(error)
+    said = str(error.args[1]) if isinstance(error, OSError) else str(error)
     return (said.strip().splitlines() or ["the server refused"])[0]
 
 

@@ -1,0 +1,55 @@
+"""A password in a location is told nowhere: not by errors, nor by what caused them, nor by log records."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from contextlib import closing
+
+import pytest
+
+from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from tests.support.commands import run
+from tests.support.logs import append
+from tests.support.postgres import TestServer
+
+SECRET = "tr0ub4" + "dor"
+BEGINNING = "p@"
+"""Of a password whose `@` was not written as %40."""
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"postgresql://agent:{SECRET}@127.0.0.1:1/agents",
+        f"postgresql://agent:{BEGINNING}{SECRET}@127.0.0.1:1/agents",
+        f"postgresql://agent:{SECRET}/x@127.0.0.1:1/agents",
+        f"postgresql://agent:{SECRET}@127.0.0.1:1/agents?pgbouncer=true",
+        f"postgresql://agent:{SECRET}@127.0.0.1:1/agents?sslmode=bogus",
+        f"postgresql://agent:{SECRET}%zz@127.0.0.1:1/agents",
+        f"postgresql://127.0.0.1:1/agents?user=agent&password={SECRET}",
+        f"service=nosuch password={SECRET}",
+    ],
+)
+def test_no_command_and_no_session_tells_a_password(written: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever is wrong with the location or the server."""
+    caplog.set_level(logging.DEBUG)
+    for command in (("list", "--all", "--storage", written), ("storage", "init", written)):
+        assert SECRET not in run(*command, code=2).output
+    with (
+        pytest.raises((OSError, ValueError)) as raised,
+        closing(PostgresLog(f"{written}#s", lock_timeout_s=0.3)) as log,
+    ):
+        append(log, 1)
+    assert SECRET not in "".join(traceback.format_exception(raised.value))
+    assert SECRET not in repr(raised.value)
+    assert SECRET not in caplog.text
+
+
+def test_a_parameter_of_another_program_is_named(server: TestServer) -> None:
+    """By the command and for a session, as an error of ours."""
+    url = f"{server.server.get_uri()}&schema=named&pgbouncer=true"
+    for command in (("list", "--all", "--storage", url), ("storage", "init", url)):
+        assert "'pgbouncer'" in run(*command, code=2).output
+    with pytest.raises(ValueError, match="'pgbouncer'"):
+        PostgresLog(f"{url}#s")
