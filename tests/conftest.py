@@ -31,7 +31,7 @@ from tests.support.recorded_sessions import Recorded
 from tests.support.snapshot_faults import SnapshotFaults
 from tests.support.snapshots import always
 from tests.support.stored_logs import keep_logs_in
-from tests.support.sweeps import run_proofs, some
+from tests.support.sweeps import proof, proofs_among, run_proofs, some
 from tests.support.windows import Desk
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background; what tests start would ignore it, too
@@ -58,13 +58,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave proofs out of a quick run, except those that are named on the command line."""
-    if config.getoption("--proof"):
-        return
-    proofs = [item for item in items if item.get_closest_marker("proof")]
-    if proofs and len(proofs) < len(items):
-        config.hook.pytest_deselected(items=proofs)
-        items[:] = [item for item in items if not item.get_closest_marker("proof")]
+    """Leave proofs out of a quick run, unless nothing else was asked for."""
+    proofs = set() if config.getoption("--proof") else proofs_among(items)
+    if len(proofs) < len(items):
+        config.hook.pytest_deselected(items=[item for item in items if item in proofs])
+        items[:] = [item for item in items if item not in proofs]
 
 
 def _keep_what_was_compiled() -> None:
@@ -208,7 +206,7 @@ def storage(server: TestServer) -> str:
     return server.new_location()
 
 
-@pytest.fixture(params=["file", "postgres"])
+@pytest.fixture(params=["file", pytest.param("postgres", marks=proof)])
 def each_log(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run a test twice: with its sessions' logs in files, and with the same logs in a database."""
     if request.param == "postgres":

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.sweeps import proof
 
-@pytest.fixture(params=["file", "postgres"])
+
+@pytest.fixture(params=["file", pytest.param("postgres", marks=proof)])
 def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
     """Make an empty place for sessions."""
     if request.param == "postgres":

@@ -13,13 +13,14 @@ from amplifier_module_context_persistent import InMemoryContextManager, Persiste
 from amplifier_module_context_persistent.catalogue.catalogue_file import catalogue_of
 from amplifier_module_context_persistent.session import ranked_recall
 from tests.support.messages import Message
+from tests.support.sweeps import proof
 
 Manager = PersistentContextManager
 OTHERS = [f"We talked about the weather, number {number}, and about lunch." for number in range(12)]
 ANSWER = "The index was corrupt because git gc ran in another worktree."
 
 
-@pytest.fixture(params=["file", "memory", "postgres"])
+@pytest.fixture(params=["file", "memory", pytest.param("postgres", marks=proof)])
 async def manager(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Manager]:
     if request.param == "postgres":
         async with Manager(storage=request.getfixturevalue("storage"), session_id="s") as stored:

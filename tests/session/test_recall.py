@@ -22,13 +22,14 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter, 
 from tests.support import histories
 from tests.support.growth import gap_and_duration_s
 from tests.support.messages import Message, fill, words_of
+from tests.support.sweeps import proof
 from tests.support.view_properties import examples
 
 Manager = PersistentContextManager
 REFERENCE = re.compile(r"characters elided; recall (\S+) …\]")
 
 
-@pytest.fixture(params=["file", "memory", "postgres"])
+@pytest.fixture(params=["file", "memory", pytest.param("postgres", marks=proof)])
 async def manager(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Manager]:
     if request.param == "postgres":
         async with start(storage=request.getfixturevalue("storage"), session_id="s") as stored:

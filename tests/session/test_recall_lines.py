@@ -17,6 +17,7 @@ from amplifier_module_context_persistent.messages.text import full_text
 from amplifier_module_context_persistent.search.pattern import regex_pattern, text_pattern
 from amplifier_module_context_persistent.session.recall import lines_that_may_match
 from tests.support.logs import STAMP, append_bodies
+from tests.support.sweeps import proof
 
 TEXTS = [
     "plain words", "Plain WORDS", "naïve café", "NAÏVE CAFÉ", "a back\\slash", 'a "quoted" word', "tab\tand\nlines",
@@ -41,7 +42,7 @@ QUERIES = [
 ]
 
 
-@pytest.fixture(params=["file", "postgres"])
+@pytest.fixture(params=["file", pytest.param("postgres", marks=proof)])
 def log(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Log]:
     """A log with each of the texts."""
     path = str(tmp_path / "log.jsonl")
