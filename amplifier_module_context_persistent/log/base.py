@@ -76,6 +76,8 @@ class LogDescription:
     """Bytes at the end that are no whole record: an interrupted append that nobody was told was stored."""
     lost_messages: int = 0
     """Messages that this object saw in the log and that it no longer holds; those of a purge do not count."""
+    restored_messages: int = 0
+    """Of the lost messages, those that this object held in memory and wrote anew."""
 
 
 class ReadableLog(Protocol):

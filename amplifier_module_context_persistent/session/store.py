@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..catalogue.session_list_cache import keep_in_database
 from ..config import Config
@@ -208,9 +208,11 @@ class Store:
 
     async def report_lost(self) -> None:
         """Report acknowledged messages that the log no longer holds; it was cut, or an older copy took its place."""
-        lost = self._log.describe().lost_messages
-        if lost > self._lost:
-            payload = {"lost_messages": lost - self._lost, "path": self.path}
+        described = self._log.describe()
+        if (lost := described.lost_messages) > self._lost:
+            payload: dict[str, Any] = {"lost_messages": lost - self._lost, "path": self.path}
+            if described.restored_messages:
+                payload["restored_messages"] = described.restored_messages
             self._lost = lost
             await self._host.emit("context:log_lost_tail", payload)
 

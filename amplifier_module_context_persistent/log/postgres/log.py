@@ -36,15 +36,15 @@ from .columns import row_of
 from .open_marks import mark_key
 from .reader import PostgresReader
 from .rows import Head, Row
-from .server import FIRST_SHARE, PAUSE_S, Server, ServerError, is_refusal
+from .server import FIRST_SHARE, PAUSE_S, READ_ONLY, Server, ServerError, is_refusal, timeline_of
 
 if TYPE_CHECKING:
     import psycopg
 
 logger = logging.getLogger(__name__)
 
-_RETRIED = frozenset({"40001", "40P01", "55P03", "57014"})
-"""SQLSTATE: serialization failure, deadlock, lock not available, query cancelled. Nothing was done."""
+_RETRIED = frozenset({"40001", "40P01", "55P03", "57014", READ_ONLY})
+"""SQLSTATE: serialization failure, deadlock, lock not available, query cancelled, read-only. Nothing was done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,7 @@ class PostgresLog(PostgresReader):
         self._marked_in: Server | None = None
         """The server in which the log is marked as open."""
         self._is_mark_doubtful = False
+        self._has_written = False
 
     @property
     def waits_for_storage(self) -> bool:
@@ -121,6 +122,7 @@ class PostgresLog(PostgresReader):
         if not wait:
             raise BlockingIOError(errno.EWOULDBLOCK, "a server is to be waited for", self.shown)
         outcomes = append_in_parts(batch, self._append_part, wait=wait)
+        self._has_written = True
         self._mark()
         return outcomes
 
@@ -135,6 +137,32 @@ class PostgresLog(PostgresReader):
         if marked is not None and marked.pid == os.getpid():
             marked.marks.give_back(mark_key(self.location))
         super().close()
+
+    def _begin_anew(self, connection: psycopg.Connection[Any]) -> bool:
+        """Begin the log of this session anew if a failover lost all of it, since it is younger than the replica's lag.
+
+        The lines that it held are written as they were, if all of them are in memory still. A log that was removed on
+        the same server stays removed.
+        """
+        before, now = self._timeline, connection.timeline and timeline_of(connection)  # type: ignore[attr-defined]  # of DeadlineConnection
+        if not self._has_written or not before or not now or before == now:
+            return False
+        schema, messages, lines = self.location.schema, len(self.index), self.bytes.all_kept(self._lines_known)
+        log_id = rows.create(connection, schema, self.location.name)
+        if log_id is None:
+            return True  # another process of this session has done it
+        begun, scanner = Head(log_id, 0, 0, 0, 0), Scanner(self.max_record_bytes)
+        new = [row_of(line, scanner) for line in lines]
+        self.lost_messages += messages
+        if new and rows.append(connection, schema, begun, new, durable=self._durable):
+            self.restored_messages += messages
+            self.head = begun.after(new)
+        else:
+            self._forget()
+        logger.error(
+            "%s was lost by a failover; begun anew with %d of its %d messages", self.shown, len(self.index), messages
+        )
+        return True
 
     def _mark(self) -> None:
         """Mark the log as open, if it is there; a session goes on without its mark if the server gives none."""

@@ -69,8 +69,12 @@ class PostgresReader:
         """Messages that this object saw in the log and that it no longer holds; those of a purge do not count."""
         self._taken: Server | None = None
         self._trusting = trusting
+        self.restored_messages = 0
+        """Of the lost messages, those that were written anew."""
         self._was_removed = False
         """Whether it was there and is gone: then nobody begins it anew before it is closed."""
+        self._timeline = ""
+        """The server's timeline when the log was last seen."""
         self._forget()
 
     def _forget(self) -> None:
@@ -110,7 +114,13 @@ class PostgresReader:
 
     def describe(self) -> LogDescription:
         """Describe the log as it was when last looked at."""
-        return LogDescription(self.shown, self.head is not None, self.scanner.offset, lost_messages=self.lost_messages)
+        return LogDescription(
+            self.shown,
+            self.head is not None,
+            self.scanner.offset,
+            lost_messages=self.lost_messages,
+            restored_messages=self.restored_messages,
+        )
 
     def close(self) -> None:
         """Let the connection go and forget what was read; a later call opens the log again."""
@@ -167,6 +177,9 @@ class PostgresReader:
         head = rows.read_head(connection, schema, self.location.name, lock=lock)
         if head is None and self.head is not None:  # perhaps a purge ended while its row was waited for: ask again
             head = rows.read_head(connection, schema, self.location.name, lock=lock)
+        read_before = self.head or (self._reading if self._lines_known else None)
+        if head is None and self.head is not None and self._begin_anew(connection):
+            head, read_before = rows.read_head(connection, schema, self.location.name, lock=lock), None
         if head is None and (self._was_removed or self.head is not None):
             self._forget()
             self._was_removed = True
@@ -174,10 +187,10 @@ class PostgresReader:
         if head is None and create:
             rows.create(connection, schema, self.location.name)
             head = rows.read_head(connection, schema, self.location.name, lock=lock)
-        read_before = self.head or (self._reading if self._lines_known else None)
         self._reading = head
         if head is None:
             return
+        self._timeline = connection.timeline  # type: ignore[attr-defined]  # of DeadlineConnection
         if head == self.head:
             return  # the checksum at its end stands for all before it
         known, purged = self.index, read_before is not None and read_before.log_id != head.log_id
@@ -193,6 +206,10 @@ class PostgresReader:
         if not (goes_on or purged) and (lost := count_lost(known, self.index)):  # a failover to a server that lagged
             self.lost_messages += lost
             logger.error("%s: %d messages that it held are gone; restore them from a backup", self.shown, lost)
+
+    def _begin_anew(self, connection: psycopg.Connection[Any]) -> bool:
+        """Begin a log anew that a failover lost as a whole; False if it was removed, or that is not known."""
+        return False
 
     def _read_to(self, connection: psycopg.Connection[Any], head: Head) -> None:
         """Take in the rows after what is known, block by block; if it fails, what was taken in stays known."""

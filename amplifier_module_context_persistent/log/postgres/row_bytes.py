@@ -82,6 +82,11 @@ class RowBytes:
         found = self._query(rows.find_bytes, rows_asked, needle, ignores_case=ignores_case)
         return {ordinal for ordinal, number in numbers.items() if number in found}
 
+    def all_kept(self, count: int) -> list[bytes]:
+        """The first lines of the log; none if one of them is not in memory."""
+        kept = [self._kept[number] for number in range(count) if number in self._kept]
+        return kept if len(kept) == count else []
+
     def keep(self, lines: Mapping[int, bytes]) -> None:
         """Keep lines by their numbers, and let go of those that were kept first."""
         for number, line in lines.items():

@@ -73,6 +73,8 @@ _REFUSED_FOR_GOOD = (
 """What a server says that refuses a connection and will refuse the next one: libpq gives no SQLSTATE for it."""
 
 _NO_PREPARED_STATEMENT = "26000"
+READ_ONLY = "25006"
+"""SQLSTATE of a server that takes no writes, since it is a replica or was made read-only."""
 _CONNECTION_CLASSES = ("08", "57P")  # SQLSTATE: connection exceptions, a server that shuts down
 
 
@@ -248,7 +250,7 @@ class Server:
             if isinstance(error, ServerError) or not hasattr(error, "sqlstate"):
                 raise
             state, refused = error.sqlstate or "", is_refusal(error)
-            if not refused:
+            if not refused or state == READ_ONLY:  # then another server of the address may take writes
                 connection.pgconn.finish()
             reason = first_line(error)
             if state == _NO_PREPARED_STATEMENT:
@@ -355,6 +357,8 @@ class Server:
             reason = f"{shown} has no tables of ours in the schema {schema}; context-persistent storage init makes them"
             raise LogUnreadableError(errno.ENOENT, reason)
         version, fsync, done = row
+        with contextlib.suppress(psycopg.Error):  # a server of another kind may have none
+            connection.timeline = timeline_of(connection)  # type: ignore[attr-defined]  # of DeadlineConnection
         self._steps = names_done(done)
         if version != SCHEMA_VERSION:
             what = "newer: update this package" if version > SCHEMA_VERSION else "older: run storage init --migrate"
@@ -369,6 +373,20 @@ class Server:
                 logger.warning(
                     "%s is another machine, and sslmode=%s does not prove which; use verify-full", shown, sslmode
                 )
+
+
+def timeline_of(connection: psycopg.Connection[Any]) -> str:
+    """The cluster and the timeline of a server, which is another one after a failover; empty on a replica.
+
+    Raises:
+        psycopg.Error: the server has none.
+    """
+    row = connection.execute(b"""
+        select case when pg_catalog.pg_is_in_recovery() then ''
+               else (select system_identifier from pg_catalog.pg_control_system()) || '/'
+                    || pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8) end
+    """).fetchone()
+    return str(row[0]) if row else ""
 
 
 def read_conninfo(location: Location) -> dict[str, Any]:
@@ -392,6 +410,8 @@ def _connection_class(psycopg: Any) -> Any:
         answer_s = 0.0
         used_s = 0.0
         """When it was used last."""
+        timeline = ""
+        """The server's timeline when the connection was made; empty if it has none."""
         is_unreplicated = False
         """Whether the server gave up waiting for a replica: what was committed is on its own disk only."""
 

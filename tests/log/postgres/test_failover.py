@@ -1,0 +1,145 @@
+"""Failover: a session younger than the lag goes on, one that was removed does not, a read-only server is left."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import pytest
+
+from amplifier_module_context_persistent import AppendError, LogUnreadableError
+from amplifier_module_context_persistent.log.postgres import row_bytes
+from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.schema import create_schema
+from tests.support.logs import append, findings, numbers, write_file
+from tests.support.postgres import TestServer, running_server
+
+
+@contextmanager
+def promoted(server: TestServer) -> Iterator[None]:
+    """Let the block write what a replica that is promoted after it never had."""
+    server.kill()
+    server.keep_copy()
+    server.start()
+    yield
+    server.kill()
+    server.restore_copy()
+    (server.directory / "recovery.signal").touch(mode=0o600)
+    with (server.directory / "postgresql.auto.conf").open("a") as settings:
+        settings.write("restore_command = 'false'\n")
+    owner = server.directory.stat()
+    os.chown(server.directory / "recovery.signal", owner.st_uid, owner.st_gid)
+    server.start()
+
+
+@pytest.fixture
+def own_server() -> Iterator[TestServer]:
+    """A server of this test alone: it is killed."""
+    with running_server() as server:
+        yield server
+
+
+@pytest.mark.parametrize("kept_bytes", [4 << 20, 0])
+def test_a_session_younger_than_the_lag_goes_on(
+    kept_bytes: int, own_server: TestServer, monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    """Its log is begun anew with the lines that it holds, and it says how many messages were lost and restored."""
+    monkeypatch.setattr(row_bytes, "KEPT_BYTES", kept_bytes)
+    storage = own_server.new_location()
+    logs = [PostgresLog(f"{storage}#p/{name}", lock_timeout_s=30) for name in ("young", "other")]
+    with closing(logs[0]) as young, closing(logs[1]) as other:
+        with promoted(own_server):
+            append(young, 1, 2)
+            append(young, 3)
+            lines = list(young.records())
+            append(other, 1)
+        held = [1, 2, 3] if kept_bytes else []
+        append(young, 4)
+        assert numbers(young) == [*held, 4]
+        described = young.describe()
+        assert (described.lost_messages, described.restored_messages) == (3, len(held))
+        write_file(path := f"{tmp_path}/log.jsonl", b"".join(young.records()))
+        assert findings(path) == []
+        if held:
+            assert list(young.records())[:-1] == lines
+        assert numbers(other) == ([1] if kept_bytes else [])  # the first use is a view
+    with closing(PostgresLog(f"{storage}#p/young")) as again:
+        append(again, 5)
+        assert numbers(again) == [*held, 4, 5]
+
+
+def test_two_processes_of_a_young_session_begin_one_log(own_server: TestServer) -> None:
+    """Whoever comes second takes in what the first one wrote."""
+    storage = own_server.new_location()
+    with closing(PostgresLog(f"{storage}#s", lock_timeout_s=30)) as one, closing(PostgresLog(f"{storage}#s")) as two:
+        with promoted(own_server):
+            append(one, 1)
+            append(two, 2)
+            assert numbers(one) == [1, 2]
+        append(two, 3)
+        append(one, 4)
+        assert numbers(one) == numbers(two) == [1, 2, 3, 4]
+    assert own_server.execute(f"select count(*) from {storage.rpartition('=')[2]}.log") == [(1,)]
+
+
+def test_a_log_that_was_removed_stays_removed(server: TestServer, storage: str) -> None:
+    """Also after the server was killed: nobody but a failover takes a log without removing it."""
+    schema = storage.rpartition("=")[2]
+    with closing(PostgresLog(f"{storage}#s", lock_timeout_s=30)) as log:
+        append(log, 1)
+        server.execute(f"delete from {schema}.record; delete from {schema}.log")
+        server.kill()
+        server.start()
+        for _ in range(2):
+            with pytest.raises(LogUnreadableError, match="removed while it was open"):
+                append(log, 2)
+
+
+def test_a_server_that_turns_read_only_is_left(server: TestServer, storage: str, own_server: TestServer) -> None:
+    """For the next of the address; and without one it is an error in time, and the next append works again."""
+    schema, sockets = storage.rpartition("=")[2], [one.socket_path.rpartition("/")[0] for one in (server, own_server)]
+    create_schema(own_server.connection, schema)
+    both = f"postgresql://postgres@/postgres?host={','.join(sockets)}&schema={schema}#s"
+    alone = f"{storage}#alone"
+    with closing(PostgresLog(both, lock_timeout_s=5)) as log, closing(PostgresLog(alone, lock_timeout_s=1)) as other:
+        append(log, 1)
+        append(other, 1)
+        server.execute("alter system set default_transaction_read_only = on")
+        server.execute("select pg_reload_conf()")
+        try:
+            append_until_it_is_there(log, own_server, schema)
+            with pytest.raises(AppendError, match="read-only"):
+                append(other, 2)
+        finally:
+            server.connection.execute(b"set default_transaction_read_only = off")
+            server.execute("alter system reset default_transaction_read_only")
+            server.execute("select pg_reload_conf()")
+        append(other, 3)
+        assert numbers(other) == [1, 3]
+
+
+def append_until_it_is_there(log: PostgresLog, server: TestServer, schema: str) -> None:
+    """Append; a server reads its settings a little later."""
+    for number in range(2, 50):
+        append(log, number)
+        if server.execute(f"select name from {schema}.log"):
+            return
+    raise AssertionError("nothing was written to the other server")
+
+
+def test_a_server_without_a_free_connection_is_an_error_in_time(server: TestServer, storage: str) -> None:
+    """The one that the documentation names; once there is a connection, the session goes on."""
+    server.execute("create role crowd login superuser connection limit 0")
+    server.execute("alter role crowd nosuperuser")
+    schema = storage.rpartition("=")[2]
+    server.execute(f"grant usage on schema {schema} to crowd; grant all on all tables in schema {schema} to crowd")
+    location = f"{storage.replace('postgres:@', 'crowd:@', 1)}#s"
+    with closing(PostgresLog(location, lock_timeout_s=0.5)) as log:
+        with pytest.raises(LogUnreadableError, match="too many connections"):
+            log.follow()
+        with pytest.raises(AppendError, match="too many connections"):
+            append(log, 1)
+        server.execute("alter role crowd connection limit 10")
+        append(log, 1)
+        assert numbers(log) == [1]
