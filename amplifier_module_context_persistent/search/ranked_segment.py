@@ -1,8 +1,9 @@
 """A segment of the ranked index: the terms of some neighbouring messages of one log, packed.
 
 Terms stand as 32-bit checksums, divided among buckets by their highest bits, so that a question reads few of them. A
-bucket has four columns, compressed together: the checksums in their order; how many messages have each; the distance
-of each of these from the one before; and the term's weight there. Numbers are little-endian.
+bucket begins with the number of its terms and their checksums in order, as they are: most segments do not have a term,
+and then nothing is decompressed. Three columns follow, compressed together: how many messages have each term; the
+distance of each of these from the one before; and the term's weight there. Numbers are little-endian.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import sys
 import zlib
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -21,13 +21,16 @@ from ..messages.message import Message
 from ..messages.metadata import instant_of, timestamp_of
 from .message_terms import weights_of
 
-MOST_MESSAGES = 1 << 12
-MOST_TEXT = 1 << 21
-"""Characters of text in a segment, but for its last message."""
-LEVELS = (0, 4, 8)
-"""Bits of a term's checksum that tell its bucket: for small, middle and large segments."""
-_LEVEL_TEXT = (12_000, 200_000)
+MOST_MESSAGES = (1 << 16) - 1
+MOST_TEXT = 1 << 23
+"""Characters of text in a segment, but for its last message: a question reads a row of each segment."""
+LEVELS = (0, 4, 8, 10)
+"""Bits of a term's checksum that tell its bucket, by the size of segments."""
+_LEVEL_TEXT = (12_000, 200_000, 2_000_000)
 """Characters from which on a segment has the next level."""
+_COLUMNS_BYTES = 12
+"""Of a message in the columns."""
+_LAST_SECOND = (1 << 32) - 1
 _WEIGHT_BITS = 6
 _WEIGHT_MASK = (1 << _WEIGHT_BITS) - 1
 
@@ -44,22 +47,30 @@ NO_POSTINGS = Postings((), b"")
 
 @dataclass(frozen=True, slots=True)
 class MessageColumns:
-    """Where the messages of a segment begin in their log, and when they were written: seconds since 1970, 0 unknown."""
+    """Where the messages of a segment begin in their log, and when they were written: seconds since 1970, 0 unknown.
+
+    They are not compressed: a question looks up a few messages of many segments.
+    """
 
     offsets: array[int]
     seconds: array[int]
 
     def packed(self) -> bytes:
         """As bytes."""
-        distances = array("Q", map(sub, self.offsets, [0, *self.offsets[:-1]]))
-        return zlib.compress(_bytes(array("I", [len(self.offsets)])) + _bytes(distances) + _bytes(self.seconds), 1)
+        return _bytes(self.offsets) + _bytes(self.seconds)
 
     @classmethod
     def unpacked(cls, content: bytes) -> MessageColumns:
-        """Read what was packed."""
-        raw = zlib.decompress(content)
-        count = _array("I", raw[:4])[0]
-        return cls(array("Q", accumulate(_array("Q", raw[4 : 4 + 8 * count]))), _array("Q", raw[4 + 8 * count :]))
+        """Read what was packed.
+
+        Raises:
+            ValueError: it is none.
+        """
+        end, rest = divmod(len(content), _COLUMNS_BYTES)
+        if rest:
+            raise ValueError("columns of different lengths")
+        end *= array("Q").itemsize
+        return cls(_array("Q", content[:end]), _array("I", content[end:]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +111,7 @@ class SegmentBuilder:
 
     def __init__(self) -> None:
         self._postings: dict[str, list[int]] = {}
-        self._offsets, self._seconds = array("Q"), array("Q")
+        self._offsets, self._seconds = array("Q"), array("I")
         self._chars = 0
 
     def __len__(self) -> int:
@@ -123,7 +134,7 @@ class SegmentBuilder:
                 postings[term] = [place | weight]
         written = instant_of(timestamp_of(message))
         self._offsets.append(offset)
-        self._seconds.append(max(0, int(written.timestamp())) if written is not None else 0)
+        self._seconds.append(min(max(0, int(written.timestamp())), _LAST_SECOND) if written is not None else 0)
         self._chars += chars
 
     def segment(self) -> Segment:
@@ -156,22 +167,24 @@ def _packed(terms: list[tuple[int, list[int]]]) -> bytes:
         messages.append(numbers[0])
         messages.extend(map(sub, numbers[1:], numbers))
         weights.extend([place & _WEIGHT_MASK for place in places])
-    keys, counts = array("I", [key for key, _ in terms]), array("H", [len(places) for _, places in terms])
-    raw = _bytes(array("I", [len(terms)])) + _bytes(keys) + _bytes(counts) + _bytes(messages) + bytes(weights)
-    return zlib.compress(raw, 1)
+    counts = array("H", [len(places) for _, places in terms])
+    columns = zlib.compress(_bytes(counts) + _bytes(messages) + bytes(weights), 1)
+    return _bytes(array("I", [len(terms), *(key for key, _ in terms)])) + columns
 
 
 def postings_in(bucket: bytes, key: int) -> Postings:
     """The postings of a term in its bucket, as it was packed."""
-    raw = zlib.decompress(bucket)
-    count = _array("I", raw[:4])[0]
-    keys = _array("I", raw[4 : 4 + 4 * count])
-    at = bisect_left(keys, key)
-    if at == count or keys[at] != key:
+    count = int.from_bytes(bucket[:4], "little")
+    begin = 4 + 4 * count
+    found = bucket.find(wanted := key.to_bytes(4, "little"), 4, begin)
+    while found % 4 and found > 0:
+        found = bucket.find(wanted, found + 1, begin)
+    if found < 0:
         return NO_POSTINGS
-    begin = 4 + 6 * count
-    counts = _array("H", raw[4 + 4 * count : begin])
+    at, raw = found // 4 - 1, zlib.decompress(memoryview(bucket)[begin:])
+    counts = _array("H", raw[: 2 * count])
     before, here = sum(counts[:at]), counts[at]
+    begin = 2 * count
     distances = _array("H", raw[begin + 2 * before : begin + 2 * (before + here)])
     weights = begin + 2 * ((len(raw) - begin) // 3) + before
     return Postings(list(accumulate(distances)), raw[weights : weights + here])

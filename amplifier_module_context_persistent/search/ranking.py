@@ -15,13 +15,12 @@ others count only in the `CANDIDATES` best messages that were found by then.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import nlargest
 from itertools import chain
-from math import log
-from operator import itemgetter
+from math import inf, log
 from typing import Protocol
 
 from .message_terms import MOST_WEIGHT
@@ -51,8 +50,12 @@ class RankedIndex(Protocol):
         """How many messages each segment has."""
         ...
 
-    def postings(self, key: int) -> Iterable[tuple[int, Postings]]:
-        """The postings of a term, each with the number of its segment."""
+    def frequency(self, key: int) -> int:
+        """How many messages have a term."""
+        ...
+
+    def postings(self, key: int, among: Collection[int] | None = None) -> Iterable[tuple[int, Postings]]:
+        """The postings of a term in all segments, or in some, each with the number of its segment, in their order."""
         ...
 
     def columns(self, segment: int) -> MessageColumns:
@@ -94,11 +97,10 @@ class Ranked:
 
 @dataclass(slots=True)
 class _Term:
-    """A term of the question, and what its postings give."""
+    """A term of the question: how rare it is, in how many messages it is, and what its postings give."""
 
     name: str
     rarity: float
-    postings: list[tuple[int, Postings]]
     count: int
     own: dict[int, float] = field(default_factory=dict)
     """Points by place, as far as they were looked up."""
@@ -142,7 +144,7 @@ def rank(question: Question, index: RankedIndex, *, most: int) -> Ranking:
         in_period = {place for place in _best(scores, CANDIDATES) if question.period.holds(times.of(place))}
         for place in in_period:
             scores[place] *= IN_PERIOD
-    found = sorted(_best(scores, most + _TIES), key=lambda place: (-round(scores[place], 6), -times.of(place), -place))
+    found = _in_order(_best(scores, most + _TIES), scores, times)
     ranked = []
     for place in found[:most]:
         segment = bisect_right(index.places, place) - 1
@@ -155,15 +157,21 @@ def rank(question: Question, index: RankedIndex, *, most: int) -> Ranking:
 _TIES = 32
 
 
+def _in_order(places: Sequence[int], scores: Mapping[int, float], times: _Times) -> list[int]:
+    """Places by their scores, the best first; of equal ones the later first. Only their times are looked up."""
+    rounded = {place: round(scores[place], 6) for place in places}
+    ties = Counter(rounded.values())
+    later = {place: times.of(place) if ties[rounded[place]] > 1 else 0 for place in places}
+    return sorted(places, key=lambda place: (-rounded[place], -later[place], -place))
+
+
 def _terms(question: Question, index: RankedIndex) -> list[_Term]:
     """The terms that are found, rarest first."""
-    terms, messages = [], sum(index.counts)
-    for name in question.terms:
-        postings = [(segment, found) for segment, found in index.postings(key_of(name)) if found.weights]
-        count = sum(len(found.weights) for _, found in postings)
-        if count:
-            rarity = log(1 + (messages - count + 0.5) / (count + 0.5))
-            terms.append(_Term(name, rarity, postings, count))
+    messages = sum(index.counts)
+    counts = {name: index.frequency(key_of(name)) for name in question.terms}
+    terms = [
+        _Term(name, log(1 + (messages - count + 0.5) / (count + 0.5)), count) for name, count in counts.items() if count
+    ]
     return sorted(terms, key=lambda term: (term.count, term.name))
 
 
@@ -176,36 +184,61 @@ def _add_up(terms: Sequence[_Term], index: RankedIndex) -> tuple[dict[int, float
             continue
         left -= term.count
         rare.append(term)
-        for segment, found in _heaviest(term, MOST_POSTINGS):
-            _note(term, index.places[segment], found)
+        for segment, found in _heaviest(term, index, MOST_POSTINGS):
+            _note(term, index.places[segment], found.messages, found.weights)
     scores = dict.fromkeys(chain.from_iterable(term.own for term in rare), 0.0)
     for term in rare:
         _add_with_neighbours(scores, term.own)
     if common:
         scores = {place: scores[place] for place in _best(scores, CANDIDATES)}
-        segments = {bisect_right(index.places, place) - 1 for place in scores}
+        wanted = _numbers_near(scores, index)
         for term in common:
-            for segment, found in term.postings:
-                if segment in segments:
-                    _note(term, index.places[segment], found)
+            for segment, found in index.postings(key_of(term.name), among=wanted):
+                _note(term, index.places[segment], *_some_of(found, wanted[segment]))
             for place in scores:
                 scores[place] += term.points_at(place)[0]
     return scores, [term.name for term in common]
 
 
-def _note(term: _Term, begin: int, found: Postings) -> None:
+def _note(term: _Term, begin: int, numbers: Iterable[int], weights: Iterable[int]) -> None:
     points = term.rarity / MOST_WEIGHT
-    term.own.update(
-        (begin + number, points * weight) for number, weight in zip(found.messages, found.weights, strict=True)
-    )
+    term.own.update((begin + number, points * weight) for number, weight in zip(numbers, weights, strict=True))
 
 
-def _heaviest(term: _Term, most: int) -> list[tuple[int, Postings]]:
+def _numbers_near(places: Iterable[int], index: RankedIndex) -> dict[int, list[int]]:
+    """The messages at some places and their neighbours: their numbers in each segment, in order."""
+    near = {place + distance for place in places for distance in (0, *(distance for distance, _ in NEAR))}
+    numbers: dict[int, list[int]] = {}
+    segment, end = -1, 0.0
+    for place in sorted(near):
+        if place >= end:
+            segment = bisect_right(index.places, place) - 1
+            end = index.places[segment + 1] if segment + 1 < len(index.places) else inf
+        if segment >= 0:
+            numbers.setdefault(segment, []).append(place - index.places[segment])
+    return numbers
+
+
+def _some_of(found: Postings, numbers: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Those of some messages that have a term, and its weight in each."""
+    having, weights, messages, at = list[int](), list[int](), found.messages, 0
+    for number in numbers:
+        at = bisect_left(messages, number, at)
+        if at == len(messages):
+            break
+        if messages[at] == number:
+            having.append(number)
+            weights.append(found.weights[at])
+    return having, weights
+
+
+def _heaviest(term: _Term, index: RankedIndex, most: int) -> Sequence[tuple[int, Postings]]:
     """The postings of a term; of more than so many, those with the greatest weights, and of equal ones the later."""
+    postings = list(index.postings(key_of(term.name)))
     if term.count <= most:
-        return term.postings
+        return postings
     counts = [0] * (MOST_WEIGHT + 1)
-    for _, found in term.postings:
+    for _, found in postings:
         for weight in range(1, MOST_WEIGHT + 1):
             counts[weight] += found.weights.count(weight)
     least, left = MOST_WEIGHT, most
@@ -213,7 +246,7 @@ def _heaviest(term: _Term, most: int) -> list[tuple[int, Postings]]:
         left -= counts[least]
         least -= 1
     kept = []
-    for segment, found in reversed(term.postings):
+    for segment, found in reversed(postings):
         pairs = [pair for pair in zip(*found, strict=True) if pair[1] > least]
         if left > 0 and least in found.weights:
             same = [pair for pair in zip(*found, strict=True) if pair[1] == least]
@@ -235,21 +268,25 @@ def _add_with_neighbours(scores: dict[int, float], own: dict[int, float]) -> Non
         scores[place] += points
 
 
-def _best(scores: dict[int, float], most: int) -> list[int]:
+def _best(scores: Mapping[int, float], most: int) -> list[int]:
     """The places with the best scores; of those at the limit, the later ones."""
     if len(scores) <= most:
         return list(scores)
-    return [place for place, _ in nlargest(most, scores.items(), key=itemgetter(1, 0))]
+    least = sorted(scores.values())[-most]
+    best = [place for place, score in scores.items() if score > least]
+    same = sorted(place for place, score in scores.items() if score == least)
+    return best + same[len(best) - most :]
 
 
-def _places_of(names: Iterable[str], index: RankedIndex, among: dict[int, float]) -> set[int]:
+def _places_of(names: Iterable[str], index: RankedIndex, among: Mapping[int, float]) -> set[int]:
     """The places of messages that somebody wrote whom one of some names means."""
     places = set[int]()
+    wanted = _numbers_near(among, index) if names else {}
     for name in names:
-        for segment, found in index.postings(key_of(name)):
+        for segment, found in index.postings(key_of(name), among=wanted):
             begin = index.places[segment]
-            places.update(place for number in found.messages if (place := begin + number) in among)
-    return places
+            places.update(begin + number for number in _some_of(found, wanted[segment])[0])
+    return places & among.keys()
 
 
 class _Times:

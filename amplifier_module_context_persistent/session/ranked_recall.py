@@ -170,11 +170,16 @@ class _OneLog:
         self._known: dict[int, list[tuple[int, Postings]]] = {}
         self._columns: dict[int, MessageColumns] = {}
 
-    def postings(self, key: int) -> list[tuple[int, Postings]]:
-        """The postings of a term, each with the number of its segment."""
+    def frequency(self, key: int) -> int:
+        """How many messages have a term."""
+        return sum(len(found.weights) for _, found in self.postings(key))
+
+    def postings(self, key: int, among: Collection[int] | None = None) -> list[tuple[int, Postings]]:
+        """The postings of a term in all segments, or in some, each with the number of its segment."""
         if key not in self._known:
             self._known[key] = list(self._postings(key))
-        return self._known[key]
+        known = self._known[key]
+        return known if among is None else [one for one in known if one[0] in among]
 
     def _postings(self, key: int) -> Iterator[tuple[int, Postings]]:
         if self._stored is not None:
@@ -207,7 +212,7 @@ def _may_match(text: str, index: _OneLog) -> frozenset[int] | None:
     if not keys:
         return None
     places: set[int] | None = None
-    for key in sorted(keys, key=lambda key: sum(len(found.weights) for _, found in index.postings(key))):
+    for key in sorted(keys, key=index.frequency):
         having = {index.places[segment] + number for segment, found in index.postings(key) for number in found.messages}
         places = having if places is None else places & having
         if not places:

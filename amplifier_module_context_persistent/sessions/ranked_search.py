@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 
 from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of
@@ -256,6 +257,8 @@ class _ManyLogs:
                 place = self._add((note.messages for note in log.stored.segments), place)
             self._made += enumerate(log.made, len(self.places))
             place = self._add((segment.messages for segment in log.made), place) + GAP
+        self._postings: dict[int, list[tuple[int, Postings]]] = {}
+        self._columns: dict[int, MessageColumns] = {}
         self._stored = []
         for path, words in by_catalogue.items():
             connection = open_ones.enter_context(Catalogue(path).reading())
@@ -269,19 +272,34 @@ class _ManyLogs:
             place += count
         return place
 
-    def postings(self, key: int) -> Iterator[tuple[int, Postings]]:
-        """The postings of a term, each with the number of its segment."""
+    def frequency(self, key: int) -> int:
+        """How many messages have a term."""
+        return sum(len(found.weights) for _, found in self.postings(key))
+
+    def postings(self, key: int, among: Collection[int] | None = None) -> list[tuple[int, Postings]]:
+        """The postings of a term in all segments, or in some, each with the number of its segment."""
+        if key not in self._postings:
+            self._postings[key] = sorted(self._read(key), key=itemgetter(0))
+        known = self._postings[key]
+        return known if among is None else [one for one in known if one[0] in among]
+
+    def _read(self, key: int) -> Iterator[tuple[int, Postings]]:
         for stored in self._stored:
             yield from stored.postings(key)
         for number, segment in self._made:
-            yield number, segment.postings(key)
+            if (found := segment.postings(key)).weights:
+                yield number, found
 
     def columns(self, segment: int) -> MessageColumns:
         """Where and when the messages of a segment were written."""
-        for number, made in self._made:
-            if number == segment:
-                return MessageColumns.unpacked(made.columns)
-        return next(stored for stored in self._stored if segment in stored).columns(segment)
+        if segment not in self._columns:
+            made = next((made.columns for number, made in self._made if number == segment), None)
+            if made is not None:
+                self._columns[segment] = MessageColumns.unpacked(made)
+            else:
+                stored = next(stored for stored in self._stored if segment in stored)
+                self._columns[segment] = stored.columns(segment)
+        return self._columns[segment]
 
     def message(self, ranked: Ranked) -> RankedMessage:
         """The message that was ranked."""

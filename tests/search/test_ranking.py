@@ -164,6 +164,22 @@ def test_the_answer_does_not_depend_on_how_a_log_is_divided(texts: list[str], si
     assert [one.score for one in parts.ask(question).found] == [one.score for one in whole.ask(question).found]
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_nor_does_it_where_words_are_cut_off(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Common words count in messages with rarer ones, and in the neighbours of these, also across segments."""
+    monkeypatch.setattr(ranking, "MOST_POSTINGS", 12)
+    monkeypatch.setattr(ranking, "CANDIDATES", 5)
+    rng = random.Random(seed)
+    log = [said(" ".join(rng.choices(["cache", "broke", "lunch", "rare"], [9, 9, 9, 1], k=2))) for _ in range(60)]
+    whole = MemoryIndex(log).ask("did the rare cache break lunch").found
+    for size in (1, 2, 7):
+        parts = MemoryIndex(log, segment_messages=size)
+        assert [
+            (parts.numbers[one.segment] + one.number, one.score)
+            for one in parts.ask("did the rare cache break lunch").found
+        ] == [(one.number, one.score) for one in whole]
+
+
 def test_columns_and_postings_survive_packing() -> None:
     """Offsets, times and the weights of every level of segments."""
     for count, words in ((3, 5), (60, 300), (400, 700)):

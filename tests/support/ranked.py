@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 
 from amplifier_module_context_persistent.messages.message import Message
@@ -40,9 +40,14 @@ class MemoryIndex:
                 place += len(builder)
             place += GAP
 
-    def postings(self, key: int) -> Iterator[tuple[int, Postings]]:
-        """The postings of a term in each segment."""
-        return ((number, segment.postings(key)) for number, segment in enumerate(self.segments))
+    def frequency(self, key: int) -> int:
+        """How many messages have a term."""
+        return sum(len(found.weights) for _, found in self.postings(key))
+
+    def postings(self, key: int, among: Collection[int] | None = None) -> Iterator[tuple[int, Postings]]:
+        """The postings of a term in each segment, or in some."""
+        chosen = range(len(self.segments)) if among is None else sorted(among)
+        return ((number, self.segments[number].postings(key)) for number in chosen)
 
     def columns(self, segment: int) -> MessageColumns:
         """The columns of a segment."""
