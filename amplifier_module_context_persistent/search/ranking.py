@@ -25,7 +25,7 @@ from typing import Protocol
 
 from .message_terms import MOST_WEIGHT
 from .question import Question
-from .ranked_segment import MessageColumns, Postings, key_of
+from .ranked_segment import Postings, key_of
 
 NEAR = ((-1, 0.4), (1, 0.4), (-2, 0.2), (2, 0.2))
 """Shares of a neighbour's weight, by its distance."""
@@ -50,16 +50,16 @@ class RankedIndex(Protocol):
         """How many messages each segment has."""
         ...
 
-    def frequency(self, key: int) -> int:
-        """How many messages have a term."""
+    def frequencies(self, keys: Sequence[int]) -> Sequence[int]:
+        """How many messages have each term."""
         ...
 
     def postings(self, key: int, among: Collection[int] | None = None) -> Iterable[tuple[int, Postings]]:
         """The postings of a term in all segments, or in some, each with the number of its segment, in their order."""
         ...
 
-    def columns(self, segment: int) -> MessageColumns:
-        """Where and when the messages of a segment were written."""
+    def seconds(self, segment: int, number: int) -> int:
+        """When a message that was found was written: seconds since 1970; 0 if that is not known."""
         ...
 
 
@@ -138,37 +138,39 @@ def rank(question: Question, index: RankedIndex, *, most: int) -> Ranking:
     spoke = _places_of(question.names, index, scores)
     for place in spoke:
         scores[place] *= SPOKE
-    times = _Times(index)
     in_period = set[int]()
     if question.period is not None:
-        in_period = {place for place in _best(scores, CANDIDATES) if question.period.holds(times.of(place))}
+        in_period = {place for place in _best(scores, CANDIDATES) if question.period.holds(_written(place, index))}
         for place in in_period:
             scores[place] *= IN_PERIOD
-    found = _in_order(_best(scores, most + _TIES), scores, times)
+    found = _in_order(_best(scores, most + _TIES), scores, index)
     ranked = []
     for place in found[:most]:
         segment = bisect_right(index.places, place) - 1
         number, reasons = place - index.places[segment], _reasons(place, terms)
         is_spoken, is_then = place in spoke, place in in_period
-        ranked.append(Ranked(segment, number, scores[place], reasons, is_spoken, is_then, times.of(place)))
+        ranked.append(
+            Ranked(segment, number, scores[place], reasons, is_spoken, is_then, index.seconds(segment, number))
+        )
     return Ranking(tuple(ranked), tuple(common))
 
 
 _TIES = 32
 
 
-def _in_order(places: Sequence[int], scores: Mapping[int, float], times: _Times) -> list[int]:
+def _in_order(places: Sequence[int], scores: Mapping[int, float], index: RankedIndex) -> list[int]:
     """Places by their scores, the best first; of equal ones the later first. Only their times are looked up."""
     rounded = {place: round(scores[place], 6) for place in places}
     ties = Counter(rounded.values())
-    later = {place: times.of(place) if ties[rounded[place]] > 1 else 0 for place in places}
+    later = {place: _written(place, index) if ties[rounded[place]] > 1 else 0 for place in places}
     return sorted(places, key=lambda place: (-rounded[place], -later[place], -place))
 
 
 def _terms(question: Question, index: RankedIndex) -> list[_Term]:
     """The terms that are found, rarest first."""
     messages = sum(index.counts)
-    counts = {name: index.frequency(key_of(name)) for name in question.terms}
+    frequencies = index.frequencies([key_of(name) for name in question.terms])
+    counts = dict(zip(question.terms, frequencies, strict=True))
     terms = [
         _Term(name, log(1 + (messages - count + 0.5) / (count + 0.5)), count) for name, count in counts.items() if count
     ]
@@ -289,23 +291,10 @@ def _places_of(names: Iterable[str], index: RankedIndex, among: Mapping[int, flo
     return places & among.keys()
 
 
-class _Times:
-    """Looks up when messages were written."""
-
-    def __init__(self, index: RankedIndex) -> None:
-        self._index = index
-        self._columns: dict[int, MessageColumns] = {}
-
-    def of(self, place: int) -> int:
-        """Seconds since 1970; 0 if that is not known, or there is no message."""
-        segment = bisect_right(self._index.places, place) - 1
-        if segment < 0:
-            return 0
-        columns = self._columns.get(segment)
-        if columns is None:
-            columns = self._columns[segment] = self._index.columns(segment)
-        number = place - self._index.places[segment]
-        return columns.seconds[number] if number < len(columns.seconds) else 0
+def _written(place: int, index: RankedIndex) -> int:
+    """When a message was written: seconds since 1970; 0 if that is not known."""
+    segment = bisect_right(index.places, place) - 1
+    return index.seconds(segment, place - index.places[segment])
 
 
 def _reasons(place: int, terms: Iterable[_Term]) -> tuple[Reason, ...]:

@@ -17,20 +17,26 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import accumulate
+from operator import itemgetter
 
 from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of
 from ..catalogue.covered import Stamp, name_of
 from ..catalogue.index_snapshots import LEAST_LOG_BYTES
 from ..catalogue.ranked_fill import Batch, FillTarget, RankedFill, batches, read_batch, still_known
 from ..catalogue.ranked_words import StoredSegments, check_unchanged, known_words
+from ..catalogue.server_words import ServerWords, counts_of, kept_in_database, segments_of
+from ..errors import LogUnreadableError
 from ..log.base import Log
+from ..log.database_location import split_location
 from ..log.index import ROLE_CODES, Index
 from ..log.open_log import file_reader
+from ..log.postgres.ranked_rows import RankedLog, ranked_server
 from ..log.reader import LogReader
 from ..messages.message import Message
 from ..messages.metadata import metadata_of
 from ..messages.text import full_text
 from ..search.index_terms import asked_words
+from ..search.message_terms import VERSION
 from ..search.question import Question, read_question
 from ..search.ranked_segment import MessageColumns, Postings, key_of
 from ..search.ranking import Ranked, rank
@@ -83,6 +89,9 @@ class SessionIndex:
         self._messages = 0
         self._is_small = True
         """Whether the log is too small for the catalogue."""
+        self._on_server: RankedLog | None = None
+        """What the log's database has of it."""
+        self._may_ask_server = True
         self.is_busy = False
 
     def read(self, log: Log) -> list[Batch]:
@@ -127,10 +136,17 @@ class SessionIndex:
             target = None if log.index.damage else target
         self._fill = RankedFill(target, noted, known)
         self._next = bisect_left(log.index.columns.offsets, self._fill.end_offset) if known is not None else 0
+        self._on_server = None
+        if self._may_ask_server and reader is None:
+            self._path = log.describe().location
+            kept = kept_in_database(self._path)
+            if kept is not None and 0 < kept.messages <= len(log.index):
+                self._on_server, self._next = kept, kept.messages
 
-    def forget(self) -> None:
-        """Begin anew at the next reading."""
+    def forget(self, *, without_server: bool = False) -> None:
+        """Begin anew at the next reading, perhaps without what the log's database has."""
         self._index = None
+        self._may_ask_server = self._may_ask_server and not without_server
 
     def take(self, found: Sequence[Batch]) -> None:
         """Index what was read; on any thread."""
@@ -142,12 +158,13 @@ class SessionIndex:
 
         Raises:
             CatalogueError: the catalogue was changed or damaged; begin anew.
+            LogUnreadableError: the database did not give what it has of the log; begin anew without it.
         """
         self._fill.finish()
         with ExitStack() as open_ones:
-            index = _OneLog(self._fill, self._path, open_ones)
+            index = _OneLog(self._fill, self._on_server, self._path, open_ones)
             ranking = rank(question, index, most=most)
-            offsets = [(index.columns(one.segment).offsets[one.number], one) for one in ranking.found]
+            offsets = [(index.offset(one.segment, one.number), one) for one in ranking.found]
             may_match = _may_match(question.text, index)
         self._next -= self._fill.drop_small()
         return Answer(offsets, may_match, sum(index.counts), self._messages)
@@ -156,8 +173,8 @@ class SessionIndex:
 class _OneLog:
     """The segments of one log as an index; the place of a message is its ordinal."""
 
-    def __init__(self, fill: RankedFill, path: str, open_ones: ExitStack) -> None:
-        self._made, self._stored = fill.made, None
+    def __init__(self, fill: RankedFill, on_server: RankedLog | None, path: str, open_ones: ExitStack) -> None:
+        self._made, self._stored, self._server = fill.made, None, None
         self.counts = [segment.messages for segment in fill.made]
         self._first_made = 0
         if fill.stored is not None:
@@ -166,22 +183,36 @@ class _OneLog:
             self._stored = StoredSegments(connection, [(fill.stored, 0)])
             self.counts = [note.messages for note in fill.stored.segments] + self.counts
             self._first_made = len(fill.stored.segments)
+        if on_server is not None:
+            server = open_ones.enter_context(ranked_server(split_location(path)[0], VERSION))
+            self._server = ServerWords(server, [(on_server, 0)])
+            self.counts = counts_of(on_server) + self.counts
+            self._first_made = segments_of(on_server.messages)
         self.places = list(accumulate(self.counts, initial=0))[:-1]
         self._known: dict[int, list[tuple[int, Postings]]] = {}
         self._columns: dict[int, MessageColumns] = {}
 
-    def frequency(self, key: int) -> int:
-        """How many messages have a term."""
-        return sum(len(found.weights) for _, found in self.postings(key))
+    def frequencies(self, keys: Sequence[int]) -> list[int]:
+        """How many messages have each term."""
+        counts = [sum(len(found.weights) for _, found in self._local(key)) for key in keys]
+        if self._server is None:
+            return counts
+        return [count + more for count, more in zip(counts, self._server.frequencies(keys), strict=True)]
 
     def postings(self, key: int, among: Collection[int] | None = None) -> list[tuple[int, Postings]]:
         """The postings of a term in all segments, or in some, each with the number of its segment."""
-        if key not in self._known:
-            self._known[key] = list(self._postings(key))
-        known = self._known[key]
-        return known if among is None else [one for one in known if one[0] in among]
+        found = self._local(key)
+        if among is not None:
+            found = [one for one in found if one[0] in among]
+        return found if self._server is None else [*self._server.postings(key, among), *found]
 
-    def _postings(self, key: int) -> Iterator[tuple[int, Postings]]:
+    def _local(self, key: int) -> list[tuple[int, Postings]]:
+        """The postings of a term in the catalogue and in memory."""
+        if key not in self._known:
+            self._known[key] = sorted(self._read(key), key=itemgetter(0))
+        return self._known[key]
+
+    def _read(self, key: int) -> Iterator[tuple[int, Postings]]:
         if self._stored is not None:
             yield from self._stored.postings(key)
         for number, segment in enumerate(self._made, self._first_made):
@@ -189,8 +220,21 @@ class _OneLog:
             if found.weights:
                 yield number, found
 
-    def columns(self, segment: int) -> MessageColumns:
-        """Where and when the messages of a segment were written."""
+    def seconds(self, segment: int, number: int) -> int:
+        """When a message that was found was written; 0 if that is not known."""
+        return self._place(segment, number)[1]
+
+    def offset(self, segment: int, number: int) -> int:
+        """Where a message that was found begins in the log."""
+        return self._place(segment, number)[0]
+
+    def _place(self, segment: int, number: int) -> tuple[int, int]:
+        if self._server is not None and segment in self._server:
+            return self._server.place(segment, number)
+        columns = self._columns_of(segment)
+        return columns.offsets[number], columns.seconds[number]
+
+    def _columns_of(self, segment: int) -> MessageColumns:
         if segment not in self._columns:
             if self._stored is not None and segment < self._first_made:
                 self._columns[segment] = self._stored.columns(segment)
@@ -208,11 +252,12 @@ def _may_match(text: str, index: _OneLog) -> frozenset[int] | None:
     between = " ".join(text.split()[1:-1])
     if len(text.split()) < LEAST_WORDS or _PLAIN_WORDS.fullmatch(text) is None:
         return None
-    keys = {key_of(term) for _, terms in asked_words(between) for term in terms}
+    keys = list({key_of(term) for _, terms in asked_words(between) for term in terms})
     if not keys:
         return None
+    counts = dict(zip(keys, index.frequencies(keys), strict=True))
     places: set[int] | None = None
-    for key in sorted(keys, key=index.frequency):
+    for key in sorted(keys, key=lambda key: (counts[key], key)):
         having = {index.places[segment] + number for segment, found in index.postings(key) for number in found.messages}
         places = having if places is None else places & having
         if not places:
@@ -222,7 +267,7 @@ def _may_match(text: str, index: _OneLog) -> frozenset[int] | None:
 
 def _offset_of(place: int, index: _OneLog) -> int:
     segment = bisect_left(index.places, place + 1) - 1
-    return index.columns(segment).offsets[place - index.places[segment]]
+    return index.offset(segment, place - index.places[segment])
 
 
 async def best_answers(
@@ -256,6 +301,8 @@ async def best_answers(
                 return await asyncio.to_thread(index.answer, question, most=most)
             except CatalogueError:
                 index.forget()
+            except LogUnreadableError:
+                index.forget(without_server=True)
         return Answer((), None, 0, len(session.log.index))
     finally:
         index.is_busy = False

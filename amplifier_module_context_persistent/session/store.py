@@ -193,6 +193,10 @@ class Store:
                 logger.warning("records that waited for the next append are not stored: %s", error)
         if self._acknowledged:
             await self._commit.run(keep_in_database)
+            if stored_name(self._log.describe().location) is not None:
+                from ..catalogue.server_words import keep_ranked_words  # few sessions are in a database
+
+                await self._commit.run(keep_ranked_words)
         await self._commit.close()
         if self._session is not None:
             self._session.requests.close()

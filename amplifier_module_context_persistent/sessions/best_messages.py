@@ -112,6 +112,7 @@ class BestMessages:
         common: words of the question that counted only beside rarer ones.
         indexed, sessions: how many of how many sessions were asked.
         errors: logs that could not be read, by their paths.
+        advice: why a database keeps no index of its sessions; empty if it does.
     """
 
     messages: list[BestMessage]
@@ -119,6 +120,7 @@ class BestMessages:
     indexed: int
     sessions: int
     errors: dict[str, LogError]
+    advice: str = ""
 
     @property
     def is_whole(self) -> bool:
@@ -157,7 +159,9 @@ def best_messages(
             found.append(one)
             if len(found) == most:
                 break
-    return BestMessages(found, answer.common, answer.indexed, answer.sessions, answer.errors | transcripts.errors)
+    return BestMessages(
+        found, answer.common, answer.indexed, answer.sessions, answer.errors | transcripts.errors, answer.advice
+    )
 
 
 class _OpenTranscripts:

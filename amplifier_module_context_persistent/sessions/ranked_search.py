@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 
@@ -20,10 +21,14 @@ from ..catalogue.covered import Stamp, name_of
 from ..catalogue.index_snapshots import CatalogueSnapshots
 from ..catalogue.ranked_fill import Batch, FillTarget, RankedFill, batches, lacking, still_known
 from ..catalogue.ranked_words import KnownWords, RankedWords, StoredSegments, check_unchanged, known_words
-from ..errors import LogError
+from ..catalogue.server_words import ServerFill, ServerWords, counts_of, ends_of, kept_in_databases
+from ..errors import LogError, LogUnreadableError
 from ..log.base import ReadableLog
+from ..log.database_location import split_location
 from ..log.open_log import file_reader, open_reader
+from ..log.postgres.ranked_rows import RankedLog, ranked_server
 from ..log.reader import LogReader
+from ..search.message_terms import VERSION
 from ..search.question import Question
 from ..search.ranked_segment import MessageColumns, Postings, Segment
 from ..search.ranking import GAP, Ranked, rank
@@ -40,6 +45,8 @@ class _Log:
     session: SessionFile
     known: KnownWords | None
     stored: RankedWords | None = None
+    on_server: RankedLog | None = None
+    """What its database has of it."""
     made: list[Segment] = field(default_factory=list)
     is_partial: bool = False
     """Whether not all of it is indexed."""
@@ -50,8 +57,11 @@ class _Log:
         return str(self.session.path)
 
     @property
-    def segments(self) -> int:
-        return (len(self.stored.segments) if self.stored is not None else 0) + len(self.made)
+    def is_whole(self) -> bool:
+        """Whether all of it is indexed where it is kept; its file need not be opened."""
+        if self.on_server is not None:
+            return self.on_server.end_offset == self.on_server.size
+        return self.known is not None and self.known.covered.is_whole_of(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +88,7 @@ class RankedAnswer:
         common: terms of the question that counted only beside rarer ones.
         indexed, sessions: how many of how many sessions were asked.
         errors: logs that could not be read, by their paths.
+        advice: why a database keeps no index of its sessions; empty if it does.
     """
 
     found: tuple[RankedMessage, ...]
@@ -85,6 +96,7 @@ class RankedAnswer:
     indexed: int
     sessions: int
     errors: dict[str, LogError]
+    advice: str = ""
 
 
 class RankedSearch:
@@ -105,8 +117,9 @@ class RankedSearch:
         may_go_on: Callable[[], bool] = lambda: True,
         fills: dict[str, RankedFill] | None = None,
     ) -> None:
-        self._sessions = sorted(sessions, key=lambda session: str(session.path))
+        self._sessions = sorted(sessions, key=lambda one: (one.project, one.id, str(one.path)))
         self._progress, self._may_go_on, self._fills = progress, may_go_on, fills
+        self._advice = ""
 
     def ask(self, question: Question, *, most: int) -> RankedAnswer:
         """Find the messages that answer a question best."""
@@ -115,7 +128,7 @@ class RankedSearch:
             self._fill(logs)
             try:
                 return self._answer(logs, question, most)
-            except CatalogueError:
+            except (CatalogueError, LogUnreadableError):
                 continue
         logs = [_Log(session, None) for session in self._sessions]
         self._fill(logs, in_memory=True)
@@ -130,19 +143,22 @@ class RankedSearch:
                     known[path] = known_words(connection)
             except CatalogueError:
                 known[path] = {}
+        stored = [one.path for one in self._sessions if isinstance(one.path, str)]
+        on_server, self._advice = kept_in_databases(stored) if stored else ({}, "")
         logs = []
         for session in self._sessions:
             words = known.get(catalogue_of(session.path), {}) if isinstance(session.path, Path) else {}
-            logs.append(_Log(session, words.get(name_of(session.path)) if words else None))
+            kept = words.get(name_of(session.path)) if words else None
+            logs.append(_Log(session, kept, on_server=on_server.get(str(session.path))))
         return logs
 
     def _fill(self, logs: Sequence[_Log], *, in_memory: bool = False) -> None:
         stale = []
         for log in logs:
-            if log.known is not None and log.known.covered.is_whole_of(log.path):
-                log.stored = log.known.words
-            else:
+            if not log.is_whole:
                 stale.append(log)
+            elif log.known is not None:
+                log.stored = log.known.words
         total = sum(_size_of(log.path) for log in stale)
         done = 0
         for log in stale:
@@ -170,7 +186,7 @@ class RankedSearch:
             found = tuple(index.message(ranked) for ranked in ranking.found)
         errors = {log.path: log.error for log in logs if log.error is not None}
         indexed = sum(not log.is_partial and log.error is None for log in logs)
-        return RankedAnswer(found, ranking.common, indexed, len(logs), errors)
+        return RankedAnswer(found, ranking.common, indexed, len(logs), errors, self._advice)
 
 
 def _fill_one(
@@ -189,6 +205,9 @@ def _fill_one(
     with closing(open_reader(log.path, snapshots=CatalogueSnapshots())) as reader:
         reader.follow()
         file = file_reader(reader)
+        if log.on_server is not None:
+            _fill_on_server(log, reader, log.on_server, tell=tell, may_go_on=may_go_on)
+            return
         if file is not None:
             fill = _begun(log, file, fills, in_memory=in_memory)
             read = lacking(file, fill.end_offset, Stamp.of(file.file.status()))
@@ -207,6 +226,30 @@ def _fill_one(
             fills[log.path] = fill
 
 
+def _fill_on_server(
+    log: _Log, reader: ReadableLog, kept: RankedLog, *, tell: Callable[[int], None], may_go_on: Callable[[], bool]
+) -> None:
+    """Bring what a database has of a log up to date, as far as it may go on; what it does not keep is in memory.
+
+    Raises:
+        LogError: the log cannot be read.
+    """
+    on_server, in_memory = ServerFill(log.path, kept), RankedFill(None, None, None)
+    is_kept = True
+    lacking_ones = list(batches(reader, kept.messages)) or [range(len(reader.index), len(reader.index))]
+    for ordinals in lacking_ones:
+        batch = _batch_of(reader, ordinals)
+        is_kept = is_kept and on_server.take(batch, ends_of(reader, ordinals))
+        if not is_kept:
+            in_memory.take(batch)
+        tell(ends_of(reader, ordinals))
+        if not may_go_on() and ordinals.stop < len(reader.index):
+            log.is_partial = True
+            break
+    in_memory.finish()
+    log.on_server, log.made = on_server.kept, in_memory.made
+
+
 def _begun(log: _Log, reader: LogReader, fills: dict[str, RankedFill] | None, *, in_memory: bool) -> RankedFill:
     """The fill of a log's file: what this process has of it already, or what its catalogue has."""
     known = still_known(reader, log.known)
@@ -220,9 +263,12 @@ def _begun(log: _Log, reader: LogReader, fills: dict[str, RankedFill] | None, *,
 
 def _all_of(reader: ReadableLog) -> Iterator[Batch]:
     """Read the messages of a log that has no file."""
-    for ordinals in batches(reader, 0):
-        offsets = reader.index.columns.offsets[ordinals.start : ordinals.stop]
-        yield Batch(list(zip(offsets, reader.read(ordinals), strict=True)), None)
+    return (_batch_of(reader, ordinals) for ordinals in batches(reader, 0))
+
+
+def _batch_of(reader: ReadableLog, ordinals: range) -> Batch:
+    offsets = reader.index.columns.offsets[ordinals.start : ordinals.stop]
+    return Batch(list(zip(offsets, reader.read(ordinals), strict=True)), None)
 
 
 def _size_of(path: str) -> int:
@@ -248,6 +294,7 @@ class _ManyLogs:
         self.counts = list[int]()
         self._made: list[tuple[int, Segment]] = []
         by_catalogue: dict[Path, dict[str, tuple[RankedWords, int]]] = {}
+        by_storage: dict[str, list[tuple[RankedLog, int]]] = {}
         place = 0
         for log in logs:
             self._first.append(len(self.places))
@@ -255,6 +302,9 @@ class _ManyLogs:
                 stored = by_catalogue.setdefault(catalogue_of(log.path), {})
                 stored[name_of(log.path)] = (log.stored, len(self.places))
                 place = self._add((note.messages for note in log.stored.segments), place)
+            if log.on_server is not None:
+                by_storage.setdefault(split_location(log.path)[0], []).append((log.on_server, len(self.places)))
+                place = self._add(counts_of(log.on_server), place)
             self._made += enumerate(log.made, len(self.places))
             place = self._add((segment.messages for segment in log.made), place) + GAP
         self._postings: dict[int, list[tuple[int, Postings]]] = {}
@@ -264,6 +314,10 @@ class _ManyLogs:
             connection = open_ones.enter_context(Catalogue(path).reading())
             check_unchanged(connection, {name: stored for name, (stored, _) in words.items()})
             self._stored.append(StoredSegments(connection, list(words.values())))
+        self._on_servers = [
+            ServerWords(open_ones.enter_context(ranked_server(storage, VERSION)), kept)
+            for storage, kept in by_storage.items()
+        ]
 
     def _add(self, counts: Iterable[int], place: int) -> int:
         for count in counts:
@@ -272,16 +326,28 @@ class _ManyLogs:
             place += count
         return place
 
-    def frequency(self, key: int) -> int:
-        """How many messages have a term."""
-        return sum(len(found.weights) for _, found in self.postings(key))
+    def frequencies(self, keys: Sequence[int]) -> list[int]:
+        """How many messages have each term."""
+        counts = [sum(len(found.weights) for _, found in self._local(key)) for key in keys]
+        for server in self._on_servers:
+            counts = [count + more for count, more in zip(counts, server.frequencies(keys), strict=True)]
+        return counts
 
     def postings(self, key: int, among: Collection[int] | None = None) -> list[tuple[int, Postings]]:
         """The postings of a term in all segments, or in some, each with the number of its segment."""
+        found = self._local(key)
+        if among is not None:
+            found = [one for one in found if one[0] in among]
+        if self._on_servers:
+            more = chain.from_iterable(server.postings(key, among) for server in self._on_servers)
+            found = sorted(chain(found, more), key=itemgetter(0))
+        return found
+
+    def _local(self, key: int) -> list[tuple[int, Postings]]:
+        """The postings of a term in catalogues and in memory."""
         if key not in self._postings:
             self._postings[key] = sorted(self._read(key), key=itemgetter(0))
-        known = self._postings[key]
-        return known if among is None else [one for one in known if one[0] in among]
+        return self._postings[key]
 
     def _read(self, key: int) -> Iterator[tuple[int, Postings]]:
         for stored in self._stored:
@@ -290,8 +356,19 @@ class _ManyLogs:
             if (found := segment.postings(key)).weights:
                 yield number, found
 
-    def columns(self, segment: int) -> MessageColumns:
-        """Where and when the messages of a segment were written."""
+    def seconds(self, segment: int, number: int) -> int:
+        """When a message that was found was written; 0 if that is not known."""
+        return self._place(segment, number)[1]
+
+    def _place(self, segment: int, number: int) -> tuple[int, int]:
+        """The offset of a message that was found, and when it was written."""
+        for server in self._on_servers:
+            if segment in server:
+                return server.place(segment, number)
+        columns = self._columns_of(segment)
+        return columns.offsets[number], columns.seconds[number]
+
+    def _columns_of(self, segment: int) -> MessageColumns:
         if segment not in self._columns:
             made = next((made.columns for number, made in self._made if number == segment), None)
             if made is not None:
@@ -304,4 +381,4 @@ class _ManyLogs:
     def message(self, ranked: Ranked) -> RankedMessage:
         """The message that was ranked."""
         log = self._logs[bisect_right(self._first, ranked.segment) - 1]
-        return RankedMessage(log.session, self.columns(ranked.segment).offsets[ranked.number], ranked)
+        return RankedMessage(log.session, self._place(ranked.segment, ranked.number)[0], ranked)

@@ -40,18 +40,18 @@ class MemoryIndex:
                 place += len(builder)
             place += GAP
 
-    def frequency(self, key: int) -> int:
-        """How many messages have a term."""
-        return sum(len(found.weights) for _, found in self.postings(key))
+    def frequencies(self, keys: Sequence[int]) -> list[int]:
+        """How many messages have each term."""
+        return [sum(len(found.weights) for _, found in self.postings(key)) for key in keys]
 
     def postings(self, key: int, among: Collection[int] | None = None) -> Iterator[tuple[int, Postings]]:
         """The postings of a term in each segment, or in some."""
         chosen = range(len(self.segments)) if among is None else sorted(among)
         return ((number, self.segments[number].postings(key)) for number in chosen)
 
-    def columns(self, segment: int) -> MessageColumns:
-        """The columns of a segment."""
-        return MessageColumns.unpacked(self.segments[segment].columns)
+    def seconds(self, segment: int, number: int) -> int:
+        """When a message was written."""
+        return MessageColumns.unpacked(self.segments[segment].columns).seconds[number]
 
     def ask(self, question: str, most: int = 10) -> Ranking:
         """The answer to a question."""

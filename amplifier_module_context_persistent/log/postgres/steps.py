@@ -82,6 +82,36 @@ STEPS: tuple[Step, ...] = (
         ),
         {READ: "grant select on {s}.glance to {role}", APPEND: "grant insert, update on {s}.glance to {role}"},
     ),
+    Step(
+        "ranked",
+        "the tables of ranked words, which questions ask",
+        "exists (select from pg_catalog.pg_index"
+        " where indexrelid = to_regclass('{s}.ranked_message_terms') and indisvalid)",
+        (
+            """create table if not exists {s}.ranked_log (
+    log_id bigint primary key references {s}.log on delete cascade,
+    version integer not null,
+    end_offset bigint not null,
+    messages bigint not null
+)""",
+            """create table if not exists {s}.ranked_message (
+    log_id bigint not null references {s}.log on delete cascade,
+    number bigint not null,
+    at bigint not null,
+    seconds bigint not null,
+    terms integer[] not null,
+    weights bytea not null,
+    primary key (log_id, number)
+)""",
+            "create index if not exists ranked_message_terms on {s}.ranked_message using gin (terms)",
+            "comment on table {s}.ranked_log is 'How far a log was taken into ranked_message.'",
+            "comment on table {s}.ranked_message is 'Checksums of the words of a message, and the weight of each.'",
+        ),
+        {
+            READ: "grant select on {s}.ranked_log, {s}.ranked_message to {role}",
+            APPEND: "grant insert, update on {s}.ranked_log, {s}.ranked_message to {role}",
+        },
+    ),
 )
 """In the order in which they are done. The first two made version 2 of version 1."""
 

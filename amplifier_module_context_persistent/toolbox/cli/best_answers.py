@@ -115,6 +115,8 @@ def _say_what_is_missing(found: BestMessages, *, explains: bool) -> None:
         UnusableError(f"{one_line(path)}: {reason(error)}").show()
     if not found.is_whole:
         click.echo(f"{found.indexed:,} of {counted(found.sessions, 'session')} could be searched", err=True)
+    if found.advice:
+        click.echo(one_line(found.advice), err=True)
     if explains and found.common:
         common = ", ".join(map(one_line, found.common))
         click.echo(f"very common, so they count only beside rarer words: {common}", err=True)

@@ -1,0 +1,174 @@
+"""The ranked words of logs in a PostgreSQL database: kept there, asked there, ranked here.
+
+The terms and weights are those of files (`search/message_terms.py`), so that the order of answers is the same. A log
+has a segment for each `CHUNK` of its messages.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
+
+from ..errors import LogError, LogUnreadableError
+from ..log.base import Log, ReadableLog
+from ..log.database_location import split_location, stored_name
+from ..log.postgres.ranked_rows import CHUNK, RankedLog, RankedRow, RankedServer, ranked_server
+from ..messages.message import Message
+from ..messages.metadata import instant_of, timestamp_of
+from ..search.message_terms import VERSION, weights_of
+from ..search.ranked_segment import Postings, key_of
+from .catalogue_file import may_be_written
+from .ranked_fill import Batch, batches
+
+logger = logging.getLogger(__name__)
+
+CLOSE_S = 2.0
+"""The longest that a session which closes is taken in; what is left is for the next one, or for a question."""
+
+
+def kept_in_databases(locations: Sequence[str]) -> tuple[dict[str, RankedLog], str]:
+    """How far logs in databases were taken in, by their locations; and why nothing is known of some, or empty."""
+    found: dict[str, RankedLog] = {}
+    said = ""
+    by_storage: dict[str, dict[str, str]] = {}
+    for location in locations:
+        if name := stored_name(location):
+            by_storage.setdefault(split_location(location)[0], {})[name] = location
+    for storage, names in by_storage.items():
+        try:
+            with ranked_server(storage, VERSION) as server:
+                found |= {names[name]: log for name, log in server.logs(list(names)).items()}
+        except LogUnreadableError as error:
+            said = str(error.strerror)
+    return found, said
+
+
+def kept_in_database(location: str) -> RankedLog | None:
+    """How far a log was taken in; None if it is in no database, or its database does not say."""
+    return kept_in_databases([location])[0].get(location)
+
+
+class ServerFill:
+    """Takes messages of a log in a database into its ranked words there.
+
+    Args:
+        location: the log's.
+        known: how far it was taken in.
+    """
+
+    def __init__(self, location: str, known: RankedLog) -> None:
+        self._storage = split_location(location)[0]
+        self.kept = known
+        """How far it was taken in."""
+
+    def take(self, batch: Batch, end_offset: int) -> bool:
+        """Keep messages, which end at an offset of the log; False, and nothing done, if the database does not."""
+        if not may_be_written():
+            return False
+        first = self.kept.messages
+        rows = [_row_of(number, offset, message) for number, (offset, message) in enumerate(batch.messages, first)]
+        try:
+            with ranked_server(self._storage, VERSION) as server:
+                kept = server.keep(self.kept, rows, end_offset)
+        except LogUnreadableError as error:
+            logger.debug("%s: its words are not kept: %s", self._storage, error)
+            return False
+        self.kept = kept or self.kept
+        return kept is not None
+
+
+def _row_of(number: int, offset: int, message: Message) -> RankedRow:
+    weights = {_signed(key_of(term)): weight for term, weight in sorted(weights_of(message)[0].items())}
+    written = instant_of(timestamp_of(message))
+    seconds = max(0, int(written.timestamp())) if written is not None else 0
+    return RankedRow(number, offset, seconds, list(weights), bytes(weights.values()))
+
+
+def _signed(key: int) -> int:
+    """A checksum as the server's type `integer` has it."""
+    return key - (1 << 32) if key >> 31 else key
+
+
+def ends_of(log: ReadableLog, ordinals: range) -> int:
+    """The offset of a log that is covered once some neighbouring messages were taken in."""
+    if ordinals.stop >= len(log.index):
+        return log.describe().size_bytes
+    last = ordinals.stop - 1
+    return log.index.columns.offsets[last] + log.index.columns.lengths[last]
+
+
+def keep_ranked_words(log: Log) -> None:
+    """Take a log in a database that is closed into its ranked words, as far as that is done in a moment.
+
+    A failure is not told: a question finds what is lacking.
+    """
+    location, deadline = log.describe().location, time.monotonic() + CLOSE_S
+    if stored_name(location) is None:
+        return
+    try:
+        known = kept_in_database(location)
+        if known is None:
+            return
+        fill = ServerFill(location, known)
+        for ordinals in batches(log, known.messages):
+            offsets = log.index.columns.offsets[ordinals.start : ordinals.stop]
+            batch = Batch(list(zip(offsets, log.read(ordinals), strict=True)), None)
+            if not fill.take(batch, ends_of(log, ordinals)) or time.monotonic() > deadline:
+                return
+    except LogError as error:
+        logger.debug("%s: its words are not kept: %s", location, error)
+
+
+class ServerWords:
+    """The ranked words of some logs of one database, as segments of an index.
+
+    Args:
+        server: asked, as long as this is used.
+        logs: how far each was taken in, with the number of its first segment.
+    """
+
+    def __init__(self, server: RankedServer, logs: Sequence[tuple[RankedLog, int]]) -> None:
+        self._server = server
+        self._logs = [log for log, _ in logs]
+        self._first = {log.log_id: first for log, first in logs}
+        self._log_of = {
+            first + chunk: (log.log_id, chunk) for log, first in logs for chunk in range(segments_of(log.messages))
+        }
+        self._met: dict[tuple[int, int], tuple[int, int]] = {}
+        """Offset and time of the messages that were found, by segment and number."""
+
+    def frequencies(self, keys: Sequence[int]) -> list[int]:
+        """How many messages have each term."""
+        found = self._server.frequencies(self._logs, list(map(_signed, keys)))
+        return [found.get(_signed(key), 0) for key in keys]
+
+    def postings(self, key: int, among: Collection[int] | None) -> Iterator[tuple[int, Postings]]:
+        """The postings of a term in all segments, or in some, each with the number of its segment."""
+        chunks = [self._log_of[number] for number in among if number in self._log_of] if among is not None else None
+        rows = self._server.messages(self._logs, _signed(key), chunks)
+        for (log_id, chunk), messages in groupby(rows, lambda row: (row[0], row[1] // CHUNK)):
+            segment, numbers, weights = self._first[log_id] + chunk, list[int](), bytearray()
+            for _, number, offset, seconds, weight in messages:
+                numbers.append(number % CHUNK)
+                weights.append(weight)
+                self._met[segment, number % CHUNK] = offset, seconds
+            yield segment, Postings(numbers, bytes(weights))
+
+    def __contains__(self, segment: int) -> bool:
+        return segment in self._log_of
+
+    def place(self, segment: int, number: int) -> tuple[int, int]:
+        """The offset of a message that was found, and when it was written."""
+        return self._met[segment, number]
+
+
+def segments_of(messages: int) -> int:
+    """How many segments a log with so many messages has."""
+    return -(-messages // CHUNK)
+
+
+def counts_of(log: RankedLog) -> list[int]:
+    """How many messages each segment of a log has."""
+    return [min(CHUNK, log.messages - first) for first in range(0, log.messages, CHUNK)]
