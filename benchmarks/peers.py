@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--shown", type=Path, metavar="FILE", help="measure nothing; show what --json told")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--markdown", action="store_true")
-    parser.add_argument("--brief", action="store_true", help="the short table of the README")
+    parser.add_argument("--brief", action="store_true", help="the short table")
     options = parser.parse_args(arguments)
     if options.shown:
         found, run = from_json(options.shown.read_text(encoding="utf-8"))

@@ -33,11 +33,11 @@ async def run(code: str, **given: Any) -> dict[str, Any]:
     return dict(await scope["example"]())
 
 
-async def run_readmes(name: str, **given: Any) -> dict[str, Any]:
-    """Run what the README says of one kit."""
-    (used,) = re.findall(rf"^\| [^|]+ \| `{name}` \| (.*) \|$", README, re.MULTILINE)
-    module = importlib.import_module(f"amplifier_module_context_persistent.adapters.{name}")
-    return await run("\n".join(re.findall(r"`([^`]+)`", used)), **{**vars(module), **given})
+async def run_readmes(heading: str, **given: Any) -> dict[str, Any]:
+    """Run what the README shows of one kit."""
+    shown = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[-1]
+    (code,) = re.findall(rf"^(# {heading}.*?)(?=^# |\Z)", shown, re.DOTALL | re.MULTILINE)
+    return await run(code, **given)
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,7 @@ async def test_the_claude_agent_sdk() -> None:
     """Its options take the store."""
     sdk = pytest.importorskip("claude_agent_sdk", reason="claude-agent-sdk is not installed (the extra `kits`)")
     options = {"ClaudeAgentOptions": sdk.ClaudeAgentOptions}
-    for made in (await run(example("Claude Agent SDK")), await run_readmes("claude_agent_sdk", **options)):
+    for made in (await run(example("Claude Agent SDK")), await run_readmes("Claude Agent SDK", **options)):
         assert await made["options"].session_store.list_sessions("p") == []
 
 
@@ -66,7 +66,7 @@ async def test_the_openai_agents_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
     made = await run(example("OpenAI Agents SDK"))
     assert made["result"].final_output.startswith("answer")
     await made["session"].close()
-    made = await run_readmes("openai_agents", Runner=agents.Runner, agent=agent)
+    made = await run_readmes("OpenAI Agents SDK", Runner=agents.Runner, agent=agent)
     assert len(await made["session"].get_items()) == 8
     await made["session"].close()
 
@@ -81,7 +81,7 @@ async def test_pydantic_ai(monkeypatch: pytest.MonkeyPatch) -> None:
     made = await run(example("Pydantic AI"))
     assert len((await made["store"].load("user-17")).messages) == 2
     await made["store"].close()
-    await run_readmes("pydantic_ai", Agent=kit.Agent, model=None)
+    await run_readmes("Pydantic AI", Agent=kit.Agent, model=None)
 
 
 async def test_the_agent_framework() -> None:
@@ -94,7 +94,7 @@ async def test_the_agent_framework() -> None:
 
     client = MadeUpClient(StrictService(20_000), 0)
     shown = await run(example("Microsoft Agent Framework"), client=client)
-    for made in (shown, await run_readmes("agent_framework", client=client, Agent=Agent)):
+    for made in (shown, await run_readmes("Microsoft Agent Framework", client=client, Agent=Agent)):
         said = await made["agent"].run("Hello", session=made["agent"].create_session(session_id="s"))
         assert said.text.startswith("answer")
         await made["kit"].close()
@@ -166,3 +166,8 @@ async def test_plain_clients() -> None:
     turn = (await run(example("Plain clients")))["turn"]
     assert [await turn(client, "s", "one"), await turn(client, "s", "two")] == ["saw 1", "saw 3"]
     assert asyncio.iscoroutinefunction(turn)
+    package = importlib.import_module("amplifier_module_context_persistent")
+    await run_readmes("OpenAI's client", client=client, **vars(package))
+    assert len(bodies) == 3
+    async with open_session("user-17", "sessions") as memory:
+        assert [message["content"] for message in await memory.get_messages()] == ["Hello", "saw 1"]

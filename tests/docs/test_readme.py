@@ -34,7 +34,7 @@ def test_it_is_short() -> None:
 
 def test_the_commands_work_on_what_the_example_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python example does what it says, and every command that follows it runs on its session."""
-    (example,) = blocks(README, "python")
+    example, _ = blocks(README, "python")  # the other one: tests/adapters/test_recipes.py
     done = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "A README and the sources.\n"
