@@ -8,6 +8,7 @@ block of an unknown type, or a block that has only `text`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import Any, NamedTuple, Protocol
 
 from ..messages.message import CALL_BLOCKS, THINKING_BLOCKS, Message
@@ -46,7 +47,11 @@ _EVENTS = frozenset(
 )
 """Types of events of Anthropic's streams; those of Responses begin with `response.`."""
 _PLAIN_KEYS = frozenset({"role", "content", "metadata", "name", "tool_call_id", "tool_calls", "timestamp"})
+_ORDINARY_KEYS = _PLAIN_KEYS - {"timestamp"}
 _PLAIN_ROLES = frozenset({"user", "assistant", "tool", "system", "developer"})
+_SCALARS = frozenset({str, int, bool, type(None)})
+_MOST_LEVELS = 32
+"""Of what is looked at here; what is nested deeper is copied and checked as any message."""
 _OF_ANTHROPIC = anthropic.KINDS | {"document", "tool_use"}
 
 
@@ -98,25 +103,59 @@ def is_plain(message: Mapping[str, Any]) -> bool:
     return type(calls) is list and not any(type(call) is dict and "custom" in call for call in calls)
 
 
-def is_ordinary(message: Mapping[str, Any]) -> bool:
-    """Whether a message is plain and complete, and its metadata do not say how it is to be added.
+def is_ordinary(message: Any) -> bool:
+    """Whether a message is plain and complete, has JSON's own types alone, and says nothing of how it is to be added.
 
-    `check_message` and `why_refused` (`messages/incoming.py`) have nothing against such a message; it brings no id and
-    is not ephemeral. Most messages are ordinary, and are asked nothing else when they are added.
+    Most messages are ordinary, and are asked nothing else when they are added: `json_copy`, `check_message` and
+    `why_refused` (`messages/incoming.py`) would neither change nor refuse such a message, it brings no id and no time,
+    is not ephemeral, models may see it, and it says nothing of what its provider dropped.
     """
-    if not is_plain(message):
+    if type(message) is not dict or not message.keys() <= _ORDINARY_KEYS:
         return False
-    metadata, calls = message.get("metadata"), message.get("tool_calls")
-    if metadata is not None and not (type(metadata) is dict and TELLING_KEYS.isdisjoint(metadata)):
+    role, content = message.get("role"), message.get("content")
+    calls, metadata = message.get("tool_calls"), message.get("metadata")
+    if type(content) is list:
+        for block in content:  # `_is_text_block`, without a call for each
+            if type(block) is not dict or len(block) != 2 or block.get("type") != "text":
+                return False
+            if type(block.get("text")) is not str:
+                return False
+    elif type(content) is not str and (content is not None or role != "assistant"):
         return False
-    if calls is not None and not (type(calls) is list and all(map(_has_id, calls))):
+    if role == "assistant" and type(calls) is list:
+        for call in calls:
+            if type(call) is not dict or "custom" in call or call.get("id") is None or not is_json(call):
+                return False
+    elif calls is not None:
         return False
-    role = message["role"]
-    return role == "assistant" or (message.get("tool_call_id") is not None if role == "tool" else "content" in message)
+    if metadata is not None and not (type(metadata) is dict and _is_silent(metadata)):
+        return False
+    if role == "assistant":
+        return type(role) is str and "tool_call_id" not in message and "name" not in message
+    if type(role) is not str or role not in _PLAIN_ROLES or (role == "tool" and message.get("tool_call_id") is None):
+        return False
+    return type(message.get("tool_call_id")) in _SCALARS and type(message.get("name")) in _SCALARS
 
 
-def _has_id(call: Any) -> bool:
-    return type(call) is dict and call.get("id") is not None
+def is_json(value: Any, levels: int = _MOST_LEVELS) -> bool:
+    """Whether a value has JSON's own types alone, no number that is not finite, and not more than a few levels."""
+    kind = type(value)
+    if kind is dict:
+        for key, item in value.items():
+            if type(key) is not str or (type(item) not in _SCALARS and not (levels and is_json(item, levels - 1))):
+                return False
+        return True
+    if kind is list:
+        return all(type(item) in _SCALARS or (levels > 0 and is_json(item, levels - 1)) for item in value)
+    return kind in _SCALARS or (kind is float and isfinite(value))
+
+
+def _is_silent(metadata: Message) -> bool:
+    """Whether metadata say nothing of how their message is to be added, nor anything in lists, as providers do."""
+    for key, value in metadata.items():
+        if type(key) is not str or (type(value) not in _SCALARS and not (type(value) is dict and is_json(value, 0))):
+            return False
+    return TELLING_KEYS.isdisjoint(metadata)
 
 
 def _is_text_block(block: Any) -> bool:

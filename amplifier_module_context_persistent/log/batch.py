@@ -84,13 +84,16 @@ def prepare_part(
     Raises:
         LogVersionError: a later version wrote the log.
     """
-    check_may_append(index, location)
+    if index.unknown_version:
+        check_may_append(index, location)
     part = Part([], [])
     most_bytes, total_bytes, first = max_record_bytes - SEAL_BYTES, 0, len(index.columns.offsets)
     for prepare in batch:
         stop, control = first, False
         try:
-            bodies = bundled(prepare(index)) if bundles else prepare(index)
+            bodies = prepare(index)
+            if bundles and len(bodies) > 1:
+                bodies = bundled(bodies)
             for body in bodies:
                 if len(body) > most_bytes:
                     raise RecordError(f"the record has {len(body):,} bytes; at most {most_bytes:,} are stored")

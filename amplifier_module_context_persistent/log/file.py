@@ -20,17 +20,18 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
 
 from ..errors import AppendError, LogCreateError, LogFailedError, LogUnreadableError
 from .base import Outcome, Prepare, Snapshots
-from .batch import append_in_parts, check_may_append, prepare_part, reset_parts
+from .batch import SEAL_BYTES, append_in_parts, check_may_append, prepare_part, reset_parts
 from .filesystem import FileSystem, check_can_sync, check_trust, directories_above, make_directories, why_refused
 from .index import TornTail
 from .lock import LogLock
 from .open_mark import OpenMark
-from .reader import LogReader
+from .reader import END_BYTES, LogReader
 from .record_line import MAX_RECORD_BYTES, seal
 from .thread_pool import WAITING
 from .torn_tail import save_torn_tail
@@ -67,7 +68,8 @@ class FileLog(LogReader):
     ) -> None:
         super().__init__(path, files=files, max_record_bytes=max_record_bytes, writable=True, snapshots=snapshots)
         self._mark = OpenMark(self.file) if marks_open else None
-        self._durable, self._lock_timeout_s = durability == "fsync", lock_timeout_s
+        self._durable = durability == "fsync"
+        self._lock = LogLock(self, timeout_s=lock_timeout_s)
         self._failure = ""
         """Why the state of the file is unknown; empty as long as it is known."""
         self._checked: tuple[int, int] | None = None
@@ -120,6 +122,11 @@ class FileLog(LogReader):
             LogUnreadableError: the log is there and cannot be read.
             LogVersionError: a later version wrote it; nothing was stored.
         """
+        if len(batch) == 1 and self._is_ready() and self._lock.take_at_once(self.size, self._end):
+            try:
+                return [self._append_one(batch[0])]
+            finally:
+                self._lock.give_back()
         return append_in_parts(batch, self._append_part, wait=wait)
 
     def repair(self) -> None:
@@ -131,7 +138,7 @@ class FileLog(LogReader):
         self.follow()
         if self.file.fd is None:
             raise LogUnreadableError(errno.ENOENT, "there is no log", self.path)
-        with LogLock(self, timeout_s=self._lock_timeout_s):
+        with self._lock:
             check_may_append(self.index, self.path)
             with WAITING:
                 if torn := self.torn:
@@ -143,22 +150,63 @@ class FileLog(LogReader):
                 self._sync()
             self.take_in()
 
+    def _is_ready(self) -> bool:
+        """Whether the file is open and as far as known sound, so that a record may be written once it is locked."""
+        file = self.file
+        if file.fd is None or file.identity is not self._checked:
+            return False
+        if self._durable and self._named is not file.identity:
+            return False
+        if self._failure or self.size != self.scanner.offset or self._pid != os.getpid():
+            return False
+        return self._mark is None or not self._mark.is_due
+
+    def _append_one(self, prepare: Prepare) -> Outcome:
+        """Append what one caller prepares, under the lock of a file that `_is_ready`, as most appends are."""
+        scanner = self.scanner
+        index = scanner.builder.index
+        try:
+            bodies = prepare(index)
+        except Exception as error:  # noqa: BLE001 - it belongs to the caller, who gets it
+            return error
+        if len(bodies) != 1 or index.unknown_version or len(bodies[0]) > self.max_record_bytes - SEAL_BYTES:
+            part = prepare_part([lambda _: bodies], index, self.max_record_bytes, self.path, bundles=True)
+            if part.bodies:
+                self._write_records(part.bodies)
+            return part.outcomes[0]
+        first, (line, crc) = len(index.columns.offsets), seal(bodies[0], scanner.seed)
+        if self._durable:
+            with WAITING:
+                self._write(line)
+                self._sync()
+        else:
+            self._write(line)
+        scanner.take_sealed(line, crc)
+        self.size = scanner.offset
+        self._end = self.known_end = line[-END_BYTES:]
+        if scanner.offset - self.covered_bytes >= APPENDED_BYTES:
+            self._keep_snapshot(APPENDED_BYTES)
+        return range(first, len(index.columns.offsets))
+
     def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
         """Append what the first of the batch prepare, as `prepare_part` takes them together; their outcomes."""
         if self._failure:
             raise LogFailedError(errno.EIO, f"{self._failure}; close() and initialize() read the log anew", self.path)
-        if not wait and self.file.fd is None:
+        file = self.file
+        if not wait and file.fd is None:
             raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be opened first", self.path)
         self._open()
-        self._check_file()
+        if file.fd is None or file.identity is not self._checked:
+            self._check_file()
         if self._durable and self._named is None:
-            check_can_sync(self.path, exists=self.file.fd is not None)
-        if self.file.fd is None:
+            check_can_sync(self.path, exists=file.fd is not None)
+        if file.fd is None:
             part = prepare_part(batch, self.index, self.max_record_bytes, self.path, bundles=True)
             if not part.bodies:
                 return part.outcomes
             self._create()
-        with LogLock(self, timeout_s=self._lock_timeout_s, wait=wait):
+        self._lock.take(wait=wait)
+        try:
             index = self.index
             if torn := self.torn:
                 check_may_append(index, self.path)
@@ -169,6 +217,8 @@ class FileLog(LogReader):
             if part.bodies:
                 self._write_records(part.bodies)
             return part.outcomes
+        finally:
+            self._lock.give_back()
 
     def _check_file(self) -> None:
         """Look at the file whenever another one was opened: it must be there if it ever was, and of a trusted owner.
@@ -213,17 +263,15 @@ class FileLog(LogReader):
         for body in bodies:
             line, seed = seal(body, seed)
             lines.append(line)
+        parts = _synced_parts(bodies, lines) if self._durable and len(lines) > 1 else [b"".join(lines)]
         if self.lacks_newline:
-            lines[0] = b"\n" + lines[0]
-        start, durable = 0, self._durable
-        cuts = reset_parts(bodies) if durable else []
+            parts[0] = b"\n" + parts[0]
         with WAITING:
-            for stop in (*cuts, len(lines)):
-                self._write(b"".join(lines[start:stop]))
-                if durable:
+            for part in parts:
+                self._write(part)
+                if self._durable:
                     self._sync()
-                start = stop
-        self._take_written(b"".join(lines).removeprefix(b"\n"))
+        self._take_written(lines)
         self._keep_snapshot(APPENDED_BYTES)
 
     def _write(self, data: bytes) -> None:
@@ -282,8 +330,14 @@ class FileLog(LogReader):
             files.truncate(fd, torn.offset)
         except OSError as error:
             self._fail(f"the torn tail could not be cut ({error})", error)
-        self._take_written(b"")
+        self._take_written(())
 
     def _fail(self, reason: str, cause: OSError) -> NoReturn:
         self._failure = f"the log has failed: {reason}; whether the last records are stored is unknown"
         raise LogFailedError(cause.errno or errno.EIO, self._failure, self.path) from cause
+
+
+def _synced_parts(bodies: Sequence[bytes], lines: Sequence[bytes]) -> list[bytes]:
+    """The bytes of records, divided where they are to be synced in between (`reset_parts`)."""
+    cuts = [0, *reset_parts(bodies), len(lines)]
+    return [b"".join(lines[start:stop]) for start, stop in pairwise(cuts)]

@@ -101,6 +101,23 @@ class FileHandle:
         except OSError as error:
             raise unreadable(error, self.path) from error
 
+    def is_as_left(self, size: int, end: bytes) -> bool:
+        """Whether the path names the open file, and this has a size and ends with some bytes.
+
+        Raises:
+            LogUnreadableError: the system refuses to tell.
+        """
+        files = self.files
+        try:
+            status = files.stat(self.path)
+            if status.st_size != size or (status.st_dev, status.st_ino) != self.identity:
+                return False
+            return files.read(self.descriptor, len(end), size - len(end)) == end
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise unreadable(error, self.path) from error
+
     def read(self, offset: int, size: int) -> bytes:
         """Read `size` bytes from `offset`; fewer only where the file ends.
 

@@ -83,10 +83,10 @@ class GroupCommit:
             LogError: as `Log.append`; and whatever `prepare` raises.
         """
         if self._inline and small and (outcome := self._append_here(prepare)) is not None:
-            if isinstance(outcome, Exception):
-                unstored()
-                raise outcome
-            return outcome
+            if type(outcome) is range:
+                return outcome
+            unstored()
+            raise outcome
         ordinals: range = await self._answer(_Item(prepare, appends=True, unstored=unstored))
         return ordinals
 
@@ -109,19 +109,16 @@ class GroupCommit:
 
     def _append_here(self, prepare: Prepare) -> Outcome | None:
         """Append on the calling thread; None, and nothing done, if that would take long or overtake others."""
-        if self._queue or not self._mutex.acquire(blocking=False):
+        if not self._mutex.acquire(blocking=False):
             return None
         try:
-            if self._queue:
-                return None
-            (outcome,) = self._log.append([prepare], wait=False)
+            return self._log.append([prepare], wait=False)[0] if not self._queue else None
         except BlockingIOError:  # another process holds the lock: wait for it on the log's thread
             return None
         except LogError as error:
             return error
         finally:
             self._mutex.release()
-        return outcome
 
     async def _answer(self, item: _Item) -> Any:
         item.loop = asyncio.get_running_loop()

@@ -30,45 +30,78 @@ class LogLock:
     Args:
         log: the log; it is open.
         timeout_s: how long to wait for others.
-        wait: wait for others, and take in however much they appended.
 
     Raises:
-        BlockingIOError: without `wait`, if it would take long.
         LockTimeoutError: another process kept it for `timeout_s`.
         LogUnreadableError: the log cannot be read.
         AppendError: the system refuses the lock.
     """
 
-    def __init__(self, log: LogReader, *, timeout_s: float, wait: bool = True) -> None:
-        self._log, self._timeout_s, self._wait = log, timeout_s, wait
+    def __init__(self, log: LogReader, *, timeout_s: float) -> None:
+        self._log, self._timeout_s = log, timeout_s
         self._deadline_s: float | None = None
         """When the waiting ends; None as long as nobody waited."""
 
     def __enter__(self) -> None:
+        self.take()
+
+    def __exit__(self, *_: object) -> None:
+        self.give_back()
+
+    def take(self, *, wait: bool = True) -> None:
+        """Take the lock, and take in what others appended; errors as the class's.
+
+        Args:
+            wait: wait for others, and take in however much they appended.
+
+        Raises:
+            BlockingIOError: without `wait`, if it would take long; the lock is not held.
+        """
         log, file = self._log, self._log.file
-        most_bytes = None if self._wait else SMALL_FOLLOW_BYTES
+        self._deadline_s = None
         while True:
             try:
                 lock = file.files.try_lock(file.path, file.descriptor)
             except OSError as error:
                 raise _refusal(error, log.path) from error
             if lock is None:
-                if not self._wait:
+                if not wait:
                     raise BlockingIOError(errno.EWOULDBLOCK, "another process holds the log's lock", log.path)
                 self._pause()
                 continue
             self._lock = lock
             try:
-                is_current = log.take_in(at_most_bytes=most_bytes)
+                is_current = log.take_in(at_most_bytes=None if wait else SMALL_FOLLOW_BYTES)
             except BaseException:
-                self.__exit__()
+                self.give_back()
                 raise
             if is_current:
                 return
-            self.__exit__()
+            self.give_back()
             log.follow()  # the path names another file by now
 
-    def __exit__(self, *_: object) -> None:
+    def take_at_once(self, size: int, end: bytes) -> bool:
+        """Take the lock if nobody has it and the file has a size and ends with some bytes; else False, and it is free.
+
+        Raises:
+            LogUnreadableError, AppendError: as the class's.
+        """
+        log, file = self._log, self._log.file
+        try:
+            lock = file.files.try_lock(file.path, file.descriptor)
+        except OSError as error:
+            raise _refusal(error, log.path) from error
+        if lock is None:
+            return False
+        self._lock, is_as_left = lock, False
+        try:
+            is_as_left = file.is_as_left(size, end)
+        finally:
+            if not is_as_left:
+                self.give_back()
+        return is_as_left
+
+    def give_back(self) -> None:
         """Give the lock back; a file that cannot be unlocked is closed, which does the same."""
         file = self._log.file
         if file.fd is None and not WINDOWS:  # it went when the file was closed

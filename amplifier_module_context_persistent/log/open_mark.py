@@ -44,9 +44,14 @@ class OpenMark:
         self._is_refused = False
         """Whether the system takes no mark here; that is not tried again before the log is closed."""
 
+    @property
+    def is_due(self) -> bool:
+        """Whether the log is not marked, and that is still to be tried."""
+        return self._fd < 0 and not self._is_refused
+
     def take(self) -> None:
         """Mark the log as open, if it is not marked already and nobody deletes it at this moment."""
-        if self._fd >= 0 or self._is_refused:
+        if not self.is_due:
             return
         try:
             fd = _locked(self._path, exclusive=False, create=True)

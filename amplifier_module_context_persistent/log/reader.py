@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 SCANNED_BYTES = 4 << 20
 """A snapshot is taken after a scan of so much."""
-_END_BYTES = 32  # enough to hold a record's checksum
+END_BYTES = 32  # enough to hold a record's checksum
 
 
 T = TypeVar("T")
@@ -161,11 +161,12 @@ class LogReader:
         Raises:
             BlockingIOError: more than `at_most_bytes` would have to be read; and as `follow`.
         """
-        status = self.file.status()
-        if (status.st_dev, status.st_ino) != self.file.identity:
+        file = self.file
+        status = file.status()
+        if (status.st_dev, status.st_ino) != file.identity:
             return False
         size = status.st_size
-        if size == self.size and (not size or self.file.before(size, _END_BYTES) == self._end):
+        if size == self.size and file.before(size, END_BYTES) == self._end:
             return True
         goes_on = self._goes_on(size)
         if at_most_bytes is not None and (not goes_on or size - self.size > at_most_bytes):
@@ -178,11 +179,12 @@ class LogReader:
             self._load(None)
         return True
 
-    def _take_written(self, lines: bytes) -> None:
+    def _take_written(self, lines: Sequence[bytes]) -> None:
         """Take note that the file ends with what is known and with lines, perhaps none, that were just written."""
-        self.scanner.feed(lines)
+        self.scanner.feed_lines([line[:-1] for line in lines])
         self.size = self.scanner.offset
-        self._end = self.known_end = lines[-_END_BYTES:] if lines else self.file.before(self.size, _END_BYTES)
+        end = lines[-1][-END_BYTES:] if lines else b""
+        self._end = self.known_end = end if len(end) == END_BYTES else self.file.before(self.size, END_BYTES)
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
         """Parse records afresh from their bytes, in the given order; neighbours are read together.
@@ -226,7 +228,7 @@ class LogReader:
         Whatever fails is tried again only after as much was added once more.
         """
         end = self.scanner.offset
-        if self._snapshots is None or self.file.fd is None or end - self.covered_bytes < least_bytes:
+        if end - self.covered_bytes < least_bytes or self._snapshots is None or self.file.fd is None:
             return
         self.covered_bytes = end
         write = self._snapshots.take(self.file, self.scanner, self.known_end)
@@ -323,9 +325,9 @@ class LogReader:
         try:
             self.size = scan_file(self.file, self.scanner, self.size)
             check_readable(self.index, self.path)
-            self._end = self.file.before(self.size, _END_BYTES)
+            self._end = self.file.before(self.size, END_BYTES)
             known = min(self.scanner.offset, self.size)
-            self.known_end = self._end if known == self.size else self.file.before(known, _END_BYTES)
+            self.known_end = self._end if known == self.size else self.file.before(known, END_BYTES)
         except BaseException:
             self._let_go()
             raise
@@ -335,7 +337,7 @@ class LogReader:
         known = self.scanner.offset
         if self.lacks_newline and self.file.read(known - 1, 1) != b"\n":
             return False
-        return size >= known and self.file.before(min(known, self.size), _END_BYTES) == self.known_end
+        return size >= known and self.file.before(min(known, self.size), END_BYTES) == self.known_end
 
 
 def scan_file(file: FileHandle, scanner: Scanner, size: int) -> int:

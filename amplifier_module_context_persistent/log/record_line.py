@@ -111,6 +111,11 @@ def _put_last(metadata: Message, timestamp: Any) -> None:
     metadata.update(marks)
 
 
+def decode_body(body: bytes) -> Message:
+    """The object that a body was encoded from, as `decode` reads it."""
+    return decode(body + b"}")
+
+
 def encode_control(kind: str, /, **fields: Any) -> bytes:
     """Encode a control record's body."""
     return encode_object({"_record": kind, **fields})

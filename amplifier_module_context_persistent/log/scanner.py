@@ -105,6 +105,29 @@ class Scanner:
             seed, offset, sound = self._chain.stored, offset + length, 0
         self.skip_indexed(sound, offset, seed)
 
+    def take_sealed(self, line: bytes, crc: int) -> None:
+        """Take a line with its LF that was just sealed with `seed`, as `feed` does, without verifying it once more.
+
+        Args:
+            line: the line.
+            crc: its checksum.
+        """
+        builder, end = self.builder, len(line) - 22  # after the message id, as in `feed_lines`
+        role, start = _ROLE_BY_HEAD.get(line[:13]), line.rfind(ID_KEY, 0, end)
+        own_id = line[start + 14 : end]
+        if role is None or start < 0 or line[end : end + 2] != b'"}' or b"\\" in own_id or builder.copying:
+            self.feed(line)
+            return
+        hashed = int.from_bytes(own_id, "little") % ID_MODULUS
+        if hashed in builder.doubtful or line[start - 5 : start] == TRUE_BEFORE_ID:
+            self.feed(line)
+            return
+        model = builder.session.pop_pending_model() if role == ASSISTANT else 0
+        plain = role == USER and is_plain_user(line)
+        offset = self.offset
+        builder.index.add((offset, len(line), role, LIVE, hashed, self._chain.stored, crc, model, plain))
+        self.skip_indexed(1, offset + len(line), crc)
+
     def take(self, line: bytes, number: int, offset: int) -> None:
         """Take one line (without LF) by its number and its offset, after those taken before."""
         seed = self._chain.stored

@@ -33,8 +33,9 @@ _PUBLIC_PREFIX = "amplifier_public_"
 _REFERENCE_ONLY = "amplifier_public_reference_only"
 _KEEPING_KEYS = frozenset({_REFERENCE_ONLY, UNSEEN_KEY, _INSTRUCTION_KEY})
 _RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
-TELLING_KEYS = frozenset({"message_id", "ephemeral", FORM_KEY})
-"""The keys of metadata that say how a message is added: under its own id, for this process alone, from which form."""
+TELLING_KEYS = _KEEPING_KEYS | {"message_id", "timestamp", "ephemeral", FORM_KEY}
+"""Keys of metadata that say how a message is added: under its own id, by which it may be a replay, for this process or
+for people alone, from which form."""
 _FIRST_LINE_CHARS = 200
 
 
@@ -146,8 +147,10 @@ def is_answer(message: Mapping[str, Any]) -> bool:
     """Whether a message is a provider's answer, or a part of one."""
     if message.get("role") != "assistant":
         return False
-    metadata = metadata_of(message)
-    return not hook_of(metadata) and not _keeps_from_models(metadata)
+    metadata = message.get("metadata")
+    if not metadata or not (type(metadata) is dict or isinstance(metadata, Mapping)):
+        return True
+    return metadata.get("source") != "hook" and not _keeps_from_models(metadata)
 
 
 def for_model(message: Message) -> Message | None:

@@ -20,6 +20,7 @@ from ..forms.door import read_given, with_messages_before
 from ..forms.recognise import is_ordinary, is_plain
 from ..forms.responses_reasoning import lack_reasoning
 from ..log.base import Log
+from ..log.record_line import decode_body, encode_message
 from ..messages.host_form import content_key
 from ..messages.incoming import check_message, json_copy, why_refused
 from ..messages.message import Message, text_of
@@ -30,6 +31,7 @@ from ..messages.metadata import (
     is_kept_from_models,
     metadata_of,
 )
+from ..messages.offload import may_offload
 from ..tokens.calibration import Meter
 from .host import Host
 from .redact_on_write import RedactionOnWrite
@@ -77,31 +79,57 @@ class Additions:
         self._unknown: dict[str, str] = {}
         """The ids of messages of which nobody knows whether they are stored, by content: a repeat is the same one."""
 
-    async def add(self, messages: Sequence[Any], *, form: str | None, is_list: bool) -> None:
-        """Add messages of any form; arguments and errors as `PersistentContextManager.add_messages`."""
-        given = [json_copy(message, is_stored=comes_from_a_log(message)) for message in messages]
-        passing: list[Message] = []
+    async def add(self, messages: Sequence[Any], *, form: str | None, is_list: bool) -> bool:
+        """Add messages of any form; arguments and errors as `PersistentContextManager.add_messages`.
+
+        Returns:
+            Whether one of them may say more than a message that `is_ordinary`.
+        """
+        given: Sequence[Message] = messages if type(messages) is list else list(messages)
+        session = self._store.session
+        if session is not None and form is None and self._may_encode(given):
+            await self._append_encoded(given, is_list=is_list or len(given) > 1)
+            return False
+        # it waits before they are encoded: what the caller does meanwhile must not count
+        given = [json_copy(message, is_stored=comes_from_a_log(message)) for message in given]
         are_ordinary = form is None and all(map(is_ordinary, given))
         if not are_ordinary:
             given = await self._checked(given, form)
-            passing = list(filter(self._passes, given))
-        if not given:
+        if given:
+            await self._add_copies(given, is_list=is_list or len(given) > 1)
+        return not are_ordinary
+
+    async def _add_copies(self, given: list[Message], *, is_list: bool) -> None:
+        """Add canonical messages that are the session's own: the ephemeral ones to this process's views alone."""
+        # who waits for the opening may be one of many: all of them are written at once, on the log's thread
+        queues = self._store.session is None
+        session = self._store.session or await self._store.open()
+        if self._may_encode(given):
+            await self._append_encoded(given, is_list=is_list, queues=queues)
             return
-        known = self._store.session
-        session = known or await self._store.open()
+        passing = list(filter(self._passes, given))
         stored: Sequence[Message] = [message for message in given if message not in passing] if passing else given
         if self._redaction.is_on:
             stored = await self._redaction.of(stored)
         if stored:
-            # who waited for the opening may be one of many: all of them are written at once, on the log's thread
-            is_list = is_list or len(given) > 1
-            session = await self._append(session, stored, is_list=is_list, queues=known is None)
+            session = await self._append(session, stored, is_list=is_list, queues=queues)
         for message in passing:
             await _add_ephemeral(session, message)
-        if not are_ordinary:
-            self._form = next(filter(None, map(form_of, reversed(given))), self._form)
+        self._form = next(filter(None, map(form_of, reversed(given))), self._form)
         if self._host.hooks is not None:
-            await self._tell(session, given)
+            await self._tell(session, _to_tell(given))
+
+    def _may_encode(self, messages: Sequence[Any]) -> bool:
+        """Whether messages are stored as they are, and so small that the event loop may encode them."""
+        if self._redaction.is_on or self._unknown:
+            return False
+        threshold = self._config.offload_threshold
+        for message in messages:
+            if not is_ordinary(message) or (threshold is not None and may_offload(message, threshold)):
+                return False
+        if len(messages) == 1:
+            return not _is_large(messages[0])
+        return sum(map(_chars_of, messages)) <= _LARGE_CHARS
 
     async def ready(self, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
         """Make canonical messages ready to be stored, answers with what their request was sent; errors as `add`."""
@@ -174,11 +202,7 @@ class Additions:
     async def _append(self, session: Session, given: Sequence[Message], *, is_list: bool, queues: bool) -> Session:
         if self._config.offload_threshold is not None:
             given = [await session.offloaded(message) for message in given]
-        noted: list[Message] = []
-        for message in given:
-            noted.append(self._pending.note(message))
-            if message["role"] == "assistant" and not is_kept_from_models(message):
-                self._meter.answered()
+        noted = list(map(self._noted, given))
         if self._unknown:
             noted = [self._with_known_id(message) for message in noted]
         timestamp, own_ids = self._now(), [self._new_id() for _ in noted]
@@ -188,15 +212,49 @@ class Additions:
                 lambda history: history.add(noted, timestamp=timestamp, own_ids=own_ids, is_list=is_list), small=small
             )
         except (RecordError, LogError) as error:
-            for message, own_id in zip(noted, own_ids, strict=True):
-                self._pending.take_back(message)
-                if isinstance(error, LogFailedError):
+            self._take_back(noted)
+            if isinstance(error, LogFailedError):
+                for message, own_id in zip(noted, own_ids, strict=True):
                     self._unknown[content_key(message)] = given_id(message) or own_id
             raise
         if self._unknown:
             for message in noted:
                 self._unknown.pop(content_key(message), None)
         return session
+
+    async def _append_encoded(self, given: Sequence[Message], *, is_list: bool, queues: bool = False) -> None:
+        """Append messages that `_may_encode`: their JSON is encoded at once, so no copy of them is made."""
+        told = _to_tell(given) if self._host.hooks is not None else ()
+        noted, bodies, timestamp = list[Message](), list[bytes](), self._now()
+        try:
+            for message in given:
+                if message["role"] == "assistant":
+                    self._meter.answered()
+                noted.append(message := self._pending.note(message))
+                bodies.append(encode_message(message, message_id=self._new_id(), timestamp=timestamp))
+            small = not queues and len(bodies) <= _MANY
+            session = await self._store.append(
+                lambda history: history.add_encoded(bodies, is_list=is_list), small=small
+            )
+        except (RecordError, LogError) as error:
+            self._take_back(noted)
+            if isinstance(error, LogFailedError):
+                for message in map(decode_body, bodies):
+                    self._unknown[content_key(message)] = f"{given_id(message)}"
+            raise
+        if told:
+            await self._tell(session, told)
+
+    def _noted(self, message: Message) -> Message:
+        """A message that is about to be appended, with what its request was sent if it is an answer with reasoning."""
+        if message["role"] == "assistant" and not is_kept_from_models(message):
+            self._meter.answered()
+        return self._pending.note(message)
+
+    def _take_back(self, noted: Sequence[Message]) -> None:
+        """Take back what was noted of messages that were not stored; they may be added again."""
+        for message in noted:
+            self._pending.take_back(message)
 
     def _with_known_id(self, message: Message) -> Message:
         """A message with the id under which it may be stored already."""
@@ -205,17 +263,30 @@ class Additions:
         known = self._unknown.get(content_key(message))
         return message if known is None else {**message, "metadata": {**metadata_of(message), "message_id": known}}
 
-    async def _tell(self, session: Session, given: Sequence[Message]) -> None:
+    async def _tell(self, session: Session, told: Sequence[tuple[str, int]]) -> None:
         total = len(session.log.index.live)
-        for message in given:
-            payload = {"role": message["role"], "content_length": len(text_of(message)), "total_messages": total}
+        for role, length in told:
+            payload = {"role": role, "content_length": length, "total_messages": total}
             await self._host.emit("context:message_added:debug", payload)
+
+
+def _to_tell(given: Sequence[Message]) -> Sequence[tuple[str, int]]:
+    """What listeners are told of messages once they are stored: their roles and the lengths of their texts."""
+    return [(message["role"], len(text_of(message))) for message in given]
 
 
 async def _add_ephemeral(session: Session, message: Message) -> None:
     reminds = session.config.late_system == "reminder"
     add = session.extras.add_ephemeral
     await session.commit.run(lambda log: add(log.index, message, session.count, reminds=reminds))
+
+
+def _chars_of(message: Message) -> int:
+    """How long the texts of an ordinary message are."""
+    content = message.get("content")
+    if type(content) is str:
+        return len(content)
+    return sum([len(block["text"]) for block in content or ()])
 
 
 def _is_large(message: Mapping[str, Any]) -> bool:

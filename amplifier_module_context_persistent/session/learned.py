@@ -146,7 +146,7 @@ def _drop_reasons(value: Mapping[str, Any], depth: int = 0) -> list[str]:
         if kind in _PLAIN_TYPES:  # most are; to ask each whether it is a mapping takes much longer
             continue
         if kind is list or isinstance(inner, list):
-            if str(key).rpartition(":")[2] == _TRANSFORMATIONS:
+            if str(key).endswith(_TRANSFORMATIONS) and str(key).rpartition(":")[2] == _TRANSFORMATIONS:
                 entries = [entry for entry in inner if isinstance(entry, Mapping) and entry.get("type") == _DROPPED]
                 reasons += [str(entry.get("reason") or "").lower() for entry in entries]
         elif depth < _MOST_DEPTH and (kind is dict or isinstance(inner, Mapping)):

@@ -179,9 +179,10 @@ class PersistentContextManager:
             LogError: the log took nothing, or its state is unknown (`LogFailedError`); then the same message may be
                 added again, and is stored once.
         """
-        check_name(form)
-        await self._additions.add([message], form=form, is_list=False)
-        if _tells_transformations(message):
+        if form is not None:
+            check_name(form)
+        may_tell = await self._additions.add([message], form=form, is_list=False)
+        if may_tell and _tells_transformations(message):
             await self._requests.hear(message)
 
     async def add_messages(self, messages: Sequence[Mapping[str, Any]], *, form: str | None = None) -> None:
@@ -199,8 +200,8 @@ class PersistentContextManager:
             LogError: as `add_message`.
         """
         check_name(form)
-        await self._additions.add(messages, form=form, is_list=True)
-        for message in filter(_tells_transformations, messages):
+        may_tell = await self._additions.add(messages, form=form, is_list=True)
+        for message in filter(_tells_transformations, messages if may_tell else ()):
             await self._requests.hear(message)
 
     async def get_messages_for_request(

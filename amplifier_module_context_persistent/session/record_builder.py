@@ -19,7 +19,15 @@ from dataclasses import dataclass, replace
 from ..checkout_remote import REMOTE, remote_of
 from ..log.base import Log, Prepare
 from ..log.index import SYSTEM, Index
-from ..log.record_line import FORMAT_VERSION, Member, Message, encode_control, encode_message, encode_object
+from ..log.record_line import (
+    FORMAT_VERSION,
+    Member,
+    Message,
+    decode_body,
+    encode_control,
+    encode_message,
+    encode_object,
+)
 from ..log.reset_record import NewMessage, ids_in, reset_bodies
 from ..messages.host_form import content_key
 from ..messages.metadata import LINE_KEY, given_id, is_answer, metadata_of
@@ -139,16 +147,37 @@ class RecordBuilder:
         def prepare(index: Index) -> list[bytes]:
             bodies: list[bytes] = []
             taken: set[str] = set()
-            known = self._repeated(index, messages) if is_list else 0
+            known = self._repeated(index, messages) if is_list and self._may_repeat(index) else 0
+            line = self._line_before(index)
             for message, own_id in pairs[known:]:
                 message_id = self._id_of(message, own_id, taken)
                 if message_id is None:
                     continue
                 taken.add(message_id)
-                added = message if bodies else self._with_line(message, index)
+                added = _with_line(message, line) if line and not bodies else message
                 bodies.append(encode_message(added, message_id=message_id, timestamp=timestamp))
             is_begun = self._headed and len(index.columns.offsets)
             return bodies if is_begun or not bodies else [*self._preamble(index), *bodies]
+
+        return prepare
+
+    def add_encoded(self, bodies: list[bytes], *, is_list: bool = False) -> Prepare:
+        """Prepare records that were encoded as their messages came, stored together.
+
+        Args:
+            bodies: of messages that brought neither an id nor a time.
+            is_list: as of `add`.
+        """
+
+        def prepare(index: Index) -> list[bytes]:
+            new = bodies
+            if is_list and self._may_repeat(index):
+                new = bodies[self._repeated(index, list(map(decode_body, bodies))) :]
+            if new and (line := self._line_before(index)):
+                new = [_body_with_line(new[0], line), *new[1:]]
+            if self._headed and index.columns.offsets:
+                return new
+            return [*self._preamble(index), *new] if new else new
 
         return prepare
 
@@ -170,27 +199,30 @@ class RecordBuilder:
             logger.warning("a message came with an id that is taken (%s); it is stored as %s", brought, message_id)
         return message_id
 
+    def _may_repeat(self, index: Index) -> bool:
+        """Whether a list may begin with what the log holds: it ends as it was opened."""
+        return len(index) == self._opened_with and bool(index.live)
+
     def _repeated(self, index: Index, messages: Sequence[Message]) -> int:
         """How many messages at the beginning of a list are the last ones of the log, as this process opened it.
 
         Whoever was killed while a list was added adds it again, and does not know how much of it is stored.
         """
-        if len(index) != self._opened_with or not index.live:
-            return 0
         last = self._log.read(index.live[-len(messages) :])
         return overlap(list(map(content_key, messages)), list(map(content_key, last)))
 
-    def _with_line(self, message: Message, index: Index) -> Message:
-        """Give an answer the line that its request ended with.
+    def _line_before(self, index: Index) -> str:
+        """The line that the last view ended with, if an answer added now is an answer to it; else empty.
 
-        The answer is what shows that a provider saw the line. A person's message, or an answer after something else
-        was added, gets none: nobody answered the view with the line, or nobody knows.
+        The answer is what shows that a provider saw the line. An answer after something else was added gets none:
+        nobody answered the view with the line, or nobody knows.
         """
-        count, noted = index.session.line_shown
-        ordinal, line = self.shown_line or (count - 1, noted if count == len(index) else "")
-        if not line or not index.live or index.live[-1] != ordinal or not is_answer(message):
-            return message
-        return {**message, "metadata": {**metadata_of(message), LINE_KEY: line}}
+        if self.shown_line is not None:
+            ordinal, line = self.shown_line
+        else:
+            count, line = index.session.line_shown
+            ordinal = count - 1 if count == len(index) else -1
+        return line if line and index.live and index.live[-1] == ordinal else ""
 
     def replace(self, messages: Sequence[Message], *, reason: str, timestamp: str) -> Prepare:
         """Prepare a reset: the live history becomes `messages`; those that the log holds are kept, not written again.
@@ -325,6 +357,16 @@ class RecordBuilder:
             **({REMOTE: remote} if remote else {}),
         )
         return [header]
+
+
+def _with_line(message: Message, line: str) -> Message:
+    """Give an answer the line that its request ended with; a person's message gets none."""
+    return {**message, "metadata": {**metadata_of(message), LINE_KEY: line}} if is_answer(message) else message
+
+
+def _body_with_line(body: bytes, line: str) -> bytes:
+    message = _with_line(decode_body(body), line)
+    return encode_message(message, message_id=f"{given_id(message)}", timestamp=None)
 
 
 def _member(message: Message, message_id: str, timestamp: str) -> Callable[[Member | None], bytes]:

@@ -443,12 +443,8 @@ class PendingRequests:
         Where a response becomes several messages, the later ones say also how many stand before them.
         """
         if not is_answer(message):
-            if is_kept_from_models(message):
-                return message
-            if self._answers:
-                self._waiting = []
-            elif is_human(message):
-                self._is_given_up = bool(self._waiting)
+            if (self._waiting or self._is_given_up) and not is_kept_from_models(message):
+                self._note_other(message)
             return message
         self._answers += 1
         if not self._waiting:
@@ -467,6 +463,13 @@ class PendingRequests:
         bound = self._waiting[0] if self._answers == 1 else f"{self._waiting[0]}+{self._answers - 1}"
         made_by = self._maker() if self._names_makers else {}
         return {**message, "metadata": {**made_by, **(metadata or {}), BOUND_KEY: bound}}
+
+    def _note_other(self, message: Message) -> None:
+        """Note that what is no answer comes after requests."""
+        if self._answers:
+            self._waiting = []
+        elif is_human(message):
+            self._is_given_up = bool(self._waiting)
 
     def take_back(self, message: Message) -> None:
         """Take back what `note` noted of a message that was not stored; it may be added again."""

@@ -160,11 +160,13 @@ class Store:
         """
         session = self._session or await self.open()
         history, known = session.history, session.log.index
-        prepared, carried = prepare(history), history.take_deferred()
-        if carried:
-            prepared = history.carrying(carried, prepared)
+        prepared = prepare(history)
         try:
-            await session.commit.append(prepared, small=small, unstored=lambda: history.put_back(carried))
+            if carried := history.take_deferred():
+                unstored = partial(history.put_back, carried)
+                await session.commit.append(history.carrying(carried, prepared), small=small, unstored=unstored)
+            else:
+                await session.commit.append(prepared, small=small)
         except LogCreateError as error:
             if self._config.require_persistence or self._acknowledged:
                 raise

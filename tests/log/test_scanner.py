@@ -561,3 +561,22 @@ def test_any_sound_record_begins_the_chain(first: bytes) -> None:
     bare = b'{"role": "user", "content": "text"}\n'
     assert [kind for kind, *_ in found(scan([*sealed([first]), bare]))] == ["unchained"]
     assert found(scan([bare, bare])) == []
+
+
+def test_what_was_just_sealed_is_taken_in_as_a_scan_does() -> None:
+    """Whatever the record is: messages of all roles, pinned ones, ids with escapes, control records, half a reset."""
+    shapes = [message(role, f"id-{role}", content="x") for role in ROLES]
+    asked = encode_control("view", id="v", provider="p", model="m", hash="0")
+    reminder = message("user", "id-r", content="<system-reminder>")
+    others = [message("user", "id-p", metadata={"pinned": True}), message("user", 'id-"'), reminder]
+    begun = encode_control("reset_begin", id="r", base="", count=1)
+    bodies = [asked, *shapes, *others, asked, *shapes, begun, message("assistant", "id-last")]
+    lines = sealed(bodies)
+    scanned, taken = scan(lines), Scanner()
+    for line in lines:
+        taken.take_sealed(line, int(line[-11:-3], 16))
+    assert columns_of(taken.index) == columns_of(scanned.index)
+    assert list(taken.index.live) == list(scanned.index.live)
+    assert taken.index.models == [("", ""), ("p", "m")]
+    assert (taken.offset, taken.line, taken.seed) == (scanned.offset, scanned.line, scanned.seed)
+    assert found(taken) == found(scanned)
