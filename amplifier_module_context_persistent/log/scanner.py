@@ -45,9 +45,17 @@ _NOT_PLAIN = (b'"source"', b'"ephemeral"', b"system-reminder", b"\\u00")
 class Scanner:
     """Fill an index from blocks of lines."""
 
-    def __init__(self, max_record_bytes: int = MAX_RECORD_BYTES, builder: IndexBuilder | None = None) -> None:
+    def __init__(
+        self,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+        builder: IndexBuilder | None = None,
+        *,
+        finds_plain_users: bool = True,
+    ) -> None:
         self.builder = builder or IndexBuilder()
         self.max_record_bytes = max_record_bytes
+        self.finds_plain_users = finds_plain_users
+        """Whether users' lines are searched for what makes them no plain ones: a purge asks nobody's index for it."""
         self.offset = 0
         """Where the next line begins: the end of what was scanned."""
         self.line = 0
@@ -81,6 +89,7 @@ class Scanner:
         builder, limit, roles, crc = self.builder, self.max_record_bytes, _ROLE_BY_HEAD, crc32
         add, doubtful, session = builder.index.add, builder.doubtful, builder.session
         seed, offset, sound = self._chain.stored, self.offset, 0
+        plain_role = USER if self.finds_plain_users else None
         for line in lines:
             length = len(line) + 1
             computed = crc(b"}", crc(line[:-CRC_TAIL_BYTES], seed))
@@ -93,7 +102,7 @@ class Scanner:
                     pinned = line[start - 5 : start] == TRUE_BEFORE_ID
                     if start != -1 and not (pinned or b"\\" in own_id or hashed in doubtful or builder.copying):
                         model = session.pop_pending_model() if role == ASSISTANT else 0
-                        plain = role == USER and is_plain_user(line)
+                        plain = role == plain_role and is_plain_user(line)
                         add((offset, length, role, LIVE, hashed, seed, computed, model, plain))
                         seed, offset, sound = computed, offset + length, sound + 1
                         continue

@@ -67,7 +67,7 @@ def delete_log(
 
     Raises:
         Exception: what `begin` raises; nothing was deleted.
-        DeleteError: the log is not what was looked at; nothing was deleted.
+        DeleteError: the log is not what was looked at, or the system refuses; nothing was deleted.
         NotALogError: the file is none.
         LogUnreadableError: there is no log, or it cannot be read.
         LockTimeoutError: another process holds the lock.
@@ -104,6 +104,8 @@ def _remove(reader: LogReader, begin: Callable[[], None], others: Sequence[str])
             gone.append(name)
         system.sync_directory(os.path.dirname(reader.path))
     except OSError as error:
+        if not gone:
+            raise DeleteError(f"{error.filename or reader.path}: {error.strerror}; nothing was deleted") from error
         reason = f"not all of the log's files could be deleted ({error}); delete it again"
         raise LogFailedError(error.errno or errno.EIO, reason, reader.path) from error
     return gone

@@ -16,15 +16,15 @@ from pathlib import Path
 import click
 
 from ...clock import utc_now
-from ...errors import ContextPersistentError
+from ...errors import ContextPersistentError, DeleteError
 from ...log.database_location import stored_name
 from ...paths import LOG_NAME, project_slug
 from ...sessions.filters import SessionFilter, matching
 from ...sessions.find_session import SessionFile, session_files
 from ...sessions.overview import Overview, held_logs, look_at
 from ...tokens.counter import open_counter
-from ..transfer.delete_sessions import Deletion, delete_session, plan_deletion, with_sub_agents
-from ..transfer.erasures import SESSION, erasure_of, names_in_log, note_erasure
+from ..transfer.delete_sessions import Deletion, delete_session, is_fork, plan_deletion, with_sub_agents
+from ..transfer.erasures import SESSION, Erasure, erasure_of, lift, names_in_log, note_erasure
 from ..transfer.purge_session import places_left, remove_left
 from .erasing import check_can_ask, check_says_which, erasing_options, extent
 from .exit_codes import DONE, FINDINGS, UNUSABLE
@@ -42,7 +42,7 @@ from .session_argument import (
     storage,
     storage_option,
 )
-from .terminal import ask, counted, cut, one_line, reason, say, unreadable, unusable
+from .terminal import ask, counted, cut, one_line, reason_beside, say, unreadable, unusable
 
 _LINE_CELLS = 70
 
@@ -65,18 +65,25 @@ def delete(
     """
     places = [place for name in sessions for place in _places_of(name)]
     paths = dict.fromkeys(path_of(name) for name in sessions if not _places_of(name))
-    if places:
-        _clear_up(places, dry_run=dry_run, as_json=as_json)
-        if not paths:
-            return
-    is_kept = storage() or any(Path(path).name == LOG_NAME for path in paths)
+    is_kept = storage() or places or any(Path(path).name == LOG_NAME for path in paths)
     project = sessions_here(everywhere=True) if is_kept else []
     known = {str(session.path): session for session in project}
     named = [known.get(path) or session_file(path) for path in paths]
-    below = [one for one in project if any(_is_below(one, other) for other in named)]
-    seen = _looked_at({str(one.path): one for one in [*named, *below]}.values())
-    groups = [group for group in with_sub_agents(seen) if group[0].session in named]
-    context.exit(_delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json))
+    orphans = [one for one in project if any(_lies_below(one.path, log) for log, _ in places)]
+    if is_kept and not storage():
+        places += [place for place in places_left() if any(_lies_below(place[0], one.path) for one in named)]
+    _clear_up(places, dry_run=dry_run, as_json=as_json)
+    below = [one for one in project if any(_is_below(one, other) for other in (*named, *orphans))]
+    seen = _looked_at({str(one.path): one for one in [*named, *orphans, *below]}.values())
+    groups = [
+        group
+        for group in with_sub_agents(seen)
+        if group[0].session in named or (group[0].session in orphans and not is_fork(group[0]))
+    ]
+    if places and not groups and not as_json:
+        return
+    left = [name for _, files in places for name in files]
+    context.exit(_delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json, left=left))
 
 
 @click.command()
@@ -165,13 +172,18 @@ def _clear_up(places: Sequence[tuple[str, list[str]]], *, dry_run: bool, as_json
         if not dry_run:
             with unusable(log):
                 remove_left(left, log)
-    if as_json:
-        files = [name for _, left in places for name in left]
-        click.echo(json.dumps({"dry_run": dry_run, "deleted": [], "kept": [], "left": files}))
 
 
 def _is_below(one: SessionFile, other: SessionFile) -> bool:
     return one.project == other.project and one.id.startswith((f"{other.id}-", f"{other.id}_"))
+
+
+def _lies_below(path: Path | str, log: Path | str) -> bool:
+    """Whether a log is the one of a session's sub-agent, by the names of their directories."""
+    one, other = Path(path), Path(log)
+    if not one.name == other.name == LOG_NAME or one.parent.parent != other.parent.parent:
+        return False
+    return one.parent.name.startswith((f"{other.parent.name}-", f"{other.parent.name}_"))
 
 
 def _has_header(seen: Overview) -> bool:
@@ -190,8 +202,16 @@ def _looked_at(sessions: Iterable[SessionFile]) -> list[Overview]:
     return seen
 
 
-def _delete(groups: Sequence[Sequence[Overview]], *, host_files: bool, dry_run: bool, yes: bool, as_json: bool) -> int:
-    """List, ask, delete; the exit code."""
+def _delete(
+    groups: Sequence[Sequence[Overview]],
+    *,
+    host_files: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+    left: Sequence[str] = (),
+) -> int:
+    """List, ask, delete; the exit code. `left` are the files of interrupted operations that went before."""
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
     planned = [deletion for group in groups for deletion in plan_deletion(group)]
     todo = [deletion for deletion in planned if not deletion.refused]
@@ -199,8 +219,9 @@ def _delete(groups: Sequence[Sequence[Overview]], *, host_files: bool, dry_run: 
         _show(planned, todo, host_files=host_files)
     if todo and not dry_run:
         ask(_question(todo), yes=yes)
-        for deletion in todo:
+        for deletion in reversed(todo):  # a session goes after its sub-agents' sessions: a second deletion finds all
             try:
+                _check_is_last(deletion, todo)
                 deletion.files = _delete_one(deletion, host_files=host_files)
                 if deletion.not_noted:
                     where = one_line(str(deletion.seen.session.path))
@@ -208,13 +229,14 @@ def _delete(groups: Sequence[Sequence[Overview]], *, host_files: bool, dry_run: 
                         f"DELETED, NOT NOTED: {where}: an import may bring it back: {deletion.not_noted}", err=True
                     )
             except (OSError, ContextPersistentError) as error:
-                deletion.refused = reason(error)
+                deletion.refused = reason_beside(error, str(deletion.seen.session.path))
                 click.echo(f"NOT DELETED: {one_line(str(deletion.seen.session.path))}: {deletion.refused}", err=True)
     done = [deletion for deletion in todo if not deletion.refused]
     if as_json:
         kept = [deletion.to_json() for deletion in planned if deletion.refused]
         deleted = [deletion.to_json() for deletion in done]
-        click.echo(json.dumps({"dry_run": dry_run, "deleted": deleted, "kept": kept}))
+        cleared = {"left": list(left)} if left else {}
+        click.echo(json.dumps({"dry_run": dry_run, "deleted": deleted, "kept": kept} | cleared))
     elif dry_run:
         say("Nothing was done (--dry-run).")
     elif todo:
@@ -233,15 +255,34 @@ def _delete(groups: Sequence[Sequence[Overview]], *, host_files: bool, dry_run: 
 def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
     """Delete a session, and note it, so that no import brings it back; `not_noted` says why if that fails."""
     path = str(deletion.seen.session.path)
-    names = names_in_log(path)
+    erasure = erasure_of(names_in_log(path), SESSION, time=utc_now())
+    noted = list[Erasure]()
 
     def begin() -> None:
         try:
-            note_erasure(erasure_of(names, SESSION, time=utc_now()))
+            note_erasure(erasure)
+            noted.append(erasure)
         except OSError as error:
-            deletion.not_noted = reason(error)
+            deletion.not_noted = reason_beside(error, path)
 
-    return delete_session(deletion, host_files=host_files, begin=begin)
+    try:
+        return delete_session(deletion, host_files=host_files, begin=begin)
+    except DeleteError:  # the session is what it was
+        lift(noted)
+        raise
+
+
+def _check_is_last(deletion: Deletion, todo: Sequence[Deletion]) -> None:
+    """Refuse a session of which a sub-agent's session stays.
+
+    Raises:
+        DeleteError: one stays.
+    """
+    session = deletion.seen.session
+    for other in todo:
+        below = other.seen.session
+        if other.refused and other.parent == session.id and below.project == session.project:
+            raise DeleteError(f"it belongs together with {below.id}, which was not deleted")
 
 
 def _question(todo: Sequence[Deletion]) -> str:

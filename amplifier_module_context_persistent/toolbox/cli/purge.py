@@ -43,7 +43,7 @@ from .session_argument import (
     storage,
     storage_option,
 )
-from .terminal import UnusableError, ask, counted, one_line, reason, say, unusable
+from .terminal import UnusableError, ask, counted, one_line, reason_beside, say, unusable
 
 Rule = Callable[[str], TextRule]
 """Gives what an import is to replace after a purge, from a salt."""
@@ -269,8 +269,8 @@ def _purge(
             done.append(one)
         except (OSError, ContextPersistentError, ValueError) as error:
             if len(planned) == 1:
-                raise UnusableError(f"{one_line(one.path)}: {reason(error)}") from error
-            report.failed("NOT PURGED", one.path, reason(error))
+                raise UnusableError(f"{one_line(one.path)}: {reason_beside(error, one.path)}") from error
+            report.failed("NOT PURGED", one.path, reason_beside(error, one.path))
     said = "Done" if len(planned) == 1 else f"Done: {counted(len(done), 'session')} purged"
     left = ", but files named above still hold what was to go: remove it there too." if is_left else "."
     report.say(f"{said}{left}")

@@ -214,6 +214,12 @@ def reason(error: Exception) -> str:
     return one_line(str(said or error))
 
 
+def reason_beside(error: Exception, path: str) -> str:
+    """The same; it names the file that the error is about, if that is another one than `path`."""
+    other = str(getattr(error, "filename", None) or path)
+    return reason(error) if other == path else f"{one_line(other)}: {reason(error)}"
+
+
 @contextmanager
 def telling_damage(transcript: Transcript) -> Iterator[Transcript]:
     """Say in the end, on the error stream, if a log is damaged: what was shown of it may not be all."""

@@ -45,6 +45,7 @@ class PurgeFile:
         self._timeout_s = lock_timeout_s
         self._path = f"{reader.path}{PURGING_SUFFIX}-{token_hex(4)}"
         self._check = LogReader(self._path, files=self._files, max_record_bytes=reader.max_record_bytes)
+        self._check.scanner.finds_plain_users = False  # only ids and checksums are compared
         self._fd = -1
         self._waiting = list[bytes]()
         self._waiting_bytes = 0

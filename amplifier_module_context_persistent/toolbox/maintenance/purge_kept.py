@@ -108,7 +108,7 @@ class Rewrite:
         self._cut_offset = 0 if purge.before is None else index.columns.offsets[_first_kept(index, purge.before)]
         self._gone_ids: set[str] = set()
         self._was_live = bytearray() if purge.everything else was_live(reader)
-        self._scanner = Scanner(reader.max_record_bytes)
+        self._scanner = Scanner(reader.max_record_bytes, finds_plain_users=False)
         self._ids: list[str] = []
         self._live: list[int] = []
         """The ordinals that are live in the new file."""
@@ -172,7 +172,8 @@ class Rewrite:
 
     def _keep_headers(self) -> None:
         """Keep the headers; what else there is need not even be read."""
-        index, scanner = self._reader.index, Scanner(self._reader.max_record_bytes)
+        index = self._reader.index
+        scanner = Scanner(self._reader.max_record_bytes, finds_plain_users=False)
         counts = ((kind_of(name), count) for name, count in index.control_counts.items())
         self._counts.controls_removed = sum(count for kind, count in counts if not (kind.permanent or kind.bundles))
         lost = (found for found in index.damage if found.kind in ("unreadable", "oversized", "glued"))

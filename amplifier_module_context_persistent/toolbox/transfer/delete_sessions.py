@@ -84,7 +84,7 @@ def with_sub_agents(sessions: Sequence[Overview]) -> Iterator[list[Overview]]:
         project, name = one.session.project, one.session.id
         known = roots.setdefault(project, set())
         parent = root_of(name, known) if project else None
-        if parent is not None and not _is_fork(one):
+        if parent is not None and not is_fork(one):
             groups[project, parent].append(one)
         else:
             known.add(name)
@@ -92,7 +92,7 @@ def with_sub_agents(sessions: Sequence[Overview]) -> Iterator[list[Overview]]:
     yield from groups.values()
 
 
-def _is_fork(seen: Overview) -> bool:
+def is_fork(seen: Overview) -> bool:
     """Whether a session's log began with another one's history; what cannot be read is none."""
     try:
         with Transcript(seen.session.path) as transcript:
@@ -156,9 +156,9 @@ def delete_session(
 
     Raises:
         Exception: what `begin` raises; nothing was deleted.
-        DeleteError: it may not be deleted, or it was written to since; nothing was deleted.
+        DeleteError: it may not be deleted, it was written to since, or the system refuses; nothing was deleted.
         LogError: the log cannot be deleted; what is left can be deleted again.
-        OSError: what was noted beside the log cannot be written or removed.
+        OSError: what was noted beside the log cannot be removed.
     """
     path = str(deletion.seen.session.path)
     if deletion.refused:
@@ -166,10 +166,14 @@ def delete_session(
     if stored_name(path) is not None:
         return delete_log(path, deletion.seen.size_bytes, begin=begin)
     note = WrittenFiles.beside(path)
+    before = note.begun
 
     def begin_noted() -> None:
         begin()
-        note.begin(DELETING)
+        try:
+            note.begin(DELETING)
+        except OSError as error:
+            raise DeleteError(f"{note.path}: {error.strerror or error}; nothing was deleted") from error
 
     with keep_closed(path) as is_closed:
         if is_closed is False or is_held(path):
@@ -178,7 +182,13 @@ def delete_session(
         others = [name for name in deletion.files if name in ours]
         if host_files:
             others += deletion.host_files
-        gone = delete_log(path, deletion.seen.size_bytes, begin=begin_noted, others=others)
+        try:
+            gone = delete_log(path, deletion.seen.size_bytes, begin=begin_noted, others=others)
+        except DeleteError:
+            note.begun = before
+            with contextlib.suppress(OSError):  # the next deletion finishes this one
+                note.save()
+            raise
         note.clear()
     if is_hosts_log(path):
         with contextlib.suppress(OSError):  # something else is in it

@@ -18,7 +18,9 @@ _COPIES = (f"{TRANSCRIPT_NAME}*", "events.jsonl*", "context-intelligence/events.
 
 def backups(log: str | Path) -> list[Path]:
     """The copies that rewinds kept of the host's files beside a log."""
-    return sorted(Path(log).parent.glob(f"*{BACKUP_MARK}*")) if is_hosts_log(log) else []
+    if not is_hosts_log(log):
+        return []
+    return sorted(path for path in Path(log).parent.glob(f"*{BACKUP_MARK}*") if path.is_file())
 
 
 def hosts_files(log: str | Path) -> list[Path]:

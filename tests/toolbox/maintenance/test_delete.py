@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.errors import LockTimeoutError, LogFailedError, LogUnreadableError
+from amplifier_module_context_persistent.errors import DeleteError, LockTimeoutError, LogFailedError, LogUnreadableError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.lock import LogLock
@@ -54,11 +54,15 @@ def test_what_belongs_to_a_log_goes_with_it(log: Path) -> None:
         delete_log(str(log), 0)
 
 
-@pytest.mark.parametrize("number", [1, 2])
-def test_a_failed_deletion_leaves_the_log_whole_and_can_be_repeated(log: Path, number: int) -> None:
-    """Whichever removal the system refuses."""
+@pytest.mark.parametrize(
+    ("number", "error", "told"), [(1, DeleteError, "nothing was deleted"), (2, LogFailedError, "delete it again")]
+)
+def test_a_failed_deletion_leaves_the_log_whole_and_can_be_repeated(
+    log: Path, number: int, error: type[Exception], told: str
+) -> None:
+    """Whichever removal the system refuses; after the first one nothing is gone, and the error says so."""
     before = log.read_bytes()
-    with pytest.raises(LogFailedError, match="delete it again"):
+    with pytest.raises(error, match=told):
         delete_log(str(log), len(before), files=Refusing(number))
     assert log.read_bytes() == before
     delete_log(str(log), len(before))

@@ -142,6 +142,21 @@ def test_a_deletion_that_was_killed_is_finished_by_a_second_one(
     assert count > 3
 
 
+def test_a_killed_deletion_of_a_session_with_sub_agents_is_finished_by_a_second_one(
+    tmp_path: Path, prepare: Callable[[], None]
+) -> None:
+    """The sub-agents' sessions go first: whatever is left at any moment, the session's own name finds it."""
+    source = tmp_path / "plain.jsonl"
+    source.write_text("".join(json.dumps(message) + "\n" for message in SAID))
+    for name in ("talk", "talk-1_explorer"):
+        run("import", str(source), "--session", name)
+    sessions = log_of("talk").parent.parent
+    for count in kills(command("delete", "talk", "--yes"), prepare):
+        if any(path.is_file() for path in sessions.rglob("*")):
+            run("delete", "talk", "--yes")
+        assert not [path for path in sessions.rglob("*") if path.is_file()], count
+
+
 def test_a_deletion_says_that_it_finishes_another_one(tmp_path: Path, prepare: Callable[[], None]) -> None:
     """And a deletion of what is whole does not say so."""
     sessions(tmp_path)
