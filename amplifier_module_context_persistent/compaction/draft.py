@@ -6,8 +6,10 @@ else that a plan asks of a view never changes (`groups`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import compress
+from typing import NamedTuple
 
 from ..messages.elide import Cut
 from ..messages.message import Message
@@ -24,6 +26,17 @@ GAP_TOKENS = 20  # about what the marker of a gap takes with two tools that were
 LEAST_BODY_TOKENS = 200  # of a person's message with a pasted body that is worth a cut
 CHARS_A_TOKEN = 3  # about, in the lines that mark gaps
 OTHER_MESSAGES = "other messages"
+
+
+class _Estimated(NamedTuple):
+    """A message whose tokens are estimated since it was cut."""
+
+    position: int
+    entry: Entry
+    cut: Cut | None
+    """How it was cut before."""
+    tokens: int
+    """What it came to then."""
 
 
 class Draft:
@@ -68,8 +81,9 @@ class Draft:
         self.total_messages = sum(1 + len(group.results) for group in view.groups)
         self.total_tokens = self.fixed_tokens + sum(self.sizes) + self.gap_tokens * sum(self.gap_before)
         self._shown: dict[str | int, tuple[Cut | None, frozenset[str]]] = {}
-        self._estimated: dict[str, tuple[int, Entry, Cut | None, int]] = {}
-        """By id, messages whose tokens are estimated: position, message, and the cut and the tokens before that."""
+        self._estimated: dict[str, _Estimated] = {}
+        """By id, the messages whose tokens are estimated."""
+        self._least_saved, self._least_of_people = MARKER_TOKENS, 0
 
     def _unmovable(self) -> list[int]:
         """The groups of system text that stays, and of pins."""
@@ -147,6 +161,8 @@ class Draft:
         self.kept[position] = True
         self.total_messages += 1 + len(self.view.groups[position].results)
         self.total_tokens += self.freed_by_leaving_out(position)
+        if self._estimated:
+            self._settle([one for one in self._estimated.values() if one.position == position])
 
     def cut(self, position: int, entry: Entry, cut: Cut) -> None:
         """Show a message of a group by a cut, whatever it saves or costs."""
@@ -163,29 +179,45 @@ class Draft:
     def cut_about(self, position: int, entry: Entry, cut: Cut, saved: int) -> None:
         """Shorten a message of a group by about so many tokens; `settle` counts it exactly."""
         tokens = self.cut_tokens.get(entry.id, entry.tokens)
-        self._estimated.setdefault(entry.id, (position, entry, self.cuts.get(entry.id), tokens))
+        if entry.id not in self._estimated:
+            self._estimated[entry.id] = _Estimated(position, entry, self.cuts.get(entry.id), tokens)
         self._set_cut(position, entry, cut, tokens - saved)
 
     def settle(self, least_saved: int = MARKER_TOKENS, least_of_people: int = 0) -> None:
         """Count exactly what was estimated; a cut that saves too little is taken back.
 
+        What was left out meanwhile is counted when it is taken in again.
+
         Args:
             least_saved: the tokens that a new cut has to save.
             least_of_people: the tokens that all that is cut from a person's message has to save.
         """
-        estimated = list(self._estimated.values())
-        self._estimated.clear()
-        messages = self.request.fetch([entry for _, entry, _, _ in estimated])
+        self._least_saved, self._least_of_people = least_saved, least_of_people
+        self._settle([one for one in self._estimated.values() if self.kept[one.position]])
+
+    def _settle(self, estimated: Sequence[_Estimated]) -> None:
+        """Count some of the messages exactly that were estimated."""
+        messages = self.request.fetch([one.entry for one in estimated])
         for (position, entry, known, before), message in zip(estimated, messages, strict=True):
-            cut = self.cuts[entry.id]
-            if entry.result_of is not None:
-                cut = with_whole_rows(message, cut)
-            after = self.request.count(shorten(entry, message, cut, self.config.truncate_boundary))
-            is_too_little = entry.human and entry.tokens - after < least_of_people
-            if before - after >= least_saved and not is_too_little:
+            del self._estimated[entry.id]
+            cut, after = self._counted(entry, message, self.cuts[entry.id])
+            is_too_little = entry.human and entry.tokens - after < self._least_of_people
+            if before - after >= self._least_saved and not is_too_little:
                 self._set_cut(position, entry, cut, after)
             else:
                 self._set_cut(position, entry, known, before)
+
+    def _counted(self, entry: Entry, message: Message, cut: Cut) -> tuple[Cut, int]:
+        """A cut of a message, grown to whole rows, and the tokens of what it shows."""
+        memory = self.request.memory
+        known = memory.counted(entry, cut)
+        if known is None:
+            grown = cut if entry.result_of is None else with_whole_rows(message, cut)
+            shown = shorten(entry, message, grown, self.config.truncate_boundary)
+            is_whole = shown.get("content") == message.get("content")
+            known = grown, entry.tokens if is_whole else self.request.count(shown)
+            memory.count(entry, cut, *known)
+        return known
 
     def shown_terms(self, position: int) -> frozenset[str]:
         """The terms that a group shows."""
@@ -196,7 +228,11 @@ class Draft:
         cut, key = self.cuts.get(entry.id), entry.id or entry.ordinal
         known = self._shown.get(key)
         if known is None or known[0] is not cut:
-            known = self._shown[key] = cut, frozenset(entry.terms.shown(cut))
+            if cut is not None and cut.lines:
+                names = self.request.memory.shown(entry, cut)
+            else:
+                names = frozenset(entry.terms.shown(cut))
+            known = self._shown[key] = cut, names
         return known[1]
 
     def _set_cut(self, position: int, entry: Entry, cut: Cut | None, tokens: int) -> None:

@@ -8,11 +8,13 @@ estimated here; what a view shows in the end is counted exactly.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
 from ..messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut, prose_cut
+from ..messages.terms import Place
 from ..view.entry import Entry
 from .always_kept import FIRST_SHARE, LEAST_SAVED, Promise, Stage
 from .draft import LEAST_BODY_TOKENS, MARKER_TOKENS, Draft
@@ -87,37 +89,59 @@ class Forms:
         found = []
         if self.leave[position] <= stage:
             found.append(Form(None, GONE, max(1, draft.freed_by_leaving_out(position)), GONE_WORDS))
-        for entry, cuts in [*self._bodies(position), *(self._cuts(position) if may_cut else ())]:
-            known, tried = draft.cuts.get(entry.id), self._tried[entry.id]
-            less = entry.tokens - draft.tokens_of(entry)
-            least = LEAST_SAVED if entry.human else MARKER_TOKENS
-            for form in cuts:
-                is_new = form.cut not in tried and (known is None or form.cut.shown_chars < known.shown_chars)
-                if is_new and form.saved - less >= least:
-                    found.append(form._replace(saved=form.saved - less) if less else form)
+        for entry, cuts in self._bodies(position):
+            found += self._shorter_than_now(entry, cuts, LEAST_SAVED)
+        for entry, cuts in self._cuts(position) if may_cut else ():
+            found += self._shorter_than_now(entry, cuts, LEAST_SAVED if entry.human else MARKER_TOKENS)
         return found
 
-    def with_lines(self, position: int, only: set[str], needed: frozenset[str]) -> Iterator[Form]:
-        """A group's results cut to the lines that have terms which nothing else shows, or to those of needed ones."""
+    def _shorter_than_now(self, entry: Entry, forms: list[Form], least_saved: int) -> Iterable[Form]:
+        """Of the cuts of a message, those that were not tried and are shorter than what it shows now."""
+        draft = self._draft
+        known, tried = draft.cuts.get(entry.id), self._tried.get(entry.id, ())
+        less = entry.tokens - draft.tokens_of(entry)
+        if known is None and not tried and not less and least_saved <= MARKER_TOKENS:
+            return forms  # none saves less than its marker takes
+        found = []
+        for form in forms:
+            is_new = form.cut not in tried and (known is None or form.cut.shown_chars < known.shown_chars)
+            if is_new and form.saved - less >= least_saved:
+                found.append(form._replace(saved=form.saved - less) if less else form)
+        return found
+
+    def with_lines(
+        self, position: int, only: frozenset[str], needed: frozenset[str], is_worth: Callable[[int, int], bool]
+    ) -> Iterator[Form]:
+        """A group's results cut to the lines that have terms which nothing else shows, or to those of needed ones.
+
+        Args:
+            position: the group.
+            only: the terms that it alone shows.
+            needed: the terms that calls were given.
+            is_worth: whether a form may be the best, by the tokens that it saves and what its words are worth.
+        """
         draft = self._draft
         if self.cut[position] > Stage.FREE or position in self.to or not only:
             return
         for entry in draft.view.members[position][1:]:
             tokens, known = draft.tokens_of(entry), draft.cuts.get(entry.id)
-            if not entry.id or tokens < 2 * MARKER_TOKENS:
-                continue
-            places, whole = entry.terms.places, max(1, sum(entry.terms.text_chars))
+            places = entry.terms.places
             unique = only & places.keys()
+            if not unique or not entry.id or tokens < 2 * MARKER_TOKENS:
+                continue
             if known is not None:
                 unique &= draft.terms_of(entry)
+            whole = max(1, sum(entry.terms.text_chars))
+            before = set[Place]()
             for words, names in enumerate((unique, unique & needed), start=GONE_WORDS):
                 lines = {places[name] for name in names}
                 chars = sum([last - first + 1 for _, first, last in lines])
                 saved = tokens - entry.tokens * chars // whole - MARKER_TOKENS
-                if lines and saved >= MARKER_TOKENS:
+                if lines and lines != before and saved >= MARKER_TOKENS and is_worth(saved, words):
                     cut = excerpt_cut(0, tuple(sorted(lines)))
                     if cut not in self._tried[entry.id]:
                         yield Form(entry, cut, saved, words)
+                before = lines
 
     def take(self, position: int, form: Form) -> None:
         """Show a group in a form; a person's message takes its answer with it, unless that is held longer."""
@@ -137,10 +161,12 @@ class Forms:
             return []
         if position not in self._pasted:
             entry = self._draft.view.members[position][0]
-            message = self._draft.message_of(entry)
-            cuts = dict.fromkeys(bodies_cuts(message, (BODY_CHARS, LEAST_SHOWN_CHARS)))
+            cuts = self._draft.request.memory.bodies(entry, partial(self._bodies_of, entry))
             self._pasted[position] = [(entry, list(_cuts_of(entry, cuts)))]
         return self._pasted[position]
+
+    def _bodies_of(self, entry: Entry) -> list[Cut]:
+        return list(dict.fromkeys(bodies_cuts(self._draft.message_of(entry), (BODY_CHARS, LEAST_SHOWN_CHARS))))
 
     def _cuts(self, position: int) -> list[tuple[Entry, list[Form]]]:
         """A group's messages that may be cut, each with its cuts, whatever was cut so far."""

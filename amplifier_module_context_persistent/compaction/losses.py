@@ -6,6 +6,7 @@ the older group, so that a plan can be made again (I4). To add one, derive from 
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -114,6 +115,8 @@ class UniqueTermsLoss(Loss):
         offered, kept = forms.offered(stage), draft.left()
         shown = {position: draft.shown_terms(position) for position in kept}
         self.counts = Counter(chain.from_iterable(shown.values()))
+        self.unique = {name for name, groups in self.counts.items() if groups == 1}
+        """The names that one kept group shows."""
         self.shown = {position: shown[position] for position in offered}
         view = draft.view
         self.needed = frozenset().union(*[view.groups[position].head.terms.used for position in view.calling])
@@ -143,47 +146,56 @@ class UniqueTermsLoss(Loss):
         found = self._known[position][1]
         return (found[0] * SEALED, found[1]) if found is not None and position < self.sealed else found
 
-    def _cheapest(self, position: int, only: set[str]) -> tuple[float, Form] | None:
+    def _cheapest(self, position: int, only: frozenset[str]) -> tuple[float, Form] | None:
         """The cheapest form of a group that alone shows some names, as if the provider had nothing in its cache."""
         found: tuple[float, Form] | None = None
         for form in self.forms.of(position, self.stage):
             found = self._cheaper(position, form, only, found)
-        least = GONE_WORDS * self.plain[position] * self.weights[position]
-        if found is None or least < found[0] * self.draft.sizes[position]:
-            for form in self.forms.with_lines(position, only, self.needed):
-                found = self._cheaper(position, form, only, found)
+        weight, plain = self.weights[position], self.plain[position]
+        price = math.inf if found is None else found[0]
+        if GONE_WORDS * plain * weight >= price * self.draft.sizes[position]:
+            return found
+
+        def is_worth(saved: int, words: int) -> bool:
+            return words * plain * weight < price * saved
+
+        for form in self.forms.with_lines(position, only, self.needed, is_worth):
+            found = self._cheaper(position, form, only, found)
         return found
 
     def _cheaper(
-        self, position: int, form: Form, only: set[str], found: tuple[float, Form] | None
+        self, position: int, form: Form, only: frozenset[str], found: tuple[float, Form] | None
     ) -> tuple[float, Form] | None:
         """A form with its price, or what was found if that costs less; names are looked at only if words cost less."""
-        words = self._words(position, form) * self.weights[position]
-        if found is not None and words >= found[0] * form.saved:
+        words, weight = self._words(position, form), self.weights[position]
+        if found is not None and words * weight >= found[0] * form.saved:
             return found
-        price = self._price(position, form, only)
+        price = (words + self._worth(position, form, only)) * weight / form.saved
         return (price, form) if found is None or price < found[0] else found
 
-    def _only(self, position: int) -> set[str]:
+    def _only(self, position: int) -> frozenset[str]:
         """The names that a group alone shows."""
-        return {name for name in self.shown[position] if self.counts[name] == 1}
+        return self.shown[position] & self.unique
 
     def _words(self, position: int, form: Form) -> float:
         """The worth of words that are no names: of a model or a person by their number, of a result by how few stay."""
-        head = self.draft.view.groups[position].head
-        if form.entry is None or form.entry is head:
-            shown = 0 if form.entry is None else form.entry.tokens - form.saved
-            said = max(0, self.spoken[position] - shown) / TOKENS_A_NAME
-        else:
-            said = 0.0
-        return said + form.words * self.plain[position]
+        worth = form.words * self.plain[position]
+        entry, spoken = form.entry, self.spoken[position]
+        if entry is None:
+            return spoken / TOKENS_A_NAME + worth
+        if spoken and entry is self.draft.view.groups[position].head:
+            return max(0, spoken - entry.tokens + form.saved) / TOKENS_A_NAME + worth
+        return worth
 
-    def _price(self, position: int, form: Form, only: set[str]) -> float:
-        lost = self.lost(position, form, only)
-        worth = len(lost) + (NEEDED - 1) * len(lost & self.needed)
-        return (self._words(position, form) + worth) * self.weights[position] / form.saved
+    def _price(self, position: int, form: Form, only: frozenset[str]) -> float:
+        return (self._words(position, form) + self._worth(position, form, only)) * self.weights[position] / form.saved
 
-    def lost(self, position: int, form: Form, shown: set[str]) -> set[str]:
+    def _worth(self, position: int, form: Form, only: frozenset[str]) -> int:
+        """The worth of the names that a form no longer shows."""
+        lost = self.lost(position, form, only) if only else only
+        return len(lost) + (NEEDED - 1) * len(lost & self.needed) if lost else 0
+
+    def lost(self, position: int, form: Form, shown: frozenset[str]) -> frozenset[str]:
         """Of the names that a group shows, those that it no longer shows in a form."""
         entry, draft = form.entry, self.draft
         if entry is None:
@@ -197,7 +209,12 @@ class UniqueTermsLoss(Loss):
     def took(self, position: int) -> Iterable[int]:
         """What it no longer shows counts once less; from the first change on the provider's cache spares nothing."""
         left = self.draft.shown_terms(position) if self.draft.kept[position] else frozenset[str]()
-        self.counts.subtract(self.shown[position] - left)
+        for name in self.shown[position] - left:
+            self.counts[name] -= 1
+            if self.counts[name] == 1:
+                self.unique.add(name)
+            elif self.counts[name] == 0:
+                self.unique.remove(name)
         self.shown[position] = left
         self._known.pop(position, None)
         fell = range(self.sealed if position < self.sealed else 0)

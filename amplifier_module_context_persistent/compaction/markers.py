@@ -19,7 +19,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import accumulate
 
@@ -68,11 +67,11 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
     if inserts and config.compaction_notice_enabled and told_step >= config.compaction_notice_min_level:
         marks = [MARKER_TOKENS // (2 if cut.brief else 1) for cut in plan.cuts.values() if cut.shortens]
         room = int(SHARE * draft.target_tokens) - sum(marks) - sum(map(cost_of, older.values()))
+        briefs = ["" if gap.before in unmarkable else _brief(gap, recall=config.offers_recall) for gap in gaps]
+        room -= sum([cost_of(text) for text in briefs if text])
         if plan.dropped:
-            shown = [gap for gap in gaps if gap.before not in unmarkable]
-            costs = sum([cost_of(_brief(gap, recall=config.offers_recall)) for gap in shown])
-            notice = notice_text(draft, plan, step=told_step, room_tokens=room - costs)
-        gaps = _with_texts(gaps, room - len(notice) // CHARS_A_TOKEN, unmarkable, recall=config.offers_recall)
+            notice = notice_text(draft, plan, step=told_step, room_tokens=room)
+        gaps = _with_texts(gaps, briefs, room - len(notice) // CHARS_A_TOKEN, recall=config.offers_recall)
     else:
         gaps = tuple(replace(gap, text="") for gap in gaps)
     lines = defaultdict(list, {key: [line] for key, line in older.items()})
@@ -186,7 +185,8 @@ def _files(known: Sequence[str], uses: Sequence[ToolUse], kind: str) -> tuple[st
 def _brief(gap: Gap, *, recall: bool) -> str:
     """The shortest text of a marker: how many messages, the tools that were called most, the reference of the first."""
     times = _times_by_tool(gap)
-    said = [_calls_of(tool, count, ()) for tool, count in times.most_common(BRIEF_NAMES)]
+    named = BRIEF_NAMES + (len(times) == BRIEF_NAMES + 1)  # a third one is no longer than what counts the others
+    said = [_calls_of(tool, count, ()) for tool, count in times.most_common(named)]
     return _marker(gap, said, times, recall=recall)
 
 
@@ -228,15 +228,23 @@ def cost_of(text: str) -> int:
     return len(text) // CHARS_A_TOKEN + 4
 
 
-def _with_texts(gaps: Sequence[Gap], most: int, unmarkable: AbstractSet[str], *, recall: bool) -> tuple[Gap, ...]:
-    """Give the gaps their texts while there is room: first the unchanged ones those that they had, then the largest."""
-    texts = ["" if gap.before in unmarkable else _brief(gap, recall=recall) for gap in gaps]
-    left = most - sum([cost_of(text) for text in texts if text])
+def _with_texts(gaps: Sequence[Gap], briefs: Sequence[str], room_tokens: int, *, recall: bool) -> tuple[Gap, ...]:
+    """Give gaps longer texts while there is room: first the unchanged ones those that they had, then the largest.
+
+    Args:
+        gaps: the gaps.
+        briefs: the shortest text of each; empty if nothing can mark it.
+        room_tokens: what the longer texts may take beyond the shortest ones.
+        recall: whether references are named.
+    """
+    texts, left = list(briefs), room_tokens
     new = sorted((at for at, gap in enumerate(gaps) if not gap.text), key=lambda at: (-gaps[at].messages, -at))
     for at in [*(at for at, gap in enumerate(gaps) if gap.text), *new]:
+        if not texts[at] or (left < 0 and not gaps[at].text):
+            continue
         longer = gaps[at].text or _text(gaps[at], recall=recall)
         more = cost_of(longer) - cost_of(texts[at])
-        if texts[at] and more <= left:
+        if more <= left:
             left, texts[at] = left - more, longer
     pairs = zip(gaps, texts, strict=True)
     return tuple(gap if gap.text == text else replace(gap, text=text) for gap, text in pairs)

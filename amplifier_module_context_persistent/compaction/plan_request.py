@@ -11,6 +11,7 @@ from ..view.entry import Entry
 from ..view.ids_and_names import TAKES_ALL, WireRules
 from ..view.plan import NO_PLAN, Plan
 from ..view.recipients import NOBODY, Recipient
+from .plan_memory import PlanMemory
 
 FALLBACK = "truncate"  # where there is no summary
 
@@ -58,6 +59,8 @@ class PlanRequest:
     """The ids of messages whose reasoning the new view will not show, as what stands before it changes."""
     wire: WireRules = TAKES_ALL
     """What they take."""
+    memory: PlanMemory = field(default_factory=PlanMemory)
+    """What plans before it found out about the same messages; it makes the plan no other, only sooner."""
     summary: Summary | None = None
     """Replaces some of them; without it the summary of the previous plan stays."""
 

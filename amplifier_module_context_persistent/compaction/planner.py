@@ -100,7 +100,9 @@ def compact(request: PlanRequest) -> Compaction:
         strategy=request.strategy,
         narrates=any(entry.narration_tokens for entry in alive),
     )
-    return _fit(draft, forms, what_is_gone(draft, plan), older)
+    made = _fit(draft, forms, what_is_gone(draft, plan), older)
+    request.memory.keep_only(set(made.plan.keep))
+    return made
 
 
 def _choose(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) -> Stage:

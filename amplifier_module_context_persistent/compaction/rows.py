@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from ..messages.elide import LEAST_SHOWN_CHARS, Cut
 from ..messages.excerpt import Span, joined, shown_spans
@@ -73,7 +74,7 @@ class _Lines:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self.starts = list(accumulate([len(line) + 1 for line in text.split("\n")[:-1]], initial=0))
         self.is_json = self._body(0).lstrip().startswith(("{", "["))
         self._rows: dict[int, Span] = {}
 

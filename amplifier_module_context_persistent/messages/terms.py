@@ -106,7 +106,9 @@ class Terms:
     places: Mapping[str, Place] = field(default_factory=dict)
     """By term that a cut can take away, the line that has it first, or the piece of a long one."""
 
-    def shown(self, cut: Cut | None, among: set[str] | None = None, *, is_exact: bool = False) -> Collection[str]:
+    def shown(
+        self, cut: Cut | None, among: set[str] | frozenset[str] | None = None, *, is_exact: bool = False
+    ) -> Collection[str]:
         """The terms that a message shows when it is cut; of all, or of some.
 
         Args:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from ..compaction.plan_memory import PlanMemory
 from ..compaction.plan_request import PlanRequest
 from ..compaction.planner import Compaction, compact
 from ..compaction.protected_ends import protect
@@ -90,6 +91,7 @@ class Window:
         self._arranged = Arrangement()
         """The last view, with all reasoning that its reader takes."""
         self._bound, self._totals = BoundViews(), ViewTotals()
+        self._plan_memory = PlanMemory()
         self.chain = ViewHashes()
 
     @property
@@ -482,6 +484,7 @@ class Window:
             wire=self._wire(log, request, strict=True),
             unbound=self._unbound_by_plan(entries),
             shown_anyway=hidden(state.entries, has_factory=request.has_factory),
+            memory=self._plan_memory,
             summary=summary if summary and summary.basis == self._kept.basis else None,
         )
 

@@ -1,0 +1,80 @@
+"""What plans remember of messages from one plan to the next."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from amplifier_module_context_persistent.compaction.plan_memory import PlanMemory
+from amplifier_module_context_persistent.messages.elide import excerpt_cut
+from amplifier_module_context_persistent.messages.message import Message
+from amplifier_module_context_persistent.view.entry import Entry, classify
+from amplifier_module_context_persistent.window import window
+from tests.support.counters import count
+from tests.support.windows import Desk
+
+RESULT = "\n".join(f"src/module_{line}.py: fails at line_{line}" for line in range(60))
+
+
+def result(text: str = RESULT) -> Entry:
+    """A result in the log."""
+    metadata = {"message_id": "m1"}
+    return classify(1, {"role": "tool", "tool_call_id": "c1", "content": text, "metadata": metadata}, count)
+
+
+def test_names_that_a_cut_shows_are_those_of_the_message() -> None:
+    """Also after the message changed under its id, and by another cut."""
+    memory, entry = PlanMemory(), result()
+    line = excerpt_cut(0, ((0, 0, RESULT.index("\n")),))
+    assert memory.shown(entry, line) == frozenset(entry.terms.shown(line)) != frozenset()
+    assert memory.shown(entry, excerpt_cut(0)) == frozenset()
+    purged = result("[purged]")
+    assert memory.shown(purged, line) == frozenset(purged.terms.shown(line))
+
+
+def test_a_cut_that_was_tried_is_not_counted_again_until_the_message_changes() -> None:
+    """Its tokens are known; with other tokens or other terms the message is another one."""
+    memory, entry, cut = PlanMemory(), result(), excerpt_cut(240)
+    assert memory.counted(entry, cut) is None
+    memory.count(entry, cut, cut, 80)
+    assert memory.counted(entry, cut) == (cut, 80)
+    assert memory.counted(replace(entry, tokens=entry.tokens - 5), cut) is None
+    assert memory.counted(result("[purged]"), cut) is None
+
+
+def test_what_no_view_shows_any_more_is_forgotten() -> None:
+    """Only the messages that a plan keeps are remembered."""
+    memory, entry, cut = PlanMemory(), result(), excerpt_cut(240)
+    memory.count(entry, cut, cut, 80)
+    memory.keep_only({"m2"})
+    assert memory.counted(entry, cut) is None
+
+
+def test_a_plan_is_the_same_with_and_without_a_memory(monkeypatch: Any) -> None:
+    """Every plan of a session is made twice, the second time as if no plan had been made before."""
+    made: list[bool] = []
+    compact = window.compact
+
+    def twice(request: Any) -> Any:
+        anew = compact(replace(request, memory=PlanMemory()))
+        found = compact(request)
+        made.append((found.plan, found.cut_tokens) == (anew.plan, anew.cut_tokens))
+        return found
+
+    monkeypatch.setattr(window, "compact", twice)
+    desk = Desk()
+    for messages in (_turn(number) for number in range(60)):
+        for message in messages:
+            desk.add(message)
+        desk.ask(12_000)
+    assert len(made) > 3
+    assert all(made)
+
+
+def _turn(number: int) -> Sequence[Message]:
+    call = {"id": f"c{number}", "tool": "bash", "arguments": {"command": f"make part_{number % 7}.py"}}
+    return [
+        {"role": "user", "content": f"Look at part_{number % 7}.py, please.\n" + RESULT * (number % 5 == 0)},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"c{number}", "content": RESULT.replace("module", f"module{number % 9}")},
+        {"role": "assistant", "content": f"Part {number} is done."},
+    ]
