@@ -12,7 +12,7 @@ import logging
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import accumulate, islice
 from pathlib import Path
@@ -41,6 +41,8 @@ logger = logging.getLogger(__name__)
 LEAST_LOG_BYTES = 64 << 10
 """A smaller log is looked at in a moment: nothing is kept of it."""
 SAMPLES = 128
+_ASKED, _KEPT_AT_ONCE = 500, 50
+"""Of logs in a database: how many kept glances are one question, and how many new ones are written together."""
 _RUN = 512  # so many records at most are gone through for a place in bytes
 _FIRST_USERS = 20  # so many messages of users are looked at for a human one
 _NEIGHBOURS = 20  # so many messages at either end are looked at for a time
@@ -99,6 +101,8 @@ class Glances:
         self._known: dict[Path, dict[str, tuple[LogCoverage, str]]] = {}
         self._new: dict[Path, list[tuple[str, LogCoverage, str]]] = {}
         self._stored: dict[str, dict[str, tuple[str, bytes]]] = {}
+        self._expected: dict[str, list[str]] = {}
+        """The names of logs in databases, by storage, that are looked at next."""
         self._new_stored: dict[str, list[tuple[str, int, str, int]]] = {}
 
     def of(self, path: str, files: FileSystem | None = None) -> Glance | None:
@@ -121,14 +125,30 @@ class Glances:
         finally:
             log.close()
 
+    def expect(self, locations: Iterable[str]) -> None:
+        """Say which logs in databases are looked at next, in their order, so that many are one question."""
+        for location in locations:
+            storage, name = split_location(location)
+            self._expected.setdefault(storage, []).append(name)
+
     def _of_stored(self, location: str) -> Glance | None:
+        storage, name = split_location(location)
+        known = self._stored.setdefault(storage, {})
+        if name not in known:
+            known |= self._asked(storage, name)
+        told, line = known.pop(name)
+        return _glance_told(told, lambda _offset, _length: line)
+
+    def _asked(self, storage: str, name: str) -> dict[str, tuple[str, bytes]]:
+        """Ask for what is kept of a log and of those that are expected behind it."""
         from ..log.postgres.names import kept_glances  # its driver is an extra
 
-        storage, name = split_location(location)
-        if storage not in self._stored:
-            self._stored[storage] = kept_glances(storage) if is_usable() else {}
-        told, line = self._stored[storage].get(name, ("", b""))
-        return _glance_told(told, lambda _offset, _length: line)
+        expected = self._expected.get(storage, [])
+        start = expected.index(name) if name in expected else len(expected)
+        names = [name, *expected[start + 1 : start + _ASKED]]
+        self._expected[storage] = expected[start + _ASKED :]
+        kept = kept_glances(storage, names) if is_usable() else {}
+        return {one: kept.get(one, ("", b"")) for one in names}
 
     def look_at(self, log: ReadableLog, counter: TokenCounter, location: str = "") -> Glance:
         """Look at a log that was opened, and have it kept; a small one and one that is damaged is looked at each time.
@@ -155,6 +175,8 @@ class Glances:
                 storage, name = split_location(location)
                 row = (name, glance.size_bytes, told, place[0] if line else -1)
                 self._new_stored.setdefault(storage, []).append(row)
+                if len(self._new_stored[storage]) >= _KEPT_AT_ONCE:  # who stops now goes on there
+                    self._keep_stored()
             elif (file := file_reader(log)) is not None and file.file.fd is not None and file.size >= LEAST_LOG_BYTES:
                 stamp = Stamp.of(file.file.status())
                 if stamp.size_bytes == file.size:
@@ -170,11 +192,15 @@ class Glances:
                     session = session_id(connection, name_of(path))
                     connection.execute("UPDATE sessions SET glance = ? WHERE id = ?", (told, session))
                     cover(connection, session, GLANCE, covered)
+        self._new = {}
+        self._keep_stored()
+
+    def _keep_stored(self) -> None:
         for storage, glances in self._new_stored.items() if is_usable() else ():
             from ..log.postgres.names import keep_glances
 
             keep_glances(storage, glances)
-        self._new, self._new_stored = {}, {}
+        self._new_stored = {}
 
 
 def keep_in_database(log: Log) -> None:

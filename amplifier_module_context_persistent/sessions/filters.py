@@ -146,6 +146,7 @@ def _may_be_of_time(session: SessionFile, wanted: SessionFilter) -> bool:
 
 def _of_time(sessions: Sequence[SessionFile], wanted: SessionFilter) -> list[SessionFile]:
     glances, counter = Glances(), open_counter("estimate")
+    glances.expect(session.path for session in sessions if isinstance(session.path, str))
     seen = [look_at(session, counter, None, glances=glances) for session in sessions]
     glances.keep()
     seen = [one for one in seen if is_of_time(one, wanted)]

@@ -14,7 +14,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -120,11 +120,24 @@ def _age(session: SessionFile) -> tuple[float, str]:
 def _stored(storage: str, project: str | None) -> list[SessionFile]:
     from ..log.postgres.names import stored_logs  # its driver is an extra
 
-    sessions = []
-    for name, changed_s in stored_logs(storage, project):
-        project_of, _, session_id = name.rpartition("/")
-        sessions.append(SessionFile(location_of(storage, name), session_id, project_of, changed_s))
-    return sessions
+    return [_stored_session(storage, *found) for found in stored_logs(storage, project)]
+
+
+def _stored_session(storage: str, name: str, changed_s: float) -> SessionFile:
+    project, _, session_id = name.rpartition("/")
+    return SessionFile(location_of(storage, name), session_id, project, changed_s)
+
+
+def stored_session_pages(storage: str, project: str | None) -> Iterator[list[SessionFile]]:
+    """The sessions of one project in a database, or of all, page by page, those written last first.
+
+    Raises:
+        LogUnreadableError: the database cannot be asked.
+    """
+    from ..log.postgres.names import stored_pages  # its driver is an extra
+
+    for page in stored_pages(storage, project):
+        yield [_stored_session(storage, *found) for found in page]
 
 
 def files_in(directory: str | Path) -> list[SessionFile]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 10.0
 SEARCH_S = 60.0
+_FIRST_PAGE, _LARGEST_PAGE = 200, 5_000
 
 
 @contextmanager
@@ -62,6 +63,36 @@ def stored_logs(storage: str, project: str | None = None) -> list[tuple[str, flo
         return connection.execute(statement.encode(), [beginning, beginning]).fetchall()
 
 
+def stored_pages(storage: str, project: str | None = None) -> Iterator[list[tuple[str, float]]]:
+    """The same as `stored_logs`, page by page: what is asked for costs, not what is there.
+
+    Each page is a question of its own, which begins behind the last log of the one before. A log that is written to
+    meanwhile may come on no page; then it was on none of those that came.
+
+    Raises:
+        ValueError, LogUnreadableError: as `stored_logs`.
+    """
+    beginning = None if project is None else f"{project}/"
+    last: tuple[Any, str] | tuple[None, None] = (None, None)
+    size = _FIRST_PAGE
+    while True:
+        with _asking(storage, TIMEOUT_S) as (connection, location):
+            statement = f"""
+                select name, changed from {location.schema}.log
+                 where (%(beginning)s::text is null or starts_with(name, %(beginning)s::text))
+                   and (%(changed)s::timestamptz is null
+                        or (changed, name) < (%(changed)s::timestamptz, %(name)s::text))
+                 order by changed desc, name desc limit %(size)s
+            """
+            values = {"beginning": beginning, "changed": last[0], "name": last[1], "size": size}
+            found = connection.execute(statement.encode(), values).fetchall()
+        if found:
+            yield [(name, changed.timestamp()) for name, changed in found]
+        if len(found) < size:
+            return
+        last, size = (found[-1][1], found[-1][0]), min(2 * size, _LARGEST_PAGE)
+
+
 def stored_heads(storage: str, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """Read of some logs, by their names, what changes with every append and every purge.
 
@@ -99,8 +130,8 @@ def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bo
         return {name for (name,) in connection.execute(statement.encode(), [word, unless]).fetchall()}
 
 
-def kept_glances(storage: str) -> dict[str, tuple[str, bytes]]:
-    """By the names of logs that are as they were when they were looked at: what was told, and the line that it names.
+def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, bytes]]:
+    """Kept list entries of some logs that have not changed, by name: what was told, and the line that it names.
 
     Nothing where the server does not give it: the tables may be older, or the role may not read them.
     """
@@ -109,9 +140,9 @@ def kept_glances(storage: str) -> dict[str, tuple[str, bytes]]:
             select log.name, glance.told, coalesce(record.line, '')
               from {location.schema}.glance join {location.schema}.log using (log_id)
               left join {location.schema}.record on record.log_id = glance.log_id and record.seq = glance.line
-             where glance.size = log.size
+             where log.name = any(%s::text[]) and glance.size = log.size
         """
-        found = connection.execute(statement.encode(), binary=True).fetchall()
+        found = connection.execute(statement.encode(), [list(names)], binary=True).fetchall()
         return {name: (told, line) for name, told, line in found}
     return {}
 

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import islice
@@ -24,9 +24,12 @@ from rich.text import Text
 
 from ...catalogue.session_list_cache import Glances
 from ...errors import LogError, RecallError
+from ...log.filesystem import FileSystem
 from ...log.open_log import file_reader
+from ...paths import project_slug
 from ...sessions.filters import ALL_SESSIONS, SessionFilter, candidates, is_of_time, matching
-from ...sessions.find_session import SessionFile, files_in, sessions_above, where_else
+from ...sessions.find_session import SessionFile, files_in, sessions_above, stored_session_pages, where_else
+from ...sessions.open_files import Identity
 from ...sessions.overview import Overview, held_logs, look_at
 from ...sessions.transcript import Transcript
 from ...tokens.counter import open_counter
@@ -74,9 +77,15 @@ def list_sessions(
     A session is open while a process of yours has its log open for writing (known on Linux only). It is interrupted if
     its end is torn or its last calls have no results. For a damaged one, `verify` says what is wrong.
     """
-    sessions = sessions_of(directories, everywhere=everywhere, wanted=wanted)
-    matches = _MessageFilter(words, sessions) if words is not None else None
-    look = _SessionPicker(sessions, wanted, matches)
+    pages: Iterable[list[SessionFile]]
+    sessions, matches = list[SessionFile](), None
+    if is_paged := _asks_only_time(directories, wanted, words):
+        pages = _pages(everywhere=everywhere)
+    else:
+        sessions = sessions_of(directories, everywhere=everywhere, wanted=wanted)
+        matches = _MessageFilter(words, sessions) if words is not None else None
+        pages = [sorted(sessions, key=lambda session: -session.modified_s)]
+    look = _SessionPicker(pages, wanted, matches)
     seen: Iterator[Overview] = islice(look.newest_first(), wanted.most)
     if everywhere:
         seen = iter(_by_project(list(seen)))
@@ -90,7 +99,7 @@ def list_sessions(
         look.keep()
         return
     output = console()
-    project, shortest = None, _shortest_ids(sessions) if output.is_terminal else None
+    project, shortest = None, _shortest_ids(sessions) if output.is_terminal and not is_paged else None
     is_first = True
     for one in seen:
         if is_first:
@@ -104,21 +113,54 @@ def list_sessions(
         sys.stdout.flush()  # in a pipe too: whoever reads has something to read
     look.keep()
     if is_first:
-        output.print(_nothing(found=bool(sessions), everywhere=everywhere, directories=directories), soft_wrap=True)
+        output.print(_nothing(found=look.found > 0, everywhere=everywhere, directories=directories), soft_wrap=True)
+
+
+def _asks_only_time(directories: Sequence[str], wanted: SessionFilter, words: str | None) -> bool:
+    """Whether a list of sessions in a database can be read page by page, since every session is known to be meant."""
+    others = directories or words is not None or wanted.project is not None or wanted.name is not None
+    return storage() is not None and not others and not wanted.asks_figures
+
+
+def _pages(*, everywhere: bool) -> Iterator[list[SessionFile]]:
+    """The sessions in the database, page by page, those written last first.
+
+    Raises:
+        UnusableError: the database cannot be asked.
+    """
+    place = storage()
+    assert place is not None  # noqa: S101 - `_asks_only_time` says so
+    with unusable():
+        yield from stored_session_pages(place, None if everywhere else project_slug("."))
 
 
 class _SessionPicker:
-    """Looks at sessions, and gives those that are wanted as soon as it is known that they come next."""
+    """Looks at sessions, and gives those that are wanted as soon as it is known that they come next.
+
+    Args:
+        pages: the sessions, those written last first; the next page is asked for once it is needed.
+        wanted: the filter.
+        matches: says in which sessions a message says something; None for all.
+    """
 
     def __init__(
         self,
-        sessions: list[SessionFile],
+        pages: Iterable[list[SessionFile]],
         wanted: SessionFilter,
         matches: _MessageFilter | None,
     ) -> None:
-        self._sessions, self._wanted, self._matches = sessions, wanted, matches
-        self._held = held_logs(sessions)
+        self._pages, self._wanted, self._matches = pages, wanted, matches
+        self._held: frozenset[Identity | str] = frozenset()
         self._counter, self._glances = open_counter("estimate"), Glances()
+        self.found = 0
+        """How many sessions there were so far, wanted or not."""
+
+    def _newest_written(self) -> Iterator[SessionFile]:
+        for page in self._pages:
+            self.found += len(page)
+            self._held |= held_logs(page)
+            self._glances.expect(session.path for session in page if isinstance(session.path, str))
+            yield from page
 
     def newest_first(self) -> Iterator[Overview]:
         """Give them in order of their last messages.
@@ -127,15 +169,14 @@ class _SessionPicker:
         older than its last message, and files older than what is wanted are not read.
         """
         waiting: list[tuple[float, float, str, int, Overview]] = []
-        left = sorted(self._sessions, key=lambda session: -session.modified_s)
-        for number, session in enumerate(left):
+        for number, session in enumerate(self._newest_written()):
             if self._wanted.since_s is not None and session.modified_s < self._wanted.since_s:
                 break
             while waiting and -waiting[0][0] > session.modified_s:
                 yield heappop(waiting)[-1]
             if self._matches is not None and not self._matches.is_found_in(session):
                 continue
-            with progress(str(session.path)) as files:
+            with _watched_file(session) as files:
                 one = look_at(session, self._counter, self._held, glances=self._glances, files=files)
             if is_of_time(one, self._wanted):
                 heappush(waiting, (-one.last_s, -session.modified_s, session.id, number, one))
@@ -147,6 +188,11 @@ class _SessionPicker:
         self._glances.keep()
         if self._matches is not None:
             self._matches.catalogues.update()
+
+
+def _watched_file(session: SessionFile) -> AbstractContextManager[FileSystem]:
+    """Show how far the reading of a file is; most sessions in a database are listed without reading them."""
+    return nullcontext(FileSystem()) if isinstance(session.path, str) else progress(str(session.path))
 
 
 class _MessageFilter:

@@ -1,0 +1,83 @@
+"""Lists of a database's sessions cost what is asked for, and what was looked at once is kept."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.catalogue import session_list_cache
+from amplifier_module_context_persistent.log.postgres import names
+from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.toolbox.cli import list_
+from tests.support.commands import run
+from tests.support.logs import STAMP, append
+from tests.support.postgres import TestServer
+
+SESSIONS = 24
+
+
+@pytest.fixture
+def sessions(server: TestServer, storage: str) -> str:
+    """A storage with sessions of two projects, some of which were written to in the same moment."""
+    schema = storage.rpartition("=")[2]
+    for number in range(SESSIONS):
+        with closing(PostgresLog(f"{storage}#-p{number % 2}/s{number:02}")) as log:
+            append(log, number)
+    server.execute(f"update {schema}.log set changed = %s::timestamptz - interval '1 hour' * (log_id / 3)", STAMP)
+    return storage
+
+
+def listed(storage: str, *options: str) -> list[str]:
+    """The sessions that the command lists, in its order."""
+    told = json.loads(run("list", "--all", "--json", "--storage", storage, *options).output)
+    return [one["session"] for one in told["sessions"]]
+
+
+@pytest.mark.parametrize("page", [1, 5, 200])
+def test_pages_hold_every_session_once(page: int, sessions: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever their size; the first ones are the first of all."""
+    everything = listed(sessions)
+    monkeypatch.setattr(names, "_FIRST_PAGE", page)
+    monkeypatch.setattr(names, "_LARGEST_PAGE", page)
+    assert listed(sessions) == everything
+    assert sorted(everything) == [f"s{number:02}" for number in range(SESSIONS)]
+    paged = [name for found in names.stored_pages(sessions, "-p1") for name, _ in found]
+    assert sorted(paged) == [f"-p1/s{number:02}" for number in range(1, SESSIONS, 2)]
+
+
+def test_the_newest_sessions_are_all_that_is_looked_at(sessions: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of two asks for a page, and not for what is kept of every session."""
+    run("list", "--all", "--storage", sessions)  # keeps what it had to look at
+    asked = list[str]()
+    kept = names.kept_glances
+
+    def noting(storage: str, wanted: Any) -> dict[str, tuple[str, bytes]]:
+        asked.extend(wanted)
+        return kept(storage, wanted)
+
+    monkeypatch.setattr(names, "kept_glances", noting)
+    monkeypatch.setattr(names, "_FIRST_PAGE", 5)
+    assert listed(sessions, "-n", "2") == ["s00", "s01"]
+    assert len(set(asked)) <= 5
+
+
+def test_a_list_that_is_ended_goes_on_where_it_was(
+    sessions: str, server: TestServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it looked at is kept in between, not only at its end."""
+    schema = sessions.rpartition("=")[2]
+    monkeypatch.setattr(session_list_cache, "_KEPT_AT_ONCE", 4)
+    looked, look = list[str](), list_.look_at
+
+    def ended(session: Any, *arguments: Any, **options: Any) -> Any:
+        looked.append(session.id)
+        if len(looked) == 10:
+            raise KeyboardInterrupt
+        return look(session, *arguments, **options)
+
+    monkeypatch.setattr(list_, "look_at", ended)
+    run("list", "--all", "--storage", sessions, code=130)
+    assert server.execute(f"select count(*) from {schema}.glance") == [(8,)]
