@@ -1,6 +1,7 @@
 """Drafts: the sessions of an import, as bodies of records, before any log is written.
 
-The header of a log comes first and says what became of every line, which is known last. So the bodies wait in memory.
+The header of a log comes first and says what became of every line, which is known last. So the bodies wait in a
+temporary file (`spool.py`).
 
 What providers reported stays in the answers' `metadata.usage`, and is counted there. Beside it a draft counts its
 context with our tokens, for the sizes in plans: only once the source compacted, since counting takes a quarter of an
@@ -9,6 +10,7 @@ import's time.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -27,6 +29,7 @@ from .copy_log import CopiedMessage, check_size
 from .importers.account import Account
 from .importers.events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .importers.fields import iso_time, result
+from .spool import RecordBodies, Spool
 
 SOURCE_KIND = "source"
 """The kind of control record that holds an entry of the source which is no message."""
@@ -59,13 +62,13 @@ class SessionDraft:
     """One session: the bodies of its records, what is known of its messages, and where it goes."""
 
     start: SessionStart
+    bodies: RecordBodies
     file: str = ""
     """The file that it comes from, where that is not the one that was named."""
-    bodies: list[bytes] = field(default_factory=list)
-    at: list[int] = field(default_factory=list)
+    at: array[int] = field(default_factory=lambda: array("L"))
     """The positions of messages among the bodies."""
     ids: list[str] = field(default_factory=list)
-    with_ids: list[int] = field(default_factory=list)
+    with_ids: array[int] = field(default_factory=lambda: array("L"))
     """The positions of copied messages whose ids the source gives."""
     tokens: dict[int, int] = field(default_factory=dict)
     """By position, the tokens of messages that a compaction made us count."""
@@ -118,10 +121,12 @@ class Drafts:
 
     Args:
         account: told of messages that cannot be stored.
+        spool: keeps the bodies of records.
     """
 
-    def __init__(self, account: Account) -> None:
+    def __init__(self, account: Account, spool: Spool) -> None:
         self._account = account
+        self._spool = spool
         self._counter = EstimateCounter()
         self.sessions: list[SessionDraft] = []
         self._tools: dict[str, str] = {}
@@ -130,7 +135,7 @@ class Drafts:
     def take(self, event: Event) -> None:
         """Take in an event; the first one is the start of a session."""
         if isinstance(event, SessionStart):
-            self.sessions.append(SessionDraft(event, self._account.file))
+            self.sessions.append(SessionDraft(event, RecordBodies(self._spool), self._account.file))
             return
         draft = self.sessions[-1]
         if isinstance(event, MessageRead):
@@ -224,7 +229,8 @@ class Drafts:
         self._plan(draft)
         draft.clears.append(len(draft.ids))
         reset = Reset(f"imported-clear-{len(draft.clears)}", "clear", iso_time(event.time), draft.ids[-1], 0, 0)
-        draft.bodies += frame(reset, ())
+        for body in frame(reset, ()):
+            draft.bodies.append(body)
         draft.counted, draft.counted_messages = 0, len(draft.ids)
         draft.last_human = -1
 

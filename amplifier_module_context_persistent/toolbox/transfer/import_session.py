@@ -111,7 +111,7 @@ def _drafted(importer: Importer, source: Source, account: Account, *, strict: bo
     Raises:
         ImportRefusedError: there is none, or something would be lost and `strict` forbids it.
     """
-    drafts = Drafts(account)
+    drafts = Drafts(account, source.spool)
     for event in importer.read(source, account):
         drafts.take(event)
     drafts.finish()

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
-from itertools import groupby, takewhile
+from itertools import chain, groupby, takewhile
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -254,7 +254,7 @@ class SessionWriter:
                     earlier = draft.earlier
                     if earlier is None:
                         being_made.enter_context(making_session(draft.path))
-                        write_new_log(draft.path, (self._header(draft), *draft.bodies))
+                        write_new_log(draft.path, chain([self._header(draft)], draft.bodies))
                         made.append(draft)
                     elif not earlier.is_older and (
                         earlier.common < draft.messages or earlier.kept < earlier.live or earlier.is_cut
@@ -381,7 +381,10 @@ class SessionWriter:
 
     def _add(self, draft: SessionDraft, earlier: EarlierImport) -> None:
         """Append what is new; what changed in the source since is hidden first, as a rewind does."""
-        start = draft.record_after(earlier.common)
+        start, records = draft.record_after(earlier.common), len(draft.bodies)
+        if earlier.kept == earlier.live:  # what followed the last message then is there already
+            following = draft.at[earlier.common] if earlier.common < draft.messages else records
+            start = min(max(start, earlier.records), following)
         log = open_log(draft.path)
 
         def begin(index: Index) -> list[bytes]:
@@ -389,16 +392,13 @@ class SessionWriter:
             if len(live) != earlier.live:
                 raise ImportConflictError("the session was changed meanwhile; import again")
             if earlier.kept == earlier.live:
-                return [self._header(draft, _records_in(index) + 1 + len(new))]
+                return [self._header(draft, _records_in(index) + 1 + records - start)]
             kept, time = live[: earlier.kept], self.now()
             reset = reset_bodies(live, kept, ids_in(log.read), reset_id=self.new_id(), reason="rewind", time=time)
             before = [*reset, *_plan_before(draft, start)]
-            return [self._header(draft, _records_in(index) + 1 + len(before) + len(new)), *before]
+            return [self._header(draft, _records_in(index) + 1 + len(before) + records - start), *before]
 
-        new = draft.bodies[start:]
-        if earlier.kept == earlier.live:  # what followed the last message then is there already
-            following = draft.at[earlier.common] if earlier.common < draft.messages else len(draft.bodies)
-            new = draft.bodies[min(max(start, earlier.records), following) :]
+        new = draft.bodies.part(start)
         if earlier.kept == earlier.live:
             append_all(log, begin, new)
             return
@@ -416,7 +416,7 @@ def _records_in(index: Index) -> int:
 def _plan_before(draft: SessionDraft, record: int) -> list[bytes]:
     """The plan in force before a record, which a reset voids."""
     plan: list[bytes] = []
-    for body in draft.bodies[:record]:
+    for body in draft.bodies.part(0, record):
         if body.startswith((_PLAN_HEAD, _RESET_HEAD)):
             plan = [body] if body.startswith(_PLAN_HEAD) else []
     return plan

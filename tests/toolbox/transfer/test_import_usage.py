@@ -9,6 +9,7 @@ from amplifier_module_context_persistent.toolbox.transfer.importers.events impor
     MessageRead,
     SessionStart,
 )
+from amplifier_module_context_persistent.toolbox.transfer.spool import Spool
 
 ASKED = MessageRead({"role": "user", "content": "word " * 10_000, "metadata": {"message_id": "u"}})
 
@@ -19,7 +20,7 @@ def answer(**usage: int) -> MessageRead:
 
 
 def drafted(*events: Event) -> SessionDraft:
-    drafts = Drafts(Account())
+    drafts = Drafts(Account(), Spool())
     for event in (SessionStart(), *events):
         drafts.take(event)
     drafts.finish()

@@ -6,6 +6,7 @@ of such siblings that one goes on whose descendants reach furthest in the file, 
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ class Branch(NamedTuple):
 
 def split_tree(
     parents: Sequence[int], may_begin: Callable[[int], bool]
-) -> tuple[list[int], Iterator[tuple[list[int], list[int]]]]:
+) -> tuple[Sequence[int], Iterator[tuple[Sequence[int], Sequence[int]]]]:
     """Split a tree into the live session and the branches that it left.
 
     Args:
@@ -39,16 +40,17 @@ def split_tree(
         The positions of what is live; and for each branch what it has in common with the session (what stands before
         the first of the siblings that it began among, and so on upwards), and what is its own, its root first.
     """
-    reach = list(range(len(parents)))
-    for at in reversed(reach[:]):
+    reach = array("l", range(len(parents)))
+    for at in reversed(range(len(parents))):
         if (parent := parents[at]) >= 0:
             reach[parent] = max(reach[parent], reach[at])
-    furthest, first_child = dict[int, int](), dict[int, int]()
+    furthest, first_child = (array("l", [-1]) * (len(parents) + 1) for _ in range(2))  # the last place is the roots'
     for at, parent in enumerate(parents):
-        first_child.setdefault(parent, at)
-        if may_begin(at) and reach[at] > reach[furthest.setdefault(parent, at)]:
+        if first_child[parent] < 0:
+            first_child[parent] = at
+        if may_begin(at) and (furthest[parent] < 0 or reach[at] > reach[furthest[parent]]):
             furthest[parent] = at
-    roots, members = list[int](), defaultdict[int, list[int]](list)
+    roots, members = array("l"), defaultdict[int, "array[int]"](lambda: array("l"))
     for at, parent in enumerate(parents):
         is_left = parent >= 0 and may_begin(at) and furthest[parent] != at
         roots.append(at if is_left else roots[parent] if parent >= 0 else -1)

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 from ....catalogue.bill_id import BILL_KEY
 from ....forms.canonical import plain_content, total, usage_of
@@ -23,11 +22,14 @@ from .branches import Branch, branches
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, result, session_name, text, thinking_block
 from .source_file import Source, SourceObject, TwoSessionsError, objects_of
+from .waiting_events import Waiting, WaitingEvents
 
 CONTEXT = re.compile(r"\s*<[a-zA-Z][\w-]*>|\s*# AGENTS\.md instructions")
 """How a user's message begins that no person wrote."""
 
 _END_CHARS = 300
+_NEAR = 64
+"""So many events at the end are near: only they are changed by what follows."""
 _TOLD = frozenset({"token_count", "user_message", "thread_rolled_back"})
 _REASONING = frozenset({"agent_reasoning", "agent_reasoning_raw_content"})
 
@@ -53,22 +55,59 @@ class _Answer:
 
 
 @dataclass(slots=True)
+class _Held:
+    """An event of a rollout, and what has to be known of it when it is put aside."""
+
+    event: Event | None
+    """None if it is put aside."""
+    place: Waiting | None = None
+    role: str = ""
+    """Empty if the event is no message."""
+    source: str | None = None
+    message_id: str = ""
+    said: int = 0
+    """Of a user's message, the hash of its text."""
+    is_context: bool = False
+    """Whether a user's message begins as no person does."""
+
+    def is_person(self, rollout: Rollout) -> bool:
+        """Whether a person wrote it: an event says so; if there are no such events, it begins with no tag."""
+        if self.role != "user":
+            return False
+        if self.source == "codex:context":
+            return self.said in rollout.said or not (rollout.tells_people or self.is_context)
+        return self.source is None
+
+
+def _held(event: Event) -> _Held:
+    if not isinstance(event, MessageRead):
+        return _Held(event)
+    role, told = str(event.message["role"]), event.message["metadata"]
+    if role != "user":
+        return _Held(event, role=role)
+    said = text_in(event.message["content"])
+    is_context = CONTEXT.match(said) is not None
+    return _Held(event, None, role, told.get("source"), told["message_id"], hash(said), is_context)
+
+
+@dataclass(slots=True)
 class Rollout:
     """What the lines of a file stand for; turns that were rolled back apart."""
 
     account: Account
-    live: list[Event] = field(default_factory=list)
+    waiting: WaitingEvents
+    live: list[_Held] = field(default_factory=list)
     answer: _Answer | None = None
     reasoned: str = ""
     """The text of the reasoning items of an answer that nothing came after yet."""
-    rolled_back: list[tuple[int, list[Event], list[Event]]] = field(default_factory=list)
+    rolled_back: list[tuple[int, list[_Held], list[_Held]]] = field(default_factory=list)
     """The line of each roll-back, what stood before it, and what it took away."""
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
     parent_id: str = ""
     model: str = ""
-    said: set[str] = field(default_factory=set)
-    """What a person wrote, as events say."""
+    said: set[int] = field(default_factory=set)
+    """Hashes of what a person wrote, as events say."""
     tells_people: bool = False
     family: str = ""
     """The thread that this one and all others come from, as far as the file tells."""
@@ -78,8 +117,40 @@ class Rollout:
     def put(self, event: Event) -> None:
         """Add what is no part of an answer."""
         self.end_answer()
-        self.live.append(event)
+        self.add(event)
         self.reasoned = ""
+
+    def add(self, event: Event) -> None:
+        """Add an event; one that is not near the end any more is put aside."""
+        self.live.append(_held(event))
+        if len(self.live) > _NEAR and (far := self.live[-_NEAR - 1]).place is None:
+            far.place, far.event = self.waiting.put(self.event(far)), None
+
+    def event(self, held: _Held) -> Event:
+        """An event that is held."""
+        return held.event if held.event is not None else self.waiting.get(held.place or 0)
+
+    def message(self, held: _Held) -> Message:
+        """The message of an event that is held; empty if it is none."""
+        event = self.event(held)
+        return event.message if isinstance(event, MessageRead) else {}
+
+    def change(self, held: _Held, message: Message) -> None:
+        """Let the message of an event be another one."""
+        event = self.event(held)
+        changed = MessageRead(message, event.line if isinstance(event, MessageRead) else 0)
+        if held.event is not None:
+            held.event = changed
+        else:
+            held.place = self.waiting.put(changed)
+
+    def all(self, events: Iterable[_Held]) -> Iterator[Event]:
+        """The events, with no source at what a person wrote."""
+        for held in events:
+            event = self.event(held)
+            if held.is_person(self) and isinstance(event, MessageRead):
+                event.message["metadata"].pop("source", None)
+            yield event
 
     def answering(self) -> _Answer:
         """The answer that is being given."""
@@ -111,7 +182,7 @@ class Rollout:
         provider = text(self.facts.get("provider")) or "openai"
         given = metadata(f"codex-{number}", time, provider=provider, model=answer.model)
         if (message := assistant(blocks, calls.values(), given)) is not None:
-            self.live.append(MessageRead(of_provider(message), number))
+            self.add(MessageRead(of_provider(message), number))
 
 
 def take(rollout: Rollout, at: SourceObject) -> None:
@@ -182,7 +253,7 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any]) -> None:
         rollout.account.map(f"message of {role or 'nobody'}")
         role = role or "user"
         source: str | None = f"codex:{'context' if role == 'user' else role}"
-        if role == "user" and text_in(blocks) in rollout.said:
+        if role == "user" and hash(text_in(blocks)) in rollout.said:
             source = None
         given = metadata(text(item.get("id")) or f"codex-{number}", time, source=source)
         said = plain_content(blocks)
@@ -209,7 +280,7 @@ def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> None:
     if kind == "user_message":
         rollout.tells_people = True
         said = text(event.get("message")).strip()
-        rollout.said.add(said)
+        rollout.said.add(hash(said))
         _mark_person(rollout, said)
     elif kind == "token_count":
         info = mapping(event.get("info"))
@@ -228,44 +299,35 @@ def _bill(rollout: Rollout, usage: dict[str, Any], info: dict[str, Any]) -> None
     A fork and a sub-agent begin with a copy of their parent's history, `token_count` included, with times of their own
     and without ids. So what tells an answer from others is what it says and what its request took, in its family.
     """
-    for event in reversed(rollout.live[-64:]):
-        if isinstance(event, MessageRead) and event.message["role"] == "assistant":
-            given = event.message["metadata"]
-            said = (rollout.family, event.message["content"], event.message.get("tool_calls"), info)
+    for held in reversed(rollout.live[-_NEAR:]):
+        if held.role == "assistant":
+            message = rollout.message(held)
+            given = message["metadata"]
+            said = (rollout.family, message["content"], message.get("tool_calls"), info)
             key = repr(said).encode("utf-8", "surrogatepass")
             bill = {BILL_KEY: f"codex:{hashlib.sha256(key).hexdigest()[:32]}"}
             asked = {key: given[key] for key in ("provider", "model") if key in given}
-            event.message["metadata"] = {**asked, "usage": usage} | bill | given | {"usage": usage} | bill
+            told = {**asked, "usage": usage} | bill | given | {"usage": usage} | bill
+            rollout.change(held, {**message, "metadata": told})
             return
-
-
-def _is_of_user(event: Event) -> TypeGuard[MessageRead]:
-    return isinstance(event, MessageRead) and event.message["role"] == "user"
 
 
 def _mark_person(rollout: Rollout, said: str) -> None:
     """Mark the last item that a `user_message` event is about; images and context may stand around its text."""
-    for event in reversed(rollout.live[-8:]):
-        if _is_of_user(event):
-            told = text_in(event.message["content"])
+    for held in reversed(rollout.live[-8:]):
+        if held.role == "user":
+            message = rollout.message(held)
+            told = text_in(message["content"])
             if told == said or (said and (told.startswith(said[:_END_CHARS]) or told.endswith(said[-_END_CHARS:]))):
-                event.message["metadata"].pop("source", None)
+                given = {key: value for key, value in message["metadata"].items() if key != "source"}
+                rollout.change(held, {**message, "metadata": given})
+                held.source = None
                 return
-
-
-def _is_person(event: Event, rollout: Rollout) -> TypeGuard[MessageRead]:
-    """Whether a person wrote a user's item: an event says so; where there are no such events, it begins with no tag."""
-    if not _is_of_user(event):
-        return False
-    source, said = event.message["metadata"].get("source"), text_in(event.message["content"])
-    if source == "codex:context":
-        return said in rollout.said or not (rollout.tells_people or CONTEXT.match(said))
-    return source is None
 
 
 def _roll_back(rollout: Rollout, line: int, turns: int) -> None:
     rollout.end_answer()
-    starts = [at for at, event in enumerate(rollout.live) if _is_person(event, rollout)]
+    starts = [at for at, held in enumerate(rollout.live) if held.is_person(rollout)]
     if not starts or turns <= 0:
         return
     begin = starts[-min(turns, len(starts))]
@@ -296,7 +358,7 @@ def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
     given = meta.get("base_instructions")
     if said := text(mapping(given).get("text")) or text(given) or text(meta.get("instructions")):
         told = metadata("codex-instructions", source="codex:base-instructions")
-        rollout.live.insert(0, MessageRead({"role": "system", "content": said, "metadata": told}, 1))
+        rollout.live.insert(0, _held(MessageRead({"role": "system", "content": said, "metadata": told}, 1)))
 
 
 def _family(meta: dict[str, Any]) -> str:
@@ -331,24 +393,20 @@ def is_entry(entry: dict[str, Any]) -> bool:
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session, and turns that were rolled back as branches."""
-    rollout = Rollout(account)
+    rollout = Rollout(account, WaitingEvents(source.aside))
     for at in objects_of(source, account):
         take(rollout, at)
     rollout.end_answer()
-    for event in chain(rollout.live, *(taken for _, _, taken in rollout.rolled_back)):
-        if _is_person(event, rollout):
-            event.message["metadata"].pop("source", None)
     if rollout.parent_id:
         name = session_name(rollout.session_id)
         yield SessionStart("subagent", name, rollout.facts, "", parent_source_id=rollout.parent_id)
     else:
         yield SessionStart("session", "", rollout.facts, rollout.session_id)
-    if not rollout.rolled_back:  # no branch needs it again, so memory does not hold what was given
-        rollout.live.reverse()
-        while rollout.live:
-            yield rollout.live.pop()
-    yield from rollout.live
-    found = (Branch(line, f"rollback{line}", common, taken) for line, common, taken in rollout.rolled_back)
+    yield from rollout.all(rollout.live)
+    found = (
+        Branch(line, f"rollback{line}", rollout.all(common), rollout.all(taken))
+        for line, common, taken in rollout.rolled_back
+    )
     yield from branches(found, account, rollout.facts, rollout.session_id)
 
 
@@ -366,16 +424,12 @@ def _add_reasoning(blocks: list[Message], block: Message) -> None:
 def _compaction(rollout: Rollout, at: SourceObject, payload: dict[str, Any]) -> CompactionEvent:
     """What was kept are messages of a person, by their texts; the last other text is the summary."""
     rollout.end_answer()
-    people = {
-        text_in(event.message["content"]): event.message["metadata"]["message_id"]
-        for event in rollout.live
-        if _is_person(event, rollout)
-    }
+    people = {held.said: held.message_id for held in rollout.live if held.is_person(rollout)}
     summary, keep = text(payload.get("message")), []
     for item in items(payload.get("replacement_history")):
         said = text_in(read_content(mapping(item).get("content")))
-        if said in people:
-            keep.append(people[said])
+        if hash(said) in people:
+            keep.append(people[hash(said)])
         elif said and not text(payload.get("message")) and not CONTEXT.match(said):
             summary = said
     time = at.value.get("timestamp")

@@ -20,6 +20,7 @@ from .fields import Message, assistant, mapping, metadata, result, text, thinkin
 from .source_file import Source, SourceObject, objects_of, one_session
 
 _EVENTS = frozenset({"thread.started", "turn.started", "turn.completed", "turn.failed"})
+_BETWEEN_TURNS = _EVENTS - {"thread.started"}
 _ITEMS = frozenset({"item.started", "item.updated", "item.completed"})
 _TOOLS = {
     "command_execution": "shell",
@@ -63,10 +64,15 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         TwoSessionsError: the file holds two threads.
     """
     thread = _Thread(account)
+    start = SessionStart("session")
+    yield start
     for at in objects_of(source, account):
         _take(thread, at)
+        start.source_id = thread.thread_id
+        if text(at.value.get("type")) in _BETWEEN_TURNS:  # what a turn took is known: nothing changes its answers now
+            yield from thread.events
+            thread.events.clear()
     _end_turn(thread)
-    yield SessionStart("session", "", {}, thread.thread_id)
     yield from thread.events
 
 
@@ -90,7 +96,7 @@ def _take(thread: _Thread, at: SourceObject) -> None:
         thread.account.keep(kind or "without a type")
         _end_turn(thread)
         if kind == "turn.completed":
-            _bill(thread, mapping(at.value.get("usage")))
+            _bill(thread, at)
         thread.events.append(KeptEntry(at.value, at.number, kind))
 
 
@@ -171,8 +177,9 @@ def _end_turn(thread: _Thread) -> None:
     _answer(thread, 0, f"codex-exec-{thread.turn}-reasoning", [], [])
 
 
-def _bill(thread: _Thread, given: dict[str, Any]) -> None:
+def _bill(thread: _Thread, at: SourceObject) -> None:
     """Let the last answer of a turn say what the turn took: the thread's usage beyond that of the turn before."""
+    given = mapping(at.value.get("usage"))
     counts = {key: given[key] for key in _USAGE if type(given.get(key)) is int}
     before = thread.billed if all(counts.get(key, 0) >= count for key, count in thread.billed.items()) else {}
     thread.billed = counts
@@ -186,3 +193,5 @@ def _bill(thread: _Thread, given: dict[str, Any]) -> None:
         if isinstance(event, MessageRead) and event.message["role"] == "assistant":
             event.message["metadata"] = {**event.message["metadata"], "usage": usage}
             return
+    if usage:
+        thread.account.lose_part(at.number, "the usage of a turn without an answer")

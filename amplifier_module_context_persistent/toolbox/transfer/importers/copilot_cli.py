@@ -33,6 +33,7 @@ from .fields import (
     user,
 )
 from .source_file import Source, SourceObject, objects_of, one_session
+from .waiting_events import Waiting, WaitingEvents
 
 _NOT_CONVERSATIONAL = frozenset(
     {"assistant.turn_start", "assistant.turn_end", "tool.execution_start", "tool.execution_progress", "session.idle"}
@@ -42,7 +43,8 @@ _HEADS = ("session.", "user.", "assistant.", "tool.", "system.", "subagent.", "h
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session and its sub-agents."""
-    entries: dict[str, list[SourceObject]] = {}  # by sub-agent, empty for the session itself, the lines that matter
+    entries: dict[str, list[int]] = {}  # by sub-agent, empty for the session itself, where its lines are put aside
+    events = WaitingEvents(source.aside)
     facts: dict[str, Any] = {}
     session_id = model = ""
     usage = _Usage()
@@ -56,7 +58,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
             session_id = (session_id or named_id) if agent else one_session(at.number, session_id, named_id)
             context = mapping(data.get("context"))
             facts = {**named(data, version="copilotVersion"), **named(context, cwd="cwd", git_branch="branch"), **facts}
-        entries.setdefault(agent, []).append(at)
+        entries.setdefault(agent, []).append(source.aside.put((at.number, at.value)))
         usage.take(at, account)
     for agent in sorted(entries):
         if agent:
@@ -64,9 +66,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         else:
             yield SessionStart("session", "", facts, session_id)
         talk = _Talk()
-        waiting = entries.pop(agent)[::-1]
-        while waiting:  # so that memory does not hold what was given
-            number, entry = waiting.pop()
+        for number, entry in map(source.aside.get, entries[agent]):
             data = mapping(entry.get("data"))
             model = text(data.get("newModel")) or text(data.get("selectedModel")) or model
             kind = text(entry.get("type")) or "without a type"
@@ -76,9 +76,12 @@ def read(source: Source, account: Account) -> Iterator[Event]:
                 continue
             event = _event(number, entry, data, model, usage.by_line.get(number))
             (account.keep if isinstance(event, KeptEntry) else account.map)(kind)
-            talk.live.append((text(entry.get("id")), event))
-        yield from (event for _, event in talk.live)
-        yield from branches(talk.rewound, account, facts, session_id)
+            talk.live.append((text(entry.get("id")), events.put(event)))
+        yield from events.all(event for _, event in talk.live)
+        found = (
+            Branch(line, f"rewind{line}", events.all(common), events.all(taken)) for line, common, taken in talk.rewound
+        )
+        yield from branches(found, account, facts, session_id)
 
 
 class _Report(NamedTuple):
@@ -141,8 +144,9 @@ def _took(metric: dict[str, Any]) -> dict[str, Any]:
 class _Talk:
     """The events of a session or a sub-agent, in order, each with its id; and what rewinds took away."""
 
-    live: list[tuple[str, Event]] = field(default_factory=list)
-    rewound: list[Branch] = field(default_factory=list)
+    live: list[tuple[str, Waiting]] = field(default_factory=list)
+    rewound: list[tuple[int, list[Waiting], list[Waiting]]] = field(default_factory=list)
+    """The line of each rewind, what stood before it, and what it took away."""
 
     def rewind(self, line: int, event_id: str) -> None:
         """Take an event and all after it away; nothing if there is no such event."""
@@ -151,7 +155,7 @@ class _Talk:
             return
         at = ids.index(event_id)
         events = [event for _, event in self.live]
-        self.rewound.append(Branch(line, f"rewind{line}", events[:at], events[at:]))
+        self.rewound.append((line, events[:at], events[at:]))
         del self.live[at:]
 
 

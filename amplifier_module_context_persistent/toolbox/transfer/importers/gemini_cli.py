@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....forms import gemini
 from ....forms.canonical import blocks_of, call, plain_content, text_block, total, usage_of
@@ -30,22 +30,35 @@ from .fields import (
     user,
 )
 from .source_file import ImportRefusedError, Sample, Source, entries_of, objects_of, one_session
+from .waiting_events import Waiting, WaitingEvents
 
 _TALK = frozenset({"user", "gemini"})
 _NOTES = frozenset({"info", "error", "warning"})
 _Events = list[MessageRead | KeptEntry]
 
 
+class _Said(NamedTuple):
+    """An entry: its line, and the events that it stands for."""
+
+    line: int
+    events: list[Waiting]
+
+
 @dataclass(slots=True)
 class _Chat:
     """What the entries that are live stand for, in order, and those that a rewind took away."""
 
+    waiting: WaitingEvents
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
-    live: dict[str, _Events] = field(default_factory=dict)
+    live: dict[str, _Said] = field(default_factory=dict)
     """By the id of a message; by `#` and the line for what is none."""
-    rewound: list[tuple[int, list[_Events], list[_Events]]] = field(default_factory=list)
+    rewound: list[tuple[int, list[_Said], list[_Said]]] = field(default_factory=list)
     """The line of each rewind, what stood before it, and what it took away."""
+
+    def put(self, key: str, line: int, events: _Events) -> None:
+        """Let what an entry stands for wait, in the place of what stood under its key."""
+        self.live[key] = _Said(line, list(map(self.waiting.put, events)))
 
     def rewind(self, line: int, to: Any) -> None:
         """Take away a message and all after it; everything where there is no such message."""
@@ -66,7 +79,7 @@ def score(sample: Sample) -> int:
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session, and what rewinds took away as branches."""
-    chat = _Chat()
+    chat = _Chat(WaitingEvents(source.aside))
     sample = source.sample
     if isinstance(mapping(sample.document).get("messages"), list):
         _note_facts(chat, sample.document)
@@ -85,12 +98,10 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     yield from branches(found, account, chat.facts, chat.session_id)
 
 
-def _all(chat: _Chat, entries: Iterable[_Events]) -> Iterator[Event]:
-    """What some entries stand for; where no branch needs them again, memory does not hold what was given."""
-    for events in entries:
-        yield from events
-        if not chat.rewound:
-            events.clear()
+def _all(chat: _Chat, entries: Iterable[_Said]) -> Iterator[Event]:
+    """What some entries stand for."""
+    for said in entries:
+        yield from chat.waiting.all(said.events)
 
 
 def _is_own(entry: dict[str, Any]) -> bool:
@@ -118,12 +129,12 @@ def _take(chat: _Chat, line: int, entry: dict[str, Any], account: Account, *, is
         for number, message in enumerate(items(changed.get("messages"))):
             if isinstance(message, dict) and text(message.get("id")) not in chat.live:
                 message_id = text(message.get("id")) or f"gemini-{line}-{number}"
-                chat.live[message_id] = _events(message, message_id, line)
+                chat.put(message_id, line, _events(message, message_id, line))
     elif known and is_whole:
         account.lose(line, "an earlier message has the same id")
     elif known:
         account.skip("replaced by a later version")
-        chat.live[entry_id] = _events(entry, entry_id, known[0].line)
+        chat.put(entry_id, known.line, _events(entry, entry_id, known.line))
     elif "sessionId" in entry and "type" not in entry:
         account.keep("session")
         one_session(line, chat.session_id, text(entry["sessionId"]))
@@ -133,7 +144,7 @@ def _take(chat: _Chat, line: int, entry: dict[str, Any], account: Account, *, is
         events = _events(entry, message_id, line)
         talks = isinstance(events[0], MessageRead)
         (account.map if talks else account.keep)(kind or "without a type")
-        chat.live[message_id if talks else f"#{line}"] = events
+        chat.put(message_id if talks else f"#{line}", line, events)
 
 
 def _events(entry: dict[str, Any], message_id: str, line: int) -> _Events:

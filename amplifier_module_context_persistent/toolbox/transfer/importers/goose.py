@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from ....forms import mcp
 from ....forms.canonical import blocks_of, call, plain_content, text_block, usage_of
@@ -48,10 +48,19 @@ class _Conversation:
     session_id: str = ""
     model: str = ""
     events: list[Event] = field(default_factory=list)
+    """Those that are not given yet: the last answer and what follows it."""
+    answers: int = 0
     hidden_from_agent: bool = False
     """Whether the last message is one that the agent sees no more."""
     seen_by_agent: list[str] = field(default_factory=list)
     """The ids of earlier messages that the agent sees still."""
+
+    def before_last_answer(self) -> list[Event]:
+        """Take away the events before the last answer, which alone has to wait for what all answers took."""
+        last = max((at for at, event in enumerate(self.events) if _is_answer(event)), default=len(self.events))
+        given = self.events[:last]
+        del self.events[:last]
+        return given
 
 
 def score(sample: Sample) -> int:
@@ -79,6 +88,8 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the one session."""
     document = mapping(source.sample.document)
     talk = _Conversation({})
+    start = SessionStart("session", "", talk.facts)
+    yield start
     if _is_session(document):
         _note_facts(talk, document)
         entries = entries_of(document["conversation"], account)
@@ -92,15 +103,17 @@ def read(source: Source, account: Account) -> Iterator[Event]:
             reported |= at.value
         else:
             _take(talk, at, account)
-    _report(talk.events, reported)
-    yield SessionStart("session", "", talk.facts, talk.session_id)
+            yield from talk.before_last_answer()
+    _report(talk, reported)
+    start.source_id = talk.session_id
     yield from talk.events
 
 
 def _note_facts(talk: _Conversation, given: dict[str, Any]) -> None:
     talk.session_id = text(given.get("id"))
     title = text(given.get("name")) or text(given.get("description"))
-    talk.facts = {**named(given, **_FACTS), **({"title": title} if title else {})}
+    talk.facts.clear()
+    talk.facts |= {**named(given, **_FACTS), **({"title": title} if title else {})}
     talk.model = text(mapping(given.get("model_config")).get("model_name"))
 
 
@@ -127,6 +140,7 @@ def _take(talk: _Conversation, at: SourceObject, account: Account) -> None:
         return
     account.map(str(role))
     talk.events += [MessageRead(one, number) for one in read]
+    talk.answers += sum(one["role"] == "assistant" for one in read)
     talk.hidden_from_agent = visible.get("agentVisible") is False
     if not talk.hidden_from_agent:
         talk.seen_by_agent += [one["metadata"]["message_id"] for one in read]
@@ -207,9 +221,13 @@ def _bare(block: Message) -> Message:
     return text_block(text(block.get("text"))) if block.get("type") == "text" else block
 
 
-def _report(events: list[Event], given: dict[str, Any]) -> None:
+def _is_answer(event: Event) -> TypeGuard[MessageRead]:
+    return isinstance(event, MessageRead) and event.message["role"] == "assistant"
+
+
+def _report(talk: _Conversation, given: dict[str, Any]) -> None:
     """Let the last answer say what all answers took together."""
-    answers = [one for one in events if isinstance(one, MessageRead) and one.message["role"] == "assistant"]
+    answers = list(filter(_is_answer, talk.events))
     usage = usage_of(
         input_tokens=given.get("accumulated_input_tokens"),
         output_tokens=given.get("accumulated_output_tokens"),
@@ -217,4 +235,4 @@ def _report(events: list[Event], given: dict[str, Any]) -> None:
     )
     if answers and usage:
         told = answers[-1].message["metadata"]
-        answers[-1].message["metadata"] = {"usage": usage | {"requests": len(answers)}} | told
+        answers[-1].message["metadata"] = {"usage": usage | {"requests": talk.answers}} | told

@@ -28,6 +28,7 @@ from .fields import (
     user,
 )
 from .source_file import Source, objects_of, one_session
+from .waiting_events import Waiting, WaitingEvents
 
 _CHANGES = frozenset({"model_change", "thinking_level_change"})
 _TYPES = frozenset({"message", "compaction", "branch_summary", "label", "custom", "custom_message", "session_info"})
@@ -41,11 +42,12 @@ class _Entry(NamedTuple):
     id: str
     parent: int
     """The position of its parent, -1 for a root."""
-    event: Event | None = None
+    event: Waiting | None = None
 
 
 @dataclass(slots=True)
 class _PiFile:
+    events: WaitingEvents
     entries: list[_Entry] = field(default_factory=list)
     """In their order, the header among them: older versions name entries by their number."""
     facts: dict[str, Any] = field(default_factory=dict)
@@ -59,7 +61,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     live, left = split_tree([entry.parent for entry in entries], lambda at: True)
     talks = [(common, own) for common, own in left if any(entries[at].kind in _TALK for at in own)]
     yield SessionStart("session", "", file.facts, file.session_id)
-    yield from _messages(file, live, forgets=not talks)
+    yield from _messages(file, live)
     found = (
         Branch(entries[own[0]].line, session_name(entries[own[0]].id), _messages(file, common), _messages(file, own))
         for common, own in talks
@@ -78,7 +80,7 @@ def is_entry(entry: dict[str, Any]) -> bool:
 
 
 def _index(source: Source, account: Account) -> _PiFile:
-    file = _PiFile()
+    file = _PiFile(WaitingEvents(source.aside))
     known: dict[str, int] = {}
     for line, entry in objects_of(source, account):
         kind, entry_id = text(entry.get("type")), text(entry.get("id"))
@@ -109,18 +111,15 @@ def _index(source: Source, account: Account) -> _PiFile:
             known[entry_id] = len(file.entries)
         if kind == "session_info":
             file.facts |= named(entry, title="name")
-        file.entries.append(_Entry(line, kind, entry_id, parent, event))
+        file.entries.append(_Entry(line, kind, entry_id, parent, file.events.put(event) if event else None))
     return file
 
 
-def _messages(file: _PiFile, indices: Sequence[int], *, forgets: bool = False) -> Iterator[Event]:
-    """What some entries stand for, in their order; `forgets` each as it is given, where no branch needs it again."""
+def _messages(file: _PiFile, indices: Sequence[int]) -> Iterator[Event]:
+    """What some entries stand for, in their order."""
     for index in indices:
-        entry = file.entries[index]
-        if forgets:
-            file.entries[index] = entry._replace(event=None)
-        if entry.event is not None:
-            yield entry.event
+        if (event := file.entries[index].event) is not None:
+            yield file.events.get(event)
 
 
 def _event(file: _PiFile, line: int, entry: dict[str, Any]) -> Event:

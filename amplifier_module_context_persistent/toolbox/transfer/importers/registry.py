@@ -16,6 +16,7 @@ from . import (
     chatgpt,
     claude_ai,
     claude_code,
+    claude_code_entries,
     claude_stream,
     codex,
     codex_exec,
@@ -71,7 +72,9 @@ _GEMINI_MARKS = frozenset({"$set", "$rewindTo", "projectHash"})
 
 IMPORTERS = (
     Importer("log", "a log", read_messages, _lines(lambda entry: "_record" in entry or "_crc" in entry)),
-    Importer("claude-code", "a Claude Code session", claude_code.read, _lines(claude_code.is_entry), _CLAUDE_MARKS),
+    Importer(
+        "claude-code", "a Claude Code session", claude_code.read, _lines(claude_code_entries.is_entry), _CLAUDE_MARKS
+    ),
     Importer("claude-stream", "a stream of Claude Code", claude_stream.read, _lines(claude_stream.is_entry)),
     Importer("codex", "a Codex rollout", codex.read, _lines(codex.is_entry), frozenset({"payload"})),
     Importer("codex-exec", "events of `codex exec`", codex_exec.read, _lines(codex_exec.is_entry)),

@@ -24,6 +24,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from ....errors import ContextPersistentError, LogUnreadableError
 from ....log.filesystem import FileSystem, open_file
+from ..spool import Spool, SpooledValues
 from .account import Account
 from .lines import BLOCK_BYTES, BOM, CUT, Line, parse_json, read_lines
 from .text_encoding import as_utf8, not_utf8, utf16_name
@@ -105,6 +106,9 @@ class Source:
         self._files = files or FileSystem()
         self._temporary: list[str] = []
         self._first_error = self._no_document = ""
+        self.spool = Spool()
+        """Keeps what was read and is needed later, until this is closed."""
+        self.aside = SpooledValues(self.spool)
         self.passed_over = ""
         """The text before the JSON document; empty if there is none."""
         self._fd = -1
@@ -165,6 +169,7 @@ class Source:
 
     def close(self) -> None:
         """Close the file."""
+        self.spool.close()
         fd, self._fd = self._fd, -1
         if fd >= 0:
             self._files.close(fd)

@@ -1,0 +1,136 @@
+"""A temporary file for what an import has read and needs later, so that memory holds only places in it.
+
+An import knows which messages are live, and what stands in a log's header, only when all of a file was read. Rules:
+
+- Up to `_BLOCK_BYTES` stay in memory: a small import makes no file.
+- The file has no name, so it is gone when the import ends, however it ends.
+- Reading is fastest in the order of writing: a block is read at once.
+"""
+
+from __future__ import annotations
+
+import marshal
+import tempfile
+from array import array
+from collections.abc import Iterator
+from typing import IO, Any
+
+from ...log.filesystem import FileSystem
+
+_BLOCK_BYTES = 8 << 20
+_READ_BYTES = 256 << 10
+
+
+class Spool:
+    """Bytes at places. Use it in a `with` statement, or `close` it."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+        self._files = FileSystem()
+        self._waiting = bytearray()
+        """What is not in the file yet."""
+        self._written = 0
+        self._block, self._block_at = b"", 0
+        """What was read last, and its place."""
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the file."""
+        if self._file is not None:
+            self._file.close()
+        self._file, self._waiting, self._block = None, bytearray(), b""
+
+    def put(self, content: bytes) -> int:
+        """Keep bytes; their place.
+
+        Raises:
+            OSError: the temporary file cannot be written.
+        """
+        place = self._written + len(self._waiting)
+        self._waiting += content
+        if len(self._waiting) >= _BLOCK_BYTES:
+            self._write()
+        return place
+
+    def get(self, place: int, size: int) -> bytes:
+        """So many bytes of those that were kept, from a place on."""
+        if place >= self._written:
+            begin = place - self._written
+            return bytes(self._waiting[begin : begin + size])
+        begin = place - self._block_at
+        if begin < 0 or begin + size > len(self._block):
+            assert self._file is not None  # noqa: S101 - what is written is in it
+            self._block = self._files.read(self._file.fileno(), max(size, _READ_BYTES), place)
+            self._block_at, begin = place, 0
+        return self._block[begin : begin + size]
+
+    def _write(self) -> None:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="context-persistent-import-", buffering=0)  # noqa: SIM115
+        self._file.seek(self._written)
+        whole = memoryview(self._waiting)
+        done = 0
+        while done < len(whole):
+            done += self._file.write(whole[done:]) or 0
+        self._written += done
+        self._waiting = bytearray()
+
+
+class SpooledValues:
+    """Values of plain JSON types in a spool.
+
+    Args:
+        spool: where they are kept.
+    """
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+
+    def put(self, value: Any) -> int:
+        """Keep a value; its place."""
+        content = marshal.dumps(value)  # four times as quick as JSON, and it takes what JSON cannot carry
+        return self._spool.put(len(content).to_bytes(8, "little") + content)
+
+    def get(self, place: int) -> Any:
+        """The value that was kept at a place, made anew."""
+        size = int.from_bytes(self._spool.get(place, 8), "little")
+        return marshal.loads(self._spool.get(place + 8, size))  # noqa: S302 - this process wrote it
+
+
+class RecordBodies:
+    """The bodies of a log's records in a spool, as a list of them.
+
+    Args:
+        spool: where they are kept.
+    """
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self._places, self._sizes = array("Q"), array("L")
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, number: int) -> bytes:
+        return self._spool.get(self._places[number], self._sizes[number])
+
+    def __setitem__(self, number: int, body: bytes) -> None:
+        self._places[number], self._sizes[number] = self._spool.put(body), len(body)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self.part(0)
+
+    def append(self, body: bytes) -> None:
+        """Add the body of the next record."""
+        self._sizes.append(len(body))
+        self._places.append(self._spool.put(body))
+
+    def part(self, start: int, stop: int | None = None) -> Iterator[bytes]:
+        """The bodies from one number to before another one; by default to the end."""
+        for number in range(start, len(self) if stop is None else stop):
+            yield self[number]
