@@ -51,6 +51,8 @@ def _compared(message: Mapping[str, Any]) -> Message:
 
 
 def _without_none(value: Any) -> Any:
+    if isinstance(value, str | int):  # most values; to ask whether one is a `Mapping` takes longer
+        return value
     if isinstance(value, Mapping):
         return {key: _without_none(item) for key, item in value.items() if item is not None}
     if isinstance(value, list | tuple):

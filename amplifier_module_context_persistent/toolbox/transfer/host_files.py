@@ -26,6 +26,7 @@ from ...log.atomic_file import NewFile
 from ...log.database_location import stored_name
 from ...log.filesystem import FileSystem, make_directories
 from ...log.open_mark import keep_closed
+from ...log.record_line import ROLES
 from ...messages.host_form import as_hosts_write
 from ...messages.host_order import host_order
 from ...messages.message import Message
@@ -67,11 +68,14 @@ _OWN_KEYS = frozenset(
     ]
 )
 """What an import or a fork writes into `metadata.json`; the host adds others."""
+_USER = ROLES.index("user")
+_PLACE = f'"{PLACE_KEY}"'.encode()
 
 
-def host_turns(messages: Iterator[Message]) -> int:
-    """How many turns the host counts."""
-    return sum(message.get("role") == "user" for message in messages)
+def host_turns(transcript: Transcript) -> int:
+    """How many turns the host counts in the live history."""
+    index = transcript.reader.index
+    return sum(index.columns.roles[ordinal] == _USER for ordinal in index.live)
 
 
 @contextlib.contextmanager
@@ -141,7 +145,7 @@ def write_host_files(
         return []
     known = read_metadata(Path(origin).parent) if origin is not None else {}
     with Transcript(log) as transcript:
-        turns = host_turns(transcript.messages())
+        turns = host_turns(transcript)
         lineage = {"parent_id": parent_id} if parent_id else {}
         fields = {
             "session_id": directory.name,
@@ -237,7 +241,7 @@ def _rewritten(log: str | Path, target: Path, time: str | None, redact: Callable
             _keep(metadata, time)
             said = {key: text for key in ("name", "description") if isinstance(text := fields.get(key), str)}
             told = {key: redact(text) for key, text in said.items()} if redact is not None and is_ours else said
-            changed_fields = {**fields, **told, "turn_count": host_turns(transcript.messages())}
+            changed_fields = {**fields, **told, "turn_count": host_turns(transcript)}
             _replace(note, metadata, [_pretty(changed_fields)])
             changed.append(os.fspath(metadata))
     if note.begun == REWINDING:
@@ -366,9 +370,12 @@ def read_metadata(directory: Path) -> dict[str, Any]:
 
 def _as_hosts_see(transcript: Transcript) -> Iterator[Message]:
     """Read the live messages in the order in which hosts see them."""
+    reader = transcript.reader
+    live = reader.index.live
+    if not any(_PLACE in line for _, line in reader.lines(live)):
+        return reader.read(live)
     marks = [{"metadata": _marks_of(message)} for message in transcript.messages()]
-    live = transcript.reader.index.live
-    return transcript.reader.read([live[position] for position in host_order(marks)])
+    return reader.read([live[position] for position in host_order(marks)])
 
 
 def _marks_of(message: Message) -> Message:
