@@ -71,7 +71,7 @@ class Spool:
 
     def _write(self) -> None:
         if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="context-persistent-import-", buffering=0)  # noqa: SIM115
+            self._file = tempfile.TemporaryFile(prefix="context-persistent-import-", buffering=0)  # noqa: SIM115 - it stays open until `close`
         self._file.seek(self._written)
         whole = memoryview(self._waiting)
         done = 0
