@@ -23,7 +23,7 @@ The *mark* (`metadata.form`) says which form a message came in, and what of it t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import RecordError
@@ -245,10 +245,34 @@ def in_places(blocks: Sequence[Message], calls: Sequence[Message], places: Any) 
 def blocks_of(content: Any) -> list[Message]:
     """Content as blocks, as far as it goes: a text is one, in a list too; None and an empty text are none.
 
-    Other values in a list are their JSON. `objects_in` refuses them.
+    A block alone is a list of it, a list in a list stands for what is in it, and other values are their JSON.
+    `objects_in` refuses them.
     """
-    given = [content] if isinstance(content, str) and content else items(content)
-    return [one if isinstance(one, dict) else text_block(as_text(one)) for one in given if one is not None]
+    if not isinstance(content, list):
+        return [_block_of(content)] if content not in (None, "", {}) and not isinstance(content, bool) else []
+    if all(type(one) is dict for one in content):
+        return list(content)
+    return [_block_of(one) for one in _flat(content) if one is not None]
+
+
+def _block_of(value: Any) -> Message:
+    return value if isinstance(value, dict) else text_block(as_text(value))
+
+
+def _flat(listed: list[Any]) -> Iterator[Any]:
+    """What is in a list and in the lists in it, in order."""
+    waiting = [iter(listed)]
+    while waiting:
+        one = next(waiting[-1], _END)
+        if one is _END:
+            waiting.pop()
+        elif isinstance(one, list):
+            waiting.append(iter(one))
+        else:
+            yield one
+
+
+_END = object()
 
 
 def plain_content(blocks: list[Message]) -> Any:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 __all__ = ["Piece", "is_whole_object", "pieces_of"]
 
 _DECODER = json.JSONDecoder(strict=False)  # other programs leave line breaks and tabs in texts as they are
-_FILLING = re.compile(r"[\s\0]*")
+_FILLING = re.compile(r"[\s\0\ufeff]*")
 _RECORD_BEGIN = re.compile(r'\{\s*"')
 _MOST_WORK_CHARACTERS = 64 << 20
 """About how much is decoded to find the records behind a cut one: under a second."""
@@ -36,7 +36,7 @@ class Piece(NamedTuple):
 
 
 def pieces_of(line: str) -> list[Piece]:
-    """Split a line into whole objects and lost parts; runs of NULs and white space are neither."""
+    """Split a line into whole objects and lost parts; runs of NULs, white space and byte order marks are neither."""
     pieces, at = _chain(line, 0)
     if at < len(line) and not _is_filling(line, at):
         behind, start = _records_at_the_end(line, at)

@@ -17,7 +17,7 @@ from ....forms.canonical import blocks_of
 from ..spool import SpooledValues
 from .account import Account
 from .claude_code_files import with_whole_outputs
-from .fields import items, mapping, session_name, text
+from .fields import id_text, items, mapping, session_name, text
 from .source_file import Source, SourceObject, TwoSessionsError, objects_of
 
 NOT_CONVERSATIONAL = frozenset({"progress", "file-history-snapshot", "last-prompt", "permission-mode"})
@@ -170,7 +170,7 @@ def _is_repeated(file: ClaudeFile, at: SourceObject, account: Account) -> bool:
 
     What says nothing, and what `progress` told of a sub-agent, keeps no message from having its uuid.
     """
-    message, uuid = at.value.get("message"), text(at.value.get("uuid"))
+    message, uuid = at.value.get("message"), id_text(at.value.get("uuid"))
     first = file.by_uuid.get(uuid)
     if first is None:
         return False
@@ -239,8 +239,8 @@ def _at_its_place(file: ClaudeFile, at: SourceObject, kind: str) -> ClaudeEntry:
     """An entry below its parent, which stands before it."""
     entry = at.value
     parent = _parent_of(entry)
-    session = intern(text(entry.get("sessionId")))
-    read = ClaudeEntry(at.number, kind, text(entry.get("uuid")), has_parent=bool(parent), session=session)
+    session = intern(id_text(entry.get("sessionId")))
+    read = ClaudeEntry(at.number, kind, id_text(entry.get("uuid")), has_parent=bool(parent), session=session)
     if (found := file.by_uuid.get(parent)) is not None:
         read.above = (found.head or found) if found.speaks else found.above
         read.root = found.root or found
@@ -255,7 +255,7 @@ def _shared(last: ClaudeEntry | None, entry: ClaudeEntry) -> ClaudeEntry:
 
 
 def _parent_of(entry: dict[str, Any]) -> str:
-    return text(entry.get("parentUuid")) or text(entry.get("logicalParentUuid"))
+    return id_text(entry.get("parentUuid")) or id_text(entry.get("logicalParentUuid"))
 
 
 def _add(file: ClaudeFile, entry: ClaudeEntry, value: dict[str, Any]) -> None:
@@ -273,6 +273,8 @@ def _add(file: ClaudeFile, entry: ClaudeEntry, value: dict[str, Any]) -> None:
     if entry.is_person:
         answers.clear()
     answer = _answer_key(entry, value) if entry.kind == "assistant" else None
+    if answer and answer in answers and _begins_anew(file, answers[answer], entry, value):
+        answers[answer] = entry
     head = answers.setdefault(answer, entry) if answer else entry
     if head is not entry:
         entry.head = head
@@ -282,12 +284,24 @@ def _add(file: ClaudeFile, entry: ClaudeEntry, value: dict[str, Any]) -> None:
         file.entries.append(entry)
 
 
+def _begins_anew(file: ClaudeFile, head: ClaudeEntry, entry: ClaudeEntry, value: dict[str, Any]) -> bool:
+    """Whether a record under the id of an answer is another answer: a result came before it, and its usage differs.
+
+    Some gateways give one id to every answer and no `requestId`. Results stand within one answer too, if its calls ran
+    while it was still given: then its records say the same usage.
+    """
+    if text(value.get("requestId")) or entry.above is None or entry.above.kind != "user":
+        return False
+    reported = mapping(value.get("message")).get("usage")
+    return not reported or reported != mapping(file.value(head).get("message")).get("usage")
+
+
 def _answer_key(entry: ClaudeEntry, value: dict[str, Any]) -> tuple[str, str, bool] | None:
     """The key that the records of one answer share; None if the record has no id.
 
     A message's id alone does not do: some gateways give one id to every answer.
     """
-    message_id = text(mapping(value.get("message")).get("id"))
+    message_id = id_text(mapping(value.get("message")).get("id"))
     if not message_id:
         return None
     return message_id, text(value.get("requestId")), entry.is_told
@@ -326,7 +340,7 @@ _FACTS = (("cwd", "cwd"), ("git_branch", "gitBranch"), ("version", "version"), (
 
 
 def _note_facts(file: ClaudeFile, entry: dict[str, Any]) -> None:
-    file.session_id = file.session_id or text(entry.get("sessionId"))
+    file.session_id = file.session_id or id_text(entry.get("sessionId"))
     for key, theirs in _FACTS:
         if key not in file.facts and (found := text(entry.get(theirs))):
             file.facts[key] = found

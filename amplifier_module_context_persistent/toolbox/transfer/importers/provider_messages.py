@@ -17,6 +17,8 @@ from .account import Account
 from .fields import Message, metadata, text
 from .source_file import SourceObject
 
+_ID_KEYS = ("id", "tool_use_id", "tool_call_id", "call_id")
+
 
 def answer_parts(form: Form, content: Any) -> tuple[list[Message], list[Message]]:
     """Read the content of an answer: its content blocks, and its calls."""
@@ -51,7 +53,7 @@ def _read(form: Form, role: str, blocks: list[Message]) -> list[Message]:
         return read
     if len(blocks) > 1:
         return [message for block in blocks for message in _read(form, role, [block])]
-    mended = [_with_objects(block) for block in blocks]
+    mended = [_with_texts_as_ids(_with_objects(block)) for block in blocks]
     return [given] if mended == blocks else _read(form, role, mended)
 
 
@@ -63,6 +65,12 @@ def _is_named(message: Message) -> bool:
 def _with_objects(block: Message) -> Message:
     """A block whose content is a list of objects: other values in the list are texts."""
     return {**block, "content": blocks_of(block["content"])} if isinstance(block.get("content"), list) else block
+
+
+def _with_texts_as_ids(block: Message) -> Message:
+    """A block whose ids are texts: some programs write numbers."""
+    numbers = {key: str(block[key]) for key in _ID_KEYS if type(block.get(key)) is int}
+    return {**block, **numbers} if numbers else block
 
 
 def whole_messages(

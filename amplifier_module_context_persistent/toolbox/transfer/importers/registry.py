@@ -124,6 +124,9 @@ def recognise(source: Source) -> Importer:
     if other := not_read(sample):
         raise ImportRefusedError(other)
     found = max(IMPORTERS, key=lambda importer: importer.score(sample))
+    if not found.score(sample) and source.read_list_as_lines():
+        sample = source.sample
+        found = max(IMPORTERS, key=lambda importer: importer.score(sample))
     if not found.score(sample):
         if why := source.strangeness():
             raise ImportRefusedError(why)

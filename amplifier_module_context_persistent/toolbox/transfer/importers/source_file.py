@@ -26,6 +26,7 @@ from ....errors import ContextPersistentError, LogUnreadableError
 from ....log.filesystem import FileSystem, open_file
 from ..spool import Spool, SpooledValues
 from .account import Account
+from .broken_lines import pieces_of
 from .lines import BLOCK_BYTES, BOM, CUT, Line, parse_json, read_lines
 from .text_encoding import as_utf8, not_utf8, utf16_name
 
@@ -106,6 +107,8 @@ class Source:
         self._files = files or FileSystem()
         self._temporary: list[str] = []
         self._first_error = self._no_document = ""
+        self.unit = "line"
+        """What `lines` are: those of the file, or the entries of its document."""
         self.spool = Spool()
         """Keeps what was read and is needed later, until this is closed."""
         self.aside = SpooledValues(self.spool)
@@ -127,7 +130,7 @@ class Source:
                 raise ImportRefusedError("the file is empty")
             lines = read_lines(self._reader())
             begin = self._begin_of(lines)
-            self.lines = itertools.chain(begin, lines)
+            self.lines: Iterator[Line] = itertools.chain(begin, lines)
             """The lines in order, blank ones too; each is given once."""
             self.sample = self._sample_of([line for line in begin if not (line.is_blank or line.is_continued)])
             """What the file begins with."""
@@ -149,7 +152,7 @@ class Source:
         fd, name = tempfile.mkstemp(prefix="context-persistent-import-")
         self._temporary.append(name)
         with os.fdopen(fd, "wb") as plain:
-            pieces = _pieces_of(packed)
+            pieces = _blocks_of(packed)
             try:
                 for piece in as_utf8(pieces, codec) if codec else pieces:
                     plain.write(piece)
@@ -212,7 +215,7 @@ class Source:
                 raise ImportRefusedError(self._no_document)
             return Sample(entries)
         try:
-            document = parse_json(self._reader().read()[prefix:])
+            document = _document_in(self._reader().read()[prefix:])
             self.passed_over = self._files.read(self._fd, prefix, 0).decode("utf-8").strip("\ufeff \r\n")
             return Sample((), document)
         except ValueError as error:
@@ -233,6 +236,16 @@ class Source:
         except UnicodeDecodeError:
             return None
         return len(before) if is_text else None
+
+    def read_list_as_lines(self) -> bool:
+        """Let the objects of a document's list be the lines of this file; whether there are any."""
+        listed = self.sample.document
+        if not isinstance(listed, list) or not any(isinstance(one, dict) for one in listed):
+            return False
+        self.unit = "entry"
+        self.lines = iter([Line(number, 0, one) for number, one in enumerate(listed, 1)])
+        self.sample = Sample(tuple(one for one in listed[:_SAMPLE_LINES] if isinstance(one, dict)))
+        return True
 
     def document(self) -> Any:
         """The JSON value that the whole file is.
@@ -284,7 +297,24 @@ def _ends_early(error: str) -> bool:
     return "end of data" in error
 
 
-def _pieces_of(packed: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
+def _document_in(content: bytes) -> Any:
+    """The value of a document; of several objects one after the other, such as `jq` prints, their list.
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    try:
+        return parse_json(content)
+    except ValueError as error:
+        if "after document" not in str(error):
+            raise
+        pieces = pieces_of(content.decode("utf-8"))
+        if any(piece.value is None for piece in pieces):
+            raise
+        return [piece.value for piece in pieces]
+
+
+def _blocks_of(packed: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
     try:
         while piece := packed.read(BLOCK_BYTES):
             yield piece
@@ -324,6 +354,7 @@ def objects_of(source: Source, account: Account) -> Iterator[SourceObject]:
 
     A line that holds two records counts as two.
     """
+    account.unit = source.unit
     for line in source.lines:
         if line.is_lost_part:
             account.lose_part(line.number, line.error)
