@@ -16,11 +16,15 @@ from .view_rebuild import PlacedReceipt, ReceiptLog
 
 @dataclass(frozen=True, slots=True)
 class FoundRequest:
-    """A request, the number of requests in its log, and the receipt by which its view is made."""
+    """A request, the number of requests in its log, and the receipt by which its view is made.
+
+    `is_next` says that it was not made yet: the session has no answer, and its next request would show this.
+    """
 
     number: int
     count: int
     noted: PlacedReceipt
+    is_next: bool = False
 
 
 def imported_plans(index: Index, book: ReceiptLog) -> Iterator[tuple[int, int, Message]]:
@@ -81,19 +85,29 @@ def _source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> Found
         LogUnreadableError: the log's bytes changed while they were read.
     """
     index = reader.index
+    answers = [place for place, ordinal in enumerate(index.live) if index.columns.roles[ordinal] == ASSISTANT]
+    if not answers and index.live:
+        wanted = _from_first(number, 1, "the session has no answer yet, and its next request is number 1")
+        return FoundRequest(wanted, 1, _made_up(reader, book, len(index.live), ""), is_next=True)
     if not any("imported_from" in header for header in index.headers):
         raise IndexError(
             "the log has no receipts: no view was requested, or `receipts` is off; "
             "`replay --views` shows what the default policy would have shown"
         )
-    answers = [place for place, ordinal in enumerate(index.live) if index.columns.roles[ordinal] == ASSISTANT]
     wanted = _from_first(number, len(answers), f"the source made one before each answer, {len(answers):,}")
     place = answers[wanted - 1]
+    (answer,) = reader.read([index.live[place]])
+    return FoundRequest(wanted, len(answers), _made_up(reader, book, place, timestamp_of(answer)))
+
+
+def _made_up(reader: ReadableLog, book: ReceiptLog, place: int, time: str) -> PlacedReceipt:
+    """The receipt of a request before the message at a place, which no receipt proves: it has no hash."""
+    index = reader.index
     plans = [name_of(record.get("id")) for position, _, record in imported_plans(index, book) if position < place]
-    answer, *before = reader.read([index.live[at] for at in (place, place - 1) if at >= 0])
+    before = list(reader.read([index.live[place - 1]] if place else []))
     receipt = Receipt(
         id="",
-        time=timestamp_of(answer),
+        time=time,
         plan=plans[-1] if plans else "",
         upto=(given_id(before[0]) or "") if before else "",
         messages=0,
@@ -104,4 +118,4 @@ def _source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> Found
         extras=0,
         hash="",
     )
-    return FoundRequest(wanted, len(answers), PlacedReceipt(receipt, index.live, len(index), 0))
+    return PlacedReceipt(receipt, index.live, len(index), 0)

@@ -24,7 +24,7 @@ from ..replay import compare as play_all
 from ..replay.api import Comparison, Measures
 from ..replay.measures import Prices
 from ..replay.policies import NAMES
-from .parameters import DEFAULT_BUDGET_TOKENS, not_empty
+from .parameters import not_empty, session_budget
 from .progress import progress, stages
 from .session_argument import session_argument, session_name
 from .terminal import UnusableError, console, counted, escaped, making, one_line, open_transcript, unreadable, unusable
@@ -67,9 +67,7 @@ _LEGEND = (
 @click.option(
     "--budget",
     type=click.IntRange(min=1),
-    default=DEFAULT_BUDGET_TOKENS,
-    show_default=True,
-    help="The budget in tokens of every request.",
+    help="The budget in tokens of every request; by default that of the session's last one, or 200,000.",
 )
 @click.option("--price-input", "base", type=click.FloatRange(min=0), help="Price of a million input tokens.")
 @click.option("--price-cached", "cached", type=click.FloatRange(min=0), help="Of cached ones; else a tenth of it.")
@@ -84,7 +82,7 @@ _LEGEND = (
 def compare(
     path: str,
     policies: tuple[str, ...],
-    budget: int,
+    budget: int | None,
     base: float | None,
     cached: float | None,
     write: float | None,
@@ -111,12 +109,13 @@ def compare(
         with progress(path) as files:
             transcript = open_transcript(path, files=files)
         with transcript, stages() as tell:
-            found = play_all(transcript, policies, budget_tokens=budget, tokenizer=tokenizer, progress=tell)
+            budget_tokens = budget or session_budget(transcript)
+            found = play_all(transcript, policies, budget_tokens=budget_tokens, tokenizer=tokenizer, progress=tell)
     if svg_path is not None:
         title = f"{session_name(path)}: tokens of each request"
         series = {one.policy: one.measures.request_tokens for one in found.replayed}
         with unusable(svg_path), NewFile(svg_path, replace=True) as file:
-            file.write(svg(series, budget, title=one_line(title)).encode("utf-8"))
+            file.write(svg(series, budget_tokens, title=one_line(title)).encode("utf-8"))
             file.finish()
     if as_json:
         click.echo(json.dumps(_as_json(path, found, prices)))

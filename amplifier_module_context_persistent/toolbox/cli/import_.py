@@ -117,7 +117,7 @@ def import_(
         files = _all(path, wanted, strict=strict, again=again, dry_run=dry_run)
         context.exit(_show_files(path, files, dry_run=dry_run, as_json=as_json))
     shown = "standard input" if path == STANDARD_INPUT else path
-    with unusable(shown), progress(path, title="importing") as watched:
+    with unusable(shown), progress(path, title="reading", then="writing the session") as watched:
         report = import_session(
             path,
             session_id=session_id,

@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ...sessions.filters import FilterError, moment_s
-from ...sessions.transcript import Turn
+from ...sessions.transcript import Transcript, Turn
 from .terminal import UnusableError, one_line, reason
 
 DEFAULT_BUDGET_TOKENS = 200_000
-"""The budget under which policies are played, where none is given."""
+"""The budget under which policies are played, if none is given and no receipt of the session says one."""
 
 _SPAN = re.compile(r"(-?\d{1,15})?(?:(:)(-?\d{1,15})?)?")
+
+
+def session_budget(transcript: Transcript) -> int:
+    """The budget in tokens of a session's last request, by its receipt; the default if it has none."""
+    receipts = [noted.receipt for noted in transcript.requests()] if transcript.has_requests() else []
+    return receipts[-1].budget_tokens if receipts and receipts[-1].budget_tokens > 0 else DEFAULT_BUDGET_TOKENS
+
 
 Span = tuple[int | None, int | None]
 """The first and the last number, from 1; negative ones count from the end; None is the beginning or the end."""

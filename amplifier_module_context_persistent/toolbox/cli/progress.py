@@ -14,17 +14,29 @@ from math import inf
 from time import monotonic
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TaskProgressColumn, TextColumn
+from rich.text import Text
 
 from ...errors import LogError
 from ...log.database_location import split_location, stored_name
 from ...log.filesystem import FileSystem
 from ...sessions.transcript import Progress as StageProgress
-from .terminal import one_line
+from .terminal import duration, one_line
 
 LONG_BYTES = 32 << 20
 """For so much a bar is shown at once."""
 LATE_S = 1.0
+
+
+class TimeLeftColumn(ProgressColumn):
+    """The time that is left, if the rest goes as fast as what was done; nothing while nothing was done."""
+
+    def render(self, task: Task) -> Text:
+        """Say it, in two units at most."""
+        if not task.total or not task.completed or not task.elapsed or task.finished:
+            return Text("")
+        left_s = task.elapsed * (task.total - task.completed) / task.completed
+        return Text(f"{duration(max(1.0, left_s))} left", style="dim")
 
 
 class ReadFiles(FileSystem):
@@ -43,6 +55,8 @@ class WatchedFiles(ReadFiles):
 
     def __init__(self, bar: Progress, task: TaskID) -> None:
         self.bar, self._task, self._late_s = bar, task, monotonic() + LATE_S
+        self.then = ""
+        """What is done once all was read; how far that is has no measure."""
 
     def read(self, fd: int, size: int, offset: int) -> bytes:
         """Read up to `size` bytes at `offset`."""
@@ -55,6 +69,10 @@ class WatchedFiles(ReadFiles):
         if not self.bar.live.is_started and monotonic() > self._late_s:
             self.bar.start()
         self.bar.advance(self._task, size)
+        if self.then and self.bar.tasks[0].finished:
+            self.bar.update(self._task, description=self.then)
+            self.bar.tasks[0].total = None
+            self.then = ""
 
     def before_printing(self, *, returns: bool = True) -> None:
         """Remove the bar if the terminal is where the output goes too."""
@@ -70,18 +88,26 @@ class WatchedFiles(ReadFiles):
 
 
 @contextmanager
-def progress(*paths: str, title: str = "reading", passes: int = 1) -> Iterator[ReadFiles]:
-    """A file system to read logs with; while long ones are read, `passes` times, a bar is shown."""
+def progress(*paths: str, title: str = "reading", passes: int = 1, then: str = "") -> Iterator[ReadFiles]:
+    """A file system to read logs with; while long ones are read, `passes` times, a bar is shown.
+
+    Args:
+        paths: of the logs.
+        title: what is done.
+        passes: how often each is read.
+        then: what is done once all was read, if that takes long, too; how far it is cannot be told.
+    """
     if not paths or not sys.stderr.isatty():
         yield ReadFiles()
         return
     size = sum(map(_size_of, paths))
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeLeftColumn())
     screen = Console(file=sys.stderr)
     bar = Progress(*columns, console=screen, transient=True, redirect_stdout=False, redirect_stderr=False)
     if size >= LONG_BYTES:
         bar.start()
     files = WatchedFiles(bar, bar.add_task(title, total=size * passes))
+    files.then = then
     try:
         yield files
     finally:
@@ -109,7 +135,7 @@ def stages() -> Iterator[StageProgress]:
     if not sys.stderr.isatty():
         yield lambda *_: None
         return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeLeftColumn())
     with Progress(*columns, console=Console(file=sys.stderr), transient=True, redirect_stdout=False) as bar:
         task = bar.add_task("reading", total=None)
         stage = ""

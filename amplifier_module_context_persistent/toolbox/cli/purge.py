@@ -31,7 +31,7 @@ from .erasing import check_can_ask, check_says_which, erasing_options, extent
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .parameters import own_forms_options
-from .progress import progress, stages
+from .progress import progress
 from .session_argument import (
     NAME_ONE,
     complete,
@@ -40,6 +40,7 @@ from .session_argument import (
     no_catalogue_option,
     path_of,
     session_file,
+    sessions_here,
     storage,
     storage_option,
 )
@@ -132,9 +133,10 @@ def purge(
         path = path_of(session) if session is not None else last_path()
         planned, sessions = [_plan(path, what)], [session_file(path)]
     else:
-        sessions = chosen_sessions(wanted, everywhere=everywhere)
+        is_all = everywhere and wanted == ALL_SESSIONS
+        sessions = sessions_here(everywhere=True) if is_all else chosen_sessions(wanted, everywhere=everywhere)
         planned = _plan_all(sessions, what, report)
-        if everywhere and wanted == ALL_SESSIONS and not storage():
+        if is_all and not storage():
             planned += plan_places_left(what)
     context.exit(_purge(planned, sessions, what, rule, report, yes=yes))
 
@@ -152,14 +154,14 @@ def _plan(path: str, what: Purge) -> SessionPurge:
 def _plan_all(sessions: Sequence[SessionFile], what: Purge, report: PurgeReport) -> list[SessionPurge]:
     """See what would go from each session; one that cannot be read is named, and does not hide the others."""
     planned = list[SessionPurge]()
-    with stages() as tell:
-        for number, session in enumerate(sessions):
-            tell("looking at sessions", number, len(sessions))
+    paths = [str(session.path) for session in sessions]
+    with progress(*paths, title="looking at sessions", passes=2) as files:
+        for path in paths:
             try:
-                with unusable(str(session.path)):
-                    planned.append(plan_session_purge(str(session.path), what))
+                with unusable(path):
+                    planned.append(plan_session_purge(path, what, files=files))
             except UnusableError as error:
-                planned.append(SessionPurge(str(session.path), error=error.message))
+                planned.append(SessionPurge(path, error=error.message))
     found = sum(not one.is_nothing for one in planned)
     where = f" in {storage()}" if storage() else ""
     report.say(f"{counted(len(sessions), 'session')} looked at{where}; something to purge in {found:,}")

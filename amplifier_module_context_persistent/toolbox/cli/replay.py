@@ -27,7 +27,7 @@ from ..replay.api import Pace, Step, timeline
 from ..replay.visibility import DROPPED, ELIDED, KEPT, MARKS, SUMMARISED, Compacted, Marks
 from .exit_codes import DONE, FINDINGS
 from .message_printer import MessagePrinter
-from .parameters import DEFAULT_BUDGET_TOKENS, Span, SpanType, chosen_turns
+from .parameters import Span, SpanType, chosen_turns, session_budget
 from .progress import progress, stages
 from .session_argument import session_argument
 from .terminal import (
@@ -50,7 +50,9 @@ _MOST_PAUSE_S = 86_400.0  # longer ones overflow on some systems
 @click.option("--views", is_flag=True, help="Show what the model saw at each request.")
 @click.option("--policy", help="Play it under this policy, whatever was recorded (as in `compare`).")
 @click.option(
-    "--budget", type=click.IntRange(min=1), help="The budget in tokens where a policy is played; 200,000 if not given."
+    "--budget",
+    type=click.IntRange(min=1),
+    help="The budget in tokens if a policy is played; by default that of the session's last request, or 200,000.",
 )
 @click.option("--tokenizer", default="auto", show_default=True, help="What counts where a policy is played.")
 @click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B; `5:` starts at turn 5.")
@@ -92,7 +94,7 @@ def replay(
         chosen = chosen_turns(turns, turn_span)
         wants_views = views or policy is not None or budget is not None
         is_recorded = policy is None and budget is None and transcript.has_requests()
-        played = _Policy(policy, budget or DEFAULT_BUDGET_TOKENS, tokenizer)
+        played = _Policy(policy, budget or session_budget(transcript), tokenizer)
         output, pace = _Output(transcript, full=full, as_json=as_json), Pace(speed, max_pause_s)
         output.introduce(played if wants_views and not is_recorded else None)
         start = chosen[0].start if chosen and chosen[0].number > 1 else 0

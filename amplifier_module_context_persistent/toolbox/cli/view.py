@@ -18,6 +18,7 @@ from rich.console import Console
 from ...compaction.reasons import why
 from ...messages.message import Message
 from ...messages.metadata import given_id
+from ...sessions.find_request import FoundRequest
 from ...sessions.transcript import LiveMessage, Transcript
 from ...sessions.view_rebuild import PlacedReceipt, RebuiltView, ReceiptLog, config_of
 from ...view.calls_and_results import tool_groups
@@ -35,6 +36,7 @@ IMPORTED = (
     "Imported: `replay --views` shows it under a policy. This is the history under the compactions of its source, "
     "which no receipt proves."
 )
+NEXT = "No request was made yet: this is what the next one shows, before the host adds to it. No receipt proves it."
 AFTERWARDS = (
     "This is the view that was handed out. The request had more if the host added to it: reminders of hooks, system "
     "text, a longer last result."
@@ -61,7 +63,8 @@ def view(
 
     The view is rebuilt from the log alone and compared with the hash in its receipt. Exits with 0 if it is proved, 1 if
     it differs or is incomplete, 2 if nothing can be read. An imported session has no receipts: what its source gave its
-    model is shown, by the source's own compactions, and cannot be proved.
+    model is shown, by the source's own compactions, and cannot be proved. A session without an answer yet is shown as
+    its next request would be.
     """
     if as_diff and as_json:
         raise click.UsageError("--diff is for people; compare the views of two --json")
@@ -76,20 +79,20 @@ def view(
             reasons = _reasons(transcript, noted, messages, asked)
             _say(json.dumps({"why": reasons}) if as_json else "\n".join(reasons))
         elif as_json:
-            _print_json(wanted, noted, made, transcript.book)
+            _print_json(found, made, transcript.book)
         else:
             with paged():
-                _introduce(wanted, found.count, noted)
+                _introduce(found)
                 printer = MessagePrinter(full=full, may_grow=True)
                 if as_diff:
                     show_difference(transcript, wanted, messages, printer)
                 else:
                     for piece in annotate(transcript, wanted, messages):
                         _show(printer, piece)
-                _say(f"\n{verdict(noted, made)}")
+                _say(f"\n{NEXT if found.is_next else verdict(noted, made)}")
                 if made.messages is not None and noted.receipt.hash:
                     _show_sent(transcript.book, noted.receipt, printer)
-    context.exit(DONE if made.proved else FINDINGS)
+    context.exit(DONE if made.proved or found.is_next else FINDINGS)
 
 
 def _group(transcript: Transcript, message_id: str) -> list[Message]:
@@ -133,8 +136,11 @@ def verdict(noted: PlacedReceipt, made: RebuiltView) -> str:
     return f"NOT the view of that request: the log or the receipt was altered since.{damaged}"
 
 
-def _introduce(number: int, count: int, noted: PlacedReceipt) -> None:
-    receipt = noted.receipt
+def _introduce(found: FoundRequest) -> None:
+    number, count, receipt = found.number, found.count, found.noted.receipt
+    if found.is_next:
+        _say("the next request\n")
+        return
     plan = f"plan {receipt.plan}" if receipt.plan else "no plan"
     if not receipt.hash:
         _say(f"request {number:,} of {count:,} of the source, {receipt.time or 'no time'}, {plan}\n")
@@ -172,12 +178,14 @@ def _show_sent(book: ReceiptLog, receipt: Receipt, printer: MessagePrinter) -> N
 _HOW = {"message": "added message", "text": "text added to the view's message", "changed": "message changed"}
 
 
-def _print_json(number: int, noted: PlacedReceipt, made: RebuiltView, book: ReceiptLog) -> None:
+def _print_json(found: FoundRequest, made: RebuiltView, book: ReceiptLog) -> None:
+    noted = found.noted
     shown = {
-        "request": number,
+        "request": found.number,
+        "is_next": found.is_next,
         "receipt": receipt_json(noted.receipt) if noted.receipt.hash else None,
         "proved": made.proved,
-        "verdict": verdict(noted, made),
+        "verdict": NEXT if found.is_next else verdict(noted, made),
         "damaged": made.damaged,
         "note": AFTERWARDS,
         "sent": book.sent_for(noted.receipt),

@@ -177,6 +177,7 @@ async def test_a_log_without_receipts(tmp_path: Path) -> None:
     """The list says why there may be none, and no view can be shown."""
     async with PersistentContextManager(tmp_path / "log.jsonl", receipts=False) as manager:
         await manager.add_message(user("hello"))
+        await manager.add_message({"role": "assistant", "content": "Hello."})
     assert "no receipts" in run("views", tmp_path / "log.jsonl").output
     run("view", tmp_path / "log.jsonl", "--request", "1", code=2)
 

@@ -271,3 +271,30 @@ def test_axe_finds_nothing(opened, compacted):
             page.run(DRAWN)
             found = page.run(VIOLATIONS)
             assert found == [], (scheme, width, state)
+
+
+def test_what_does_not_print_is_escaped_in_folded_rows_too(opened):
+    """A command with a change of direction reads as it is written, folded and unfolded."""
+    call = {"id": "c", "tool": "bash", "arguments": {"command": "rm abc\u202egpj.exe \u0007", "a\u202eb": "x"}}
+    page = opened([{"role": "user", "content": "Go."}, {"role": "assistant", "content": "", "tool_calls": [call]}])
+    assert "rm abc\\u202egpj.exe \\u0007" in page.run(TEXT)
+    press_button(page, "bash")
+    assert "a\\u202eb: x" in page.run(TEXT)
+    assert page.run("/[\\u202e\\u0007]/.test(document.body.textContent)") is False
+
+
+def test_o_unfolds_the_failed_call_that_e_went_to(opened):
+    """That one alone, of several of its message; a second `e` goes on within the message."""
+    calls = [{"id": f"c{n}", "tool": "bash", "arguments": {"command": f"make part-{n}"}} for n in range(4)]
+    results = [
+        {"role": "tool", "tool_call_id": f"c{n}", "content": f"Error: part {n}" if n % 2 else "fine\n" * 200}
+        for n in range(4)
+    ]
+    messages = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": "", "tool_calls": calls}, *results]
+    page = opened(messages)
+    for number in (1, 3):
+        page.press("e")
+        page.press("o")
+        page.run(DRAWN)
+        assert f"Error: part {number}" in page.run(TEXT)
+    assert "fine" not in page.run(TEXT)

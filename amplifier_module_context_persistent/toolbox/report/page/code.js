@@ -143,10 +143,23 @@ function summaryOf(given, raw) {
   return `${(value ?? (raw === "{}" ? "" : raw)).trim().split("\n")[0].slice(0, 160)}${rest}`;
 }
 
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\p{Zl}\p{Zp}]/gu;
+const HARMLESS = "\n\t\u200c\u200d";
+
+/** A text in which what does not print is written as JSON escapes it; an object with such names. */
+function escaped(value) {
+  const escape = (text) => text.replace(HIDDEN, (one) => (HARMLESS.includes(one) ? one : unitsOf(one)));
+  if (typeof value === "string") return escape(value);
+  if (!value || typeof value !== "object" || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [escape(name), inner]));
+}
+
+const unitsOf = (text) => text.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+
 /** The arguments of a call as an object; null where they are none. */
 function argumentsOf(raw) {
   try {
-    const given = JSON.parse(raw);
+    const given = JSON.parse(raw, (_, value) => escaped(value));
     return given && typeof given === "object" && !Array.isArray(given) ? given : null;
   } catch {
     return null;

@@ -39,13 +39,31 @@ function stepCompaction(by) {
 
 function stepFailure(by) {
   const { calls } = state.history;
-  for (let call = lastAtMost(calls.message, by > 0 ? state.current : state.current - 1) + (by > 0 ? 1 : 0); call >= 0 && call < calls.length; call += by) {
-    if (calls.state[call] !== ".") return goToMessage(calls.message[call], { focus: true });
+  const here = by > 0 ? lastAtMost(calls.message, state.current) + 1 : lastAtMost(calls.message, state.current - 1);
+  const known = state.failure && state.failure.place === state.current ? state.failure.call + by : here;
+  for (let call = known; call >= 0 && call < calls.length; call += by) {
+    if (calls.state[call] === ".") continue;
+    goToMessage(calls.message[call], { focus: true, call });
+    state.failure = { call, place: calls.message[call] };
+    return undefined;
   }
   return say("no more");
 }
 
+/** The call that `e` went to is unfolded alone, its result whole; a second time it is folded again. */
+function unfoldFailure({ place, call }) {
+  const number = partOfCall(place, call);
+  if (number < 0) return false;
+  const key = `${place}:${number}`;
+  if (state.open.has(key)) state.open.delete(key);
+  else state.open.add(key);
+  stream.refresh(units.ofMessage[place]);
+  goToMessage(place, { focus: true, call });
+  return true;
+}
+
 function unfold(place, all) {
+  if (!all && state.failure && state.failure.place === place && unfoldFailure(state.failure)) return;
   const { turnOf, turns } = state.history;
   const [start, stop] = all ? [turns[turnOf[place]].start, turns[turnOf[place]].stop] : [place, place + 1];
   const keys = [];

@@ -47,15 +47,22 @@ function onRender() {
   return undefined;
 }
 
-function goToMessage(place, { focus = false } = {}) {
+/** The number of a call's part in its message; -1 while the message is not loaded. */
+function partOfCall(place, call) {
+  const numbers = (bodies[place] || []).map((part, number) => (part[0] === "c" ? number : -1)).filter((number) => number >= 0);
+  return numbers[call - state.history.firstCall[place]] ?? -1;
+}
+
+function goToMessage(place, { focus = false, call = -1 } = {}) {
   if (!isShown(place)) {
     if (state.onlySeen) setOnlySeen(false);
   }
   const unit = units.ofMessage[place];
   if (unit < 0) return;
   const rows = stream.rowsAt(unit);
-  const row = Math.max(0, rows.findIndex((one) => one.place === place));
-  const isFirst = state.history.turns[state.history.turnOf[place]].start === place;
+  const key = call < 0 ? "" : `${place}:${partOfCall(place, call)}`;
+  const row = Math.max(0, rows.findIndex((one) => (call < 0 ? one.place === place : one.key === key)));
+  const isFirst = !row && state.history.turns[state.history.turnOf[place]].start === place;
   stream.go(isFirst && unit > 0 && units.kinds[unit - 1] === TURN ? unit - 1 : unit, isFirst ? 0 : row, isFirst ? 8 : 64);
   holdCurrent(place);
   if (focus) stream.focusRow(`${unit}.${row}`);
