@@ -108,63 +108,69 @@ class ViewStrategy:
 
     def __init__(self, sessions: SessionsByKey, **options: Any) -> None:
         self._sessions, self._options = sessions, options
-        self._views: OrderedDict[str, WorkingView[Message]] = OrderedDict()
+        self._running: list[WorkingView[Message]] = []
+        """Those whose runs may go on, the one that was used last at the end; none that is in use."""
+        self._saved: OrderedDict[str, WorkingView[Message]] = OrderedDict()
+        """By session, those whose runs were saved."""
 
     async def __call__(self, messages: list[Message]) -> bool:
         """Compact a list in place; whether it changed."""
         if not messages:
             return False
         given = list(messages)
-        messages[:] = await self._view_of(given).view(given)
+        view = self._take_out(given)
+        messages[:] = await view.view(given)
+        self._running = [*self._running, view][-_MOST_VIEWS:]
         return [id(message) for message in given] != [id(message) for message in messages]
 
     async def saved(self, session_id: str, messages: Sequence[Message]) -> None:
-        """Keep the plan of the view that goes on with messages which a session has saved."""
-        name = self._name_of(session_id)
-        if name not in self._views and (run := self._run_with(messages)) is not None:
-            self._views[name] = self._views.pop(run)  # the first run of the session
-            self._views[name].kept_plan = self._kept_plan(session_id)
-        if (view := self._views.get(name)) is not None:
-            await view.keep_plan()
+        """Keep the plan of the view that goes on with messages which a session has saved; the next run may use it."""
+        view = self._with(messages)
+        if view is None:
+            return
+        self._running = [one for one in self._running if one is not view]
+        if view.kept_plan is None:  # the first run of the session
+            view.kept_plan = self._kept_plan(session_id)
+        await view.keep_plan()
+        self._saved.pop(session_id, None)
+        self._saved[session_id] = view
+        if len(self._saved) > _MOST_VIEWS:
+            self._saved.popitem(last=False)
 
-    def _run_with(self, messages: Sequence[Message]) -> str | None:
-        """The name of a view of no known session that has taken some messages."""
-        runs = [(name, view) for name, view in reversed(self._views.items()) if view.kept_plan is None]
+    def _with(self, messages: Sequence[Message]) -> WorkingView[Message] | None:
+        """The view of a run that has taken some messages: the very objects, else equal ones."""
         for itself in (True, False):
-            for name, view in runs:
+            for view in reversed(self._running):
                 if any(view.knows(message, itself=itself) for message in messages):
-                    return name
+                    return view
         return None
 
-    def _view_of(self, messages: Sequence[Message]) -> WorkingView[Message]:
-        """The view that a list goes on from: the one that gave its beginning, else its session's."""
-        going_on = (name for name, view in reversed(self._views.items()) if view.gave(messages))
-        name, kept_plan = next(going_on, None), None
-        if name is None:
-            told = (message.additional_properties.get(_SESSION) for message in messages)
-            session_id = next((str(one) for one in told if one is not None), None)
-            name = f"run {id(messages[0])}" if session_id is None else self._name_of(session_id)
-            kept_plan = self._kept_plan(session_id) if session_id is not None else None
-        view = self._views.pop(name, None) or WorkingView(
+    def _take_out(self, messages: Sequence[Message]) -> WorkingView[Message]:
+        """The view that a list goes on from, to be used by one call alone.
+
+        It is the one that gave the list's beginning, else the last one of the session, else a new one.
+        """
+        told = (message.additional_properties.get(_SESSION) for message in messages)
+        session_id = next((str(one) for one in told if one is not None), None)
+        given = next((view for view in reversed(self._running) if view.gave(messages)), None)
+        if given is not None:
+            self._running = [one for one in self._running if one is not given]
+            return given
+        for name, view in list(self._saved.items()):
+            if name == session_id or view.gave(messages):
+                return self._saved.pop(name)
+        return WorkingView(
             read=lambda message: read_message(json_copy(message.to_dict())),
             write=lambda changed: list(map(Message.from_dict, write(changed))),
             make=Message.from_dict,
             key=_key_of,
             name=NAME,
-            kept_plan=kept_plan,
+            kept_plan=self._kept_plan(session_id) if session_id is not None else None,
             **self._options,
         )
-        self._views[name] = view
-        if len(self._views) > _MOST_VIEWS:
-            self._views.popitem(last=False)
-        return view
 
     def _kept_plan(self, session_id: str) -> KeptPlan:
         return KeptPlan(lambda: self._sessions.open(_key(session_id)), _named_in)
-
-    @staticmethod
-    def _name_of(session_id: str) -> str:
-        return f"session {session_id}"
 
 
 def _named_in(log: ReadableLog) -> list[Named]:

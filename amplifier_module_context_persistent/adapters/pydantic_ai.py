@@ -15,7 +15,6 @@ once, one gets `ConversationConflict`: the record is compared under the log's lo
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Any
 from weakref import ref
@@ -213,7 +212,8 @@ class ViewOfHistory(AbstractCapability[Any]):
 
     def __init__(self, store: PersistentConversationStore | None = None, **options: Any) -> None:
         self._store, self._options = store, options
-        self._views: OrderedDict[str, WorkingView[Any]] = OrderedDict()
+        self._views: list[tuple[str, WorkingView[Any]]] = []
+        """With their conversations, the one that was used last at the end; none that is in use."""
         if store is not None:
             store.tell(self)
 
@@ -226,7 +226,7 @@ class ViewOfHistory(AbstractCapability[Any]):
 
     async def view(self, conversation_id: str, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         """Give what is sent in place of the messages of a conversation."""
-        view = self._views.pop(conversation_id, None) or WorkingView(
+        view = self._take_out(conversation_id, messages) or WorkingView(
             read=lambda message: read_message(_messages.dump_python(message, mode="json")),
             write=lambda changed: [_messages.validate_python(message) for message in write(changed)],
             make=_messages.validate_python,
@@ -235,15 +235,22 @@ class ViewOfHistory(AbstractCapability[Any]):
             kept_plan=self._store.kept_plan(conversation_id) if self._store is not None else None,
             **self._options,
         )
-        self._views[conversation_id] = view
-        if len(self._views) > _MOST_VIEWS:
-            self._views.popitem(last=False)
-        return await view.view(messages)
+        sent = await view.view(messages)
+        self._views = [*self._views, (conversation_id, view)][-_MOST_VIEWS:]
+        return sent
 
     async def saved(self, conversation_id: str) -> None:
         """Keep the plan of a conversation's views, now that the conversation was saved."""
-        if (view := self._views.get(conversation_id)) is not None:
-            await view.keep_plan()
+        for known, view in tuple(self._views):
+            if known == conversation_id:
+                await view.keep_plan()
+
+    def _take_out(self, conversation_id: str, messages: Sequence[ModelMessage]) -> WorkingView[Any] | None:
+        """The view that has the most in common with a list, to be used by one call alone; None if all are in use."""
+        own = [view for known, view in self._views if known == conversation_id]
+        best = max(own, key=lambda view: view.in_common(messages), default=None)
+        self._views = [one for one in self._views if one[1] is not best]
+        return best
 
 
 def _key_of(message: ModelMessage) -> str:

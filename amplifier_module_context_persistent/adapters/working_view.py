@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class WorkingView(Generic[T]):
-    """The working memory of one conversation.
+    """The working memory of one conversation; one call at a time may use it.
 
     Args:
         read: reads a kit's message into canonical ones, with its whole body under `name`.
@@ -76,7 +76,7 @@ class WorkingView(Generic[T]):
         if self.gave(given):
             new = given[len(self._sent) :]
         else:
-            same = self._in_common(given)
+            same = self.in_common(given)
             await self._rewind(same)
             new = given[same:]
         await self._take(new)
@@ -106,7 +106,7 @@ class WorkingView(Generic[T]):
         sent = self._sent
         return 0 < len(sent) <= len(given) and all(one is other for one, other in zip(sent, given, strict=False))
 
-    def _in_common(self, given: Sequence[T]) -> int:
+    def in_common(self, given: Sequence[T]) -> int:
         """How many messages at its beginning a list has in common with what the log has taken."""
         for number, (known, one) in enumerate(zip(self._taken, given, strict=False)):
             if known is not one:

@@ -106,6 +106,25 @@ async def test_agents_of_several_sessions_do_not_mix(tmp_path: Path) -> None:
     await kit.close()
 
 
+async def test_runs_of_one_session_at_once_do_not_mix(tmp_path: Path) -> None:
+    """Each run goes on with what it was given, and all that is saved is there once."""
+    kit, services = PersistentHistory(tmp_path, max_tokens=8_000, durability="write"), []
+
+    async def run(number: int) -> None:
+        services.append(service := StrictService(8_000))
+        agent = made_up_agent(service, calls=5, context_providers=[kit.provider], compaction_strategy=kit.compaction)
+        await agent.run(f"question {number}", session=agent.create_session(session_id="s"))
+
+    for begin in range(0, 9, 3):
+        await asyncio.gather(*map(run, range(begin, begin + 3)))
+    assert [service.refused for service in services] == [[]] * 9
+    messages = await kit.provider.get_messages("s")
+    assert len(messages) == 9 * 12
+    asked = [message.text for message in messages if str(message.role) == "user"]
+    assert sorted(asked) == [f"question {number}" for number in range(9)]
+    await kit.close()
+
+
 async def test_two_providers_save_to_one_session_at_once(place: str) -> None:
     """Each batch stays together, and nothing is lost or doubled."""
     kits = [PersistentHistory(place, durability="write") for _ in range(2)]

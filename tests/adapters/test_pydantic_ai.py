@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 import random
@@ -230,6 +231,29 @@ async def test_long_conversations_fit_a_small_window(tmp_path: Path, turns: int,
     loaded = await store.load("c")
     assert len(loaded.messages) == turns * (2 * calls + 2)  # the stored conversation only ever grows
     print(f"requests {service.requests}, largest {service.largest_tokens}, cached share {service.cached_share:.3f}")
+    await store.close()
+
+
+async def test_runs_of_one_conversation_at_once_do_not_mix(tmp_path: Path) -> None:
+    """Each run is sent what it was given, and one of them is saved."""
+    store = PersistentConversationStore(tmp_path, durability="write")
+    view, services, saved = ViewOfHistory(store, max_tokens=8_000), [], []
+
+    async def run(number: int) -> None:
+        services.append(service := StrictService(8_000))
+        conversation = await store.load("c") or Conversation(conversation_id="c")
+        agent = made_up_agent(service, view, calls=5)
+        result = await agent.run(f"question {number}", conversation=conversation)
+        with contextlib.suppress(kit.ConversationConflict):
+            await store.save(result)
+            saved.append(number)
+
+    for begin in range(0, 9, 3):
+        await asyncio.gather(*map(run, range(begin, begin + 3)))
+    assert [service.refused for service in services] == [[]] * 9
+    asked = [message.parts[0].content for message in (await store.load("c")).messages[::12]]
+    assert asked == [f"question {number}" for number in saved]
+    assert len(saved) == 3
     await store.close()
 
 
