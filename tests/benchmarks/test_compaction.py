@@ -8,6 +8,7 @@ from benchmarks import compaction
 from benchmarks.compaction import Checked, means, missed, owing
 from benchmarks.reader_measures import Owed
 from tests.support.commands import shows
+from tests.support.sweeps import proof
 
 
 def row(policy="truncate", **values):
@@ -78,6 +79,7 @@ def test_what_views_owe_is_judged_by_means_over_budgets(changed, named):
     assert named in "".join(said)
 
 
+@proof
 def test_the_program_prints_a_table_and_writes_json(tmp_path, capsys, monkeypatch):
     """Without transcripts it says so and plays the generated sessions, and all measures are in the file."""
     monkeypatch.setattr("benchmarks.sessions.GENERATED", ((1, 30),))

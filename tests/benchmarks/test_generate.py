@@ -52,6 +52,7 @@ def test_a_shorter_session_is_a_beginning() -> None:
     assert list(generate_session(3, 100))[:85] == longer[:85]
 
 
+@proof(quick=3)
 @pytest.mark.parametrize("n", [*range(12), 57, 100, 101])
 def test_length(n: int) -> None:
     """A session has exactly as many messages as were asked for, and ends whole."""

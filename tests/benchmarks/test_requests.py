@@ -14,6 +14,7 @@ from fixtures.providers import mixed_session
 from tests.support.sweeps import proof, whole
 
 
+@proof
 @pytest.mark.parametrize("first", range(0, 40 if whole() else 10, 10))
 async def test_every_view_is_one_that_its_provider_accepts(first: int) -> None:
     """With images, documents, thinking and encrypted items, and switches: no violation, and no request refused."""

@@ -21,6 +21,7 @@ from amplifier_module_context_persistent.catalogue.catalogue_file import (
     catalogue_of,
     remove_catalogue,
 )
+from tests.support.sweeps import proof
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes and owners of this kind")
 
@@ -176,6 +177,7 @@ catalogue.remove()
 """
 
 
+@proof(quick=3)
 @POSIX
 @pytest.mark.parametrize("suffix", ["", *SIDE_FILES])
 @pytest.mark.parametrize("kind", ["fifo", "directory", "link", "loop", "socket", "of everybody"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.catalogue_faults import KINDS, run
-from tests.support.sweeps import spread
+from tests.support.sweeps import proof, spread
 
 
 @pytest.fixture
@@ -20,6 +20,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
     os.chdir(before)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("seed", list(spread(range(3 * len(KINDS)), 5)))
 def test_the_answers_are_those_of_the_logs(home: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Calls that fail, a file that changes, processes that are killed, a clock that goes back, many at once."""

@@ -33,7 +33,7 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.busy_logs import lines, steps
 from tests.support.counters import DoubleCounter
 from tests.support.logs import STAMP, sealed, write_file
-from tests.support.sweeps import some
+from tests.support.sweeps import proof, some
 
 COUNTER = EstimateCounter()
 ANY_LOG = settings(max_examples=some(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -72,6 +72,7 @@ def some_log(path: str, seed: int = 1, count: int = 30) -> None:
     write_file(path, content)
 
 
+@proof
 @ANY_LOG
 @given(seed=st.integers(0, 1 << 30), count=st.integers(1, 40), damage=st.sampled_from([0.0, 0.0, 0.1, 0.4]))
 def test_kept_figures_are_those_of_the_log(tmp_path: Path, seed: int, count: int, damage: float) -> None:

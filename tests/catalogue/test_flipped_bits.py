@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.sessions.find_session import session_fi
 from amplifier_module_context_persistent.sessions.project_search import ProjectSearch
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import log_of, write
-from tests.support.sweeps import whole
+from tests.support.sweeps import proof, whole
 
 SEARCHES = (("a needle",), ("-w", "pin"), ("(?i)CUSHION|needle",), ("nothing has this",))
 WORDS = ("alpha", "beta", "gammaThree", "delta_one", "epsilon", "zeta")
@@ -63,6 +63,7 @@ def flipped(content: bytes, bit: int) -> bytes:
     return bytes(changed)
 
 
+@proof
 def test_no_flipped_bit_loses_a_result(catalogue: Path) -> None:
     """Anywhere in the file; after two searches the catalogue serves as before."""
     expected = {arguments: found(*arguments, "--no-catalogue") for arguments in SEARCHES}
@@ -93,6 +94,7 @@ ALTERATIONS = {
 }
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("alteration", ALTERATIONS)
 def test_no_altered_row_loses_a_result(catalogue: Path, alteration: str) -> None:
     expected = {arguments: found(*arguments, "--no-catalogue") for arguments in SEARCHES}

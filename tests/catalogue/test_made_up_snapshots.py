@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.log.reader import LogReader
 from tests.support.counted_sessions import CountedReads
 from tests.support.made_up_snapshots import altered, parts_of, put_parts
 from tests.support.snapshots import known, some_log
-from tests.support.sweeps import whole
+from tests.support.sweeps import proof, whole
 
 pytestmark = pytest.mark.usefixtures("snapshots_of_any_size")
 
@@ -64,6 +64,7 @@ def make_whole(path: str) -> None:
         write()
 
 
+@proof(quick=2)
 @pytest.mark.parametrize("name", COLUMNS)
 def test_whatever_its_columns_say_the_log_opens(path: str, name: str) -> None:
     """The bytes of one column are altered."""

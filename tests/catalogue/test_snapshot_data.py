@@ -35,7 +35,7 @@ from tests.support.snapshots import (
     some_log,
     stored,
 )
-from tests.support.sweeps import some, spread
+from tests.support.sweeps import proof, some, spread
 
 pytestmark = pytest.mark.usefixtures("snapshots_of_any_size")
 
@@ -166,6 +166,7 @@ def test_only_chunks_that_changed_are_written(path: str, monkeypatch: pytest.Mon
 # -- a log that is not what it was -------------------------------------------------------------------------------------
 
 
+@proof
 def test_an_edited_log_is_scanned_in_full(path: str) -> None:
     """The same size and another time."""
     some_log(path)

@@ -17,6 +17,7 @@ from amplifier_module_context_persistent.compaction.reasons import why
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.view.render import render
 from tests.support.drafts import check_total, draft, history, kept, named, request_of
+from tests.support.sweeps import proof
 
 
 def merged(made: Draft) -> Draft:
@@ -36,6 +37,7 @@ def test_no_more_is_merged_than_is_needed(target: int, gone: int) -> None:
     assert made.left() == [0, *(2 * at for at, size in enumerate(sizes, start=1) if size > gone), 30]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("target", [1_600, 4_000, 20_000, 60_000])
 def test_people_stay_while_the_markers_between_them_are_few(target: int) -> None:
     """Up to so many tokens of markers none of their messages goes; beyond it the oldest go, with their answers."""

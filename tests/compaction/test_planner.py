@@ -34,6 +34,7 @@ from tests.support.commands import shows
 from tests.support.drafts import count, draft, draft_of, history, request_of
 from tests.support.messages import fill
 from tests.support.played_sessions import Session
+from tests.support.sweeps import proof
 
 
 def plan(words: str, budget: int, *, fixed: int = 0, previous: Compaction | None = None, **config: Any) -> Compaction:
@@ -348,6 +349,7 @@ def words_of(chars: int) -> str:
     return ("The order keeps its total until it was acknowledged. " * (chars // 53 + 1))[:chars]
 
 
+@proof
 async def test_a_huge_message_of_blocks_does_not_make_every_request_compact() -> None:
     """A user's message of 516,184 characters in blocks: few plans over many requests, and valid views."""
     session = Session(max_tokens=160_000)
@@ -368,6 +370,7 @@ async def test_a_huge_message_of_blocks_does_not_make_every_request_compact() ->
     assert session.plans <= tried <= 6
 
 
+@proof
 async def test_what_cannot_be_made_smaller_is_not_tried_again_at_every_request() -> None:
     """While the last human message takes most of the budget, plans are as rare as what they can free."""
     session = Session(max_tokens=30_000)

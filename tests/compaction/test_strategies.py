@@ -14,6 +14,7 @@ from amplifier_module_context_persistent.errors import ConfigError
 from fixtures.generate import generate_session
 from tests.support.checker import assert_valid, prefix_breaks
 from tests.support.drafts import choice, cut, draft, draft_of, history, kept, named, request_of
+from tests.support.sweeps import proof
 
 
 def test_every_name_that_is_allowed_has_its_steps() -> None:
@@ -74,6 +75,7 @@ def test_the_least_important_goes_first() -> None:
     assert kept(made) == "0 1 4 5"
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("name", NAMES)
 async def test_every_strategy_keeps_the_rules_and_the_budget(name: str) -> None:
     """Views are valid and within the budget, the prefix breaks with plans only, and the plan says whose it is."""

@@ -14,6 +14,7 @@ from amplifier_module_context_persistent.view.inserted import CONTINUED
 from amplifier_module_context_persistent.view.plan import Plan
 from tests.support.counters import count
 from tests.support.messages import Message
+from tests.support.sweeps import proof
 from tests.support.view_properties import examples, goes_on
 from tests.support.windows import Desk
 
@@ -172,6 +173,7 @@ WORD_TAKEN_IN_AGAIN = [
 """There is room for the word again, and none for what comes after it: no result is there to mark that gap."""
 
 
+@proof
 @examples(18)
 @given(st.lists(steps, min_size=30, max_size=60), st.sampled_from((8_000, 12_000, 20_000)), st.booleans())
 @example(WORD_TAKEN_IN_AGAIN, 12_000, False)
@@ -295,6 +297,7 @@ def cut_line(line: str, source: set[str]) -> bool:
     return len(line) >= 24 and any(line in whole for whole in source)
 
 
+@proof
 @examples(3)
 @example(120, 3, 90, "make x{}", 36_000)
 @example(120, 3, 90, "make x{}", 20_000)

@@ -32,6 +32,7 @@ def test_an_agent_of_ones_own_goes_on_where_it_was(tmp_path: Path) -> None:
     assert roles == ["system", "user", "assistant", "tool", "assistant", "user", "assistant"]
 
 
+@proof
 def test_the_stand_in_compacts_and_the_session_goes_on(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "native_compaction.py")],

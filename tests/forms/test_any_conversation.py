@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.forms.recognise import FORMS
 from amplifier_module_context_persistent.messages.message import call_arguments_of, call_name_of, given_calls
 from tests.support.foreign_messages import PNG, PNG_URL, Message
+from tests.support.sweeps import proof
 
 NAMES = [form for form in FORMS if form != "mcp"]
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=12)
@@ -173,6 +174,7 @@ def _joined(said: list[Any]) -> list[Any]:
     return joined
 
 
+@proof
 @pytest.mark.parametrize("form", NAMES)
 @settings(deadline=None, max_examples=60)
 @given(conversations())
@@ -182,6 +184,7 @@ def test_a_conversation_is_written_as_it_was_read(form: str, turns: list[Message
     assert plain(FORMS[form].write(FORMS[form].read(messages), exact=True)) == messages
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("form", NAMES)
 @settings(deadline=None, max_examples=60)
 @given(conversations())

@@ -14,6 +14,7 @@ from amplifier_module_context_persistent import PersistentContextManager, to_ant
 from tests.support.checker import anthropic_violations
 from tests.support.commands import run
 from tests.support.foreign_messages import PNG, Message
+from tests.support.sweeps import proof
 
 IMAGE: Message = {"image": {"format": "png", "source": {"bytes": base64.b64decode(PNG)}}}
 PDF: Message = {"document": {"format": "pdf", "name": "q3", "source": {"bytes": b"%PDF-1.4"}}}
@@ -73,6 +74,7 @@ TURNS: dict[str, list[Message]] = {
 }
 
 
+@proof(quick=2)
 @pytest.mark.parametrize("messages", TURNS.values(), ids=TURNS)
 async def test_blocks_go_back_as_they_came(messages: list[Message], tmp_path: Path) -> None:
     """Also by the next process; every other reader can read the view, and no call lacks its result."""

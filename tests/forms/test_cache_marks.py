@@ -11,6 +11,7 @@ import pytest
 from amplifier_module_context_persistent import InMemoryContextManager, to_anthropic
 from tests.support.checker import anthropic_violations
 from tests.support.messages import Message
+from tests.support.sweeps import proof
 
 TOOLS = [{"name": "ls", "description": "List. " * 60, "input_schema": {"type": "object", "properties": {}}}]
 SYSTEM: Message = {"role": "system", "content": "Be brief. " * 200}
@@ -56,6 +57,7 @@ def _blocks(body: dict[str, Any]) -> Iterator[Message]:
         yield from ({**block, "role": message["role"]} for block in message["content"])
 
 
+@proof
 @pytest.mark.parametrize(("parallel", "turns"), [(1, 50), (2, 50), (25, 20)])
 async def test_a_plain_clients_requests_are_cached(parallel: int, turns: int) -> None:
     """At least .85 of what turns with tools send is read from the cache; also beyond the 20 blocks of a search."""

@@ -16,6 +16,7 @@ from amplifier_module_context_persistent import (
 )
 from tests.support.checker import anthropic_violations
 from tests.support.foreign_messages import PDF, PNG, Message
+from tests.support.sweeps import proof
 
 GO: Message = {"role": "user", "parts": [{"text": "go"}]}
 NEXT: Message = {"role": "user", "parts": [{"text": "next"}]}
@@ -74,6 +75,7 @@ ANSWERED: dict[str, list[Message]] = {
 }
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     ("name", "how"),
     [

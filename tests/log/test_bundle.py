@@ -26,6 +26,7 @@ from tests.support.logs import (
     stored_numbers,
     write_file,
 )
+from tests.support.sweeps import proof
 
 pytestmark = pytest.mark.usefixtures("without_and_with_snapshots")
 
@@ -50,6 +51,7 @@ def path(tmp_path) -> str:
     return str(tmp_path / "log.jsonl")
 
 
+@proof
 def test_a_bundle_that_a_crash_cut_anywhere_is_not_there(path: str) -> None:
     """At every byte: all of it or nothing is read; what is cut is saved aside, and the log goes on."""
     content, begin = whole(*bundle(1, 2, 3)), len(start())
@@ -141,6 +143,7 @@ def test_a_purge_leaves_bundles_out(path: str) -> None:
     assert stored_numbers(path) == [3, 4]
 
 
+@proof(quick=1)
 def test_a_power_cut_leaves_all_of_an_append_or_nothing(tmp_path) -> None:
     """Whatever of its one write is kept, lost or torn, before it was synced."""
     root = tmp_path / "root"

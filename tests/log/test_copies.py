@@ -19,7 +19,7 @@ from tests.support.logs import (
     stored_numbers,
     write_file,
 )
-from tests.support.sweeps import spread
+from tests.support.sweeps import proof, spread
 
 pytestmark = pytest.mark.usefixtures("without_and_with_snapshots")
 
@@ -62,6 +62,7 @@ def test_a_copy_of_a_live_log_is_a_valid_prefix(path: str, step: int) -> None:
     log.close()
 
 
+@proof(quick=1)
 def test_a_copy_cut_at_any_byte_goes_on(path: str, log: FileLog) -> None:
     """Put in the place of the log, it is a log that is shorter: sound, or with a torn tail that is saved aside."""
     append(log, 0, 1)

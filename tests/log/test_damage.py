@@ -31,7 +31,7 @@ from tests.support.logs import (
     stored_numbers,
     write_file,
 )
-from tests.support.sweeps import bits_of, spread
+from tests.support.sweeps import bits_of, proof, spread
 
 CALL = {"role": "assistant", "content": "message 5", "tool_calls": [{"id": "a", "arguments": {"n": 2**70, "t": "é\n"}}]}
 KEEP = encode_control("keep", **{"from": "id-1", "to": "id-2"})
@@ -64,6 +64,7 @@ def go_on(path: str, expected: list[int]) -> None:
     again.close()
 
 
+@proof
 def test_a_log_cut_at_every_byte_goes_on(path: str) -> None:
     """Whatever whole lines are left are read, the rest is saved aside, and the chain stays sound."""
     cuts = {*spread(range(len(CONTENT) + 1), 4), *ENDS, *(end - 1 for end in ENDS)}
@@ -123,6 +124,7 @@ def check_change(at: int, value: int) -> None:
         assert damage[0].line == line + 1 or value == 10
 
 
+@proof
 def test_a_flipped_bit_of_any_byte_is_reported_with_its_place() -> None:
     """It is a finding at its line, and no other record is lost."""
     flips = [(at, bit) for at in range(len(CONTENT)) for bit in bits_of(at)]
@@ -131,6 +133,7 @@ def test_a_flipped_bit_of_any_byte_is_reported_with_its_place() -> None:
     print(f"bits flipped: {len(flips)}")
 
 
+@proof
 def test_a_log_with_a_changed_byte_goes_on(path: str) -> None:
     """It is a finding at its line; behind it the next append and the next opening work, and nothing else changes."""
     rng = random.Random(7)
@@ -163,6 +166,7 @@ def test_a_log_with_a_changed_byte_goes_on(path: str) -> None:
 # -- power cuts --------------------------------------------------------------------------------------------------------
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("part", range(2))
 def test_a_power_cut_at_any_call_loses_nothing_acknowledged(tmp_path: Path, part: int) -> None:
     """With the power cut at each call of a log's life, in many states of the disk, what was acknowledged is there."""

@@ -29,7 +29,7 @@ from tests.support.logs import (
     write_file,
 )
 from tests.support.logs import reset_bodies as given_reset
-from tests.support.sweeps import spread
+from tests.support.sweeps import proof, spread
 
 pytestmark = pytest.mark.usefixtures("without_and_with_snapshots")
 
@@ -82,6 +82,7 @@ def test_a_write_that_goes_astray_costs_itself_and_what_it_hit(
     assert found == [number for number in expected if number not in lost]
 
 
+@proof(quick=1)
 def test_a_block_that_comes_back_as_it_was_costs_what_stood_in_it(path: str, log: FileLog) -> None:
     """An old state of a block: what was appended since into it is NUL bytes; what stands in later blocks is there."""
     write_file(path, start())

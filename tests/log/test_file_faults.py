@@ -32,7 +32,7 @@ from tests.support.logs import (
     stored_numbers,
     write_file,
 )
-from tests.support.sweeps import spread, whole
+from tests.support.sweeps import proof, spread, whole
 
 
 @pytest.mark.parametrize(
@@ -166,6 +166,7 @@ def test_a_lock_that_the_system_refuses_loses_nothing(path: str, op: str, files:
 CODES = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EINTR)
 
 
+@proof(quick=2)
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("forever", [False, True])
 def test_every_call_may_fail(tmp_path: Path, forever: bool, code: int) -> None:
@@ -307,6 +308,7 @@ def lines_of(path: str, damage: list[Damage]) -> list[bytes]:
     return [lines[found.line - 1] for found in damage]
 
 
+@proof(quick=4)
 @pytest.mark.parametrize("torn", [False, True])
 @pytest.mark.parametrize("forever", [False, True])
 @pytest.mark.parametrize("operation", list(OPERATIONS))
@@ -355,6 +357,7 @@ def sizes_of_writes(path: str, bodies: list[bytes]) -> list[int]:
     return sizes
 
 
+@proof(quick=2)
 @pytest.mark.parametrize("stuck", [False, True])
 @pytest.mark.parametrize("operation", list(OPERATIONS))
 def test_a_short_write_of_a_reset_or_a_plan_leaves_what_was_before(path: str, operation: str, stuck: bool) -> None:
@@ -385,6 +388,7 @@ def test_a_short_write_of_a_reset_or_a_plan_leaves_what_was_before(path: str, op
     print(f"short writes of {operation}: {len(shorts)}")
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("operation", list(OPERATIONS))
 def test_a_power_cut_at_any_call_leaves_a_reset_or_a_plan_whole_or_not_at_all(tmp_path: Path, operation: str) -> None:
     """With the power cut at each call, in many states of the disk: what was acknowledged is in force."""

@@ -28,7 +28,7 @@ from tests.support.logs import (
     write_file,
 )
 from tests.support.places import ROOT
-from tests.support.sweeps import whole
+from tests.support.sweeps import proof, whole
 
 
 def test_a_log_that_was_replaced_is_appended_to_where_it_is_now(path: str, log: FileLog) -> None:
@@ -193,6 +193,7 @@ sys.exit(any(os.wait()[1] for _ in range(4)))
 """
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(("durability", "each"), [("fsync", 200), ("write", 5_000 if whole() else 1_000)])
 def test_four_processes_append_at_once(path: str, durability: str, each: int) -> None:
     """Nothing is lost or torn, and each writer's order is kept."""

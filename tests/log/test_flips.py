@@ -12,7 +12,7 @@ from amplifier_module_context_persistent.log.index import UNCHAINED
 from amplifier_module_context_persistent.log.record_line import encode_control
 from tests.support.logs import body, keep, kept, reset_bodies, sealed
 from tests.support.scans import live_offsets, scan
-from tests.support.sweeps import bits_of
+from tests.support.sweeps import bits_of, proof
 
 LOGS: dict[str, tuple[list[bytes], list[int]]] = {
     "a run and new messages": (
@@ -84,6 +84,7 @@ LOGS: dict[str, tuple[list[bytes], list[int]]] = {
 }
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("name", LOGS)
 def test_no_flipped_bit_changes_more_than_its_own_message(name: str) -> None:
     """Its line's bytes and its newline; a plan or a pin with a flipped bit is not in force."""

@@ -9,8 +9,10 @@ from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.log.scanner import Scanner
 from tests.support import fuzz
 from tests.support.logs import body, reset_bodies, sealed
+from tests.support.sweeps import proof
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_any_input_is_read_or_reported_in_bounded_memory(seed: int) -> None:
     """Mutated lines and random bytes are parsed or refused, indexed or reported, and nothing else happens."""

@@ -27,7 +27,7 @@ from amplifier_module_context_persistent.log.thread_pool import ThreadPool
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import append, assert_sound, body, giving, in_a_fork, number_of, numbers, stored_numbers
 from tests.support.places import ROOT
-from tests.support.sweeps import spread
+from tests.support.sweeps import proof, spread
 
 
 class GatedLog(FileLog):
@@ -376,6 +376,7 @@ async def test_a_closed_log_opens_again_when_it_is_used(commit: GroupCommit) -> 
     assert await commit.run(numbers) == [0, 1]
 
 
+@proof
 async def test_a_log_that_is_dropped_without_a_close_is_forgotten(path: str) -> None:
     """No thread and no queue keeps it once its last turn is over."""
     commit = GroupCommit(FileLog(path), inline=False)

@@ -12,7 +12,7 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Damage
 from tests.support.logs import append, assert_sound, content_of, number_of, saved_tails
 from tests.support.places import ROOT
-from tests.support.sweeps import whole
+from tests.support.sweeps import proof, whole
 
 KILLS = "60" if whole() else "30"
 """In each of five runs."""
@@ -42,6 +42,7 @@ def read(path: Path) -> tuple[list[int], list[Damage]]:
     return stored, found
 
 
+@proof
 def test_acknowledged_messages_survive_every_kill(tmp_path: Path) -> None:
     """All that was acknowledged is there once, in each writer's order, and the chain is sound."""
     runs = {}
@@ -63,6 +64,7 @@ def test_acknowledged_messages_survive_every_kill(tmp_path: Path) -> None:
         print(f"kills: {len(killed)}, acknowledged: {acknowledged}, torn tails: {len(saved_tails(str(path)))}, lost: 0")
 
 
+@proof
 def test_resets_survive_kills_whole_or_not_at_all(tmp_path: Path) -> None:
     """A killed reset either is in force with all it brings, or never was; an acknowledged one is in force."""
     path = tmp_path / "log.jsonl"

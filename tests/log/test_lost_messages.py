@@ -14,6 +14,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.purge_log import pu
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import STAMP, append, append_to, body, content_of, in_a_fork, numbers, sealed, write_file
+from tests.support.sweeps import proof
 
 pytestmark = pytest.mark.usefixtures("without_and_with_snapshots")
 
@@ -42,6 +43,7 @@ def overwrite(path: str) -> None:
 LOSSES = [cut, cut_and_grow, restore, overwrite]
 
 
+@proof(quick=8)
 @pytest.mark.parametrize("between", ["nothing", "close", "failed reads", "fork"])
 @pytest.mark.parametrize("lose", LOSSES)
 def test_lost_messages_are_counted_and_told_as_an_error(

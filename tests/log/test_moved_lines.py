@@ -24,7 +24,7 @@ from tests.support.logs import (
 )
 from tests.support.purges import redact
 from tests.support.scans import found, ids, scan
-from tests.support.sweeps import spread
+from tests.support.sweeps import proof, spread
 
 LINES = sealed(
     [
@@ -97,6 +97,7 @@ def test_a_control_record_that_was_moved_condemns_no_message() -> None:
     assert {kind for kind, *_ in found(scanner)} == {"checksum"}
 
 
+@proof
 def test_any_line_may_stand_twice(tmp_path: Path) -> None:
     """A copy anywhere else counts once, and so do some neighbours that were copied together."""
     path, count = str(tmp_path / "log.jsonl"), 0
@@ -125,6 +126,7 @@ def test_some_lines_that_begin_with_a_control_record_may_stand_twice(kind: str) 
         assert sorted(ids(scan([*lines[:place], *lines[3:6], *lines[place:]]))) == [*range(8)], place
 
 
+@proof
 def test_a_block_that_stands_twice_is_read_once_in_its_order(tmp_path: Path) -> None:
     """Wherever its copy stands; a purge leaves the same history, or says that the damage is too much for it."""
     path, count = str(tmp_path / "log.jsonl"), 0

@@ -10,7 +10,7 @@ from amplifier_module_context_persistent.errors import NotALogError, ReplaceErro
 from amplifier_module_context_persistent.log.not_a_log import check_is_log, check_replaceable
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_message, seal
-from tests.support.sweeps import spread
+from tests.support.sweeps import proof, spread
 
 RECORD, _ = seal(encode_message({"role": "user", "content": "hello"}, message_id="m", timestamp="t"), 0)
 
@@ -98,6 +98,7 @@ async def test_a_session_goes_on_after_what_a_crash_left(tmp_path: Path, content
         assert [message["content"] for message in await manager.get_messages()] == ["hello"]
 
 
+@proof
 @pytest.mark.parametrize("first", [None, b'{"role": "user", "content": "no"}\n', b' { "content":"no","role":"user"}\n'])
 async def test_a_session_goes_on_after_a_first_append_torn_anywhere(tmp_path: Path, first: bytes | None) -> None:
     """A record of ours, or a bare message with its keys in any order, cut at every byte."""

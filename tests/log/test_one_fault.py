@@ -23,7 +23,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.verify import verif
 from tests.support.logs import STAMP, append, body, keep, sealed, write_file
 from tests.support.logs import reset_bodies as new_reset_bodies
 from tests.support.snapshot_faults import SnapshotFaults
-from tests.support.sweeps import spread, whole
+from tests.support.sweeps import proof, spread, whole
 
 MEMBERS = [body(30), body(31)]
 
@@ -141,6 +141,7 @@ def use_further(path: str, damaged: frozenset[int], what: str, use: str) -> None
     log.close()
 
 
+@proof
 @pytest.mark.parametrize("snapshots", [False, True])
 @pytest.mark.parametrize("seed", [1, 2] if whole() else [1])
 def test_one_fault_costs_no_other_message(

@@ -20,6 +20,7 @@ from amplifier_module_context_persistent.sessions.open_files import is_open
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.logs import append_bodies, body
+from tests.support.sweeps import proof
 
 SAID = {"role": "user", "content": "hello"}
 
@@ -73,6 +74,7 @@ def test_any_number_of_sessions_hold_it(path: Path) -> None:
     assert os.listdir(path.parent) == [path.name]
 
 
+@proof
 def test_it_goes_with_its_process(path: Path) -> None:
     """A file that is left is locked by nobody."""
     code = f"""

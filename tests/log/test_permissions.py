@@ -17,6 +17,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.verify import verif
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import STAMP, append, append_bodies, content_of, giving, write_file
 from tests.support.real_sessions import Events, StartSession
+from tests.support.sweeps import proof
 
 WORD = "zq-secret-word"
 PACKAGE = "amplifier_module_context_persistent"
@@ -44,6 +45,7 @@ def body(number: int) -> bytes:
     return encode_message(said(number), message_id=f"id-{number}", timestamp=STAMP)
 
 
+@proof
 async def test_a_session_over_a_damaged_log_says_nothing_of_its_messages(
     path: str, start_session: StartSession, record_events: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -18,6 +18,7 @@ from amplifier_module_context_persistent.log.record_line import encode_message
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import STAMP, body, content_of, in_a_fork, number_of, reset_bodies, sealed, write_file
 from tests.support.scans import scan
+from tests.support.sweeps import proof
 
 
 def numbers(reader: LogReader) -> list[int]:
@@ -362,6 +363,7 @@ def test_a_long_line_without_an_end_is_a_torn_tail(path: str) -> None:
     assert reader.torn == TornTail(len(lines(1)[0]), 3 << 20)
 
 
+@proof
 def test_a_huge_line_is_scanned_in_bounded_memory(path: str) -> None:
     """The memory that a line costs is bounded, however long it is."""
     import tracemalloc

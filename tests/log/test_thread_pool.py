@@ -16,6 +16,7 @@ import pytest
 from amplifier_module_context_persistent.log.thread_pool import MOST_IDLE, WAITING, ThreadPool
 from tests.support.logs import in_a_fork
 from tests.support.places import ROOT
+from tests.support.sweeps import proof
 
 PATIENCE_S = 30
 
@@ -124,6 +125,7 @@ def test_a_wait_outside_of_a_pool_is_nothing() -> None:
         pass
 
 
+@proof
 def test_finalisers_submit_whatever_they_interrupt() -> None:
     """The garbage collector calls them in the middle of any other submission, also of the same thread."""
     pool, done, mutex = ThreadPool(most_running=3), list[int](), threading.Lock()

@@ -16,6 +16,7 @@ from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import Message, encode_control, encode_message
 from amplifier_module_context_persistent.log.verified_pages import PAGE
 from tests.support.logs import STAMP, body, reset_bodies, sealed
+from tests.support.sweeps import proof
 
 PAGES = 3
 COUNT = PAGES * PAGE - 40
@@ -62,6 +63,7 @@ def one_by_one(reader: LogReader, ordinals: Sequence[int]) -> list[Message]:
     return [message for ordinal in ordinals for message in reader.read([ordinal])]
 
 
+@proof(quick=1)
 def test_every_read_gives_the_same_fresh_messages(reader: LogReader) -> None:
     """Whatever the lines are, and whatever a caller did to the messages that it got before."""
     live = reader.index.live
@@ -75,6 +77,7 @@ def test_every_read_gives_the_same_fresh_messages(reader: LogReader) -> None:
             message["content"] = "altered"
 
 
+@proof(quick=1)
 def test_any_ordinals_are_read_in_the_order_asked_for(reader: LogReader) -> None:
     """Ranges, ranges that begin within a page, single ones, backwards, and repeated; also after a whole read."""
     last = len(reader.index)
@@ -107,6 +110,7 @@ def test_a_page_grows(tmp_path: Path) -> None:
                 assert list(reader.read(reader.index.live)) == one_by_one(reader, range(count))
 
 
+@proof(quick=3)
 @pytest.mark.parametrize("place", ["text", "checksum", "key", "line end"])
 @pytest.mark.parametrize("page", range(PAGES))
 def test_a_line_that_changed_since_it_was_verified_is_an_error(tmp_path: Path, page: int, place: str) -> None:

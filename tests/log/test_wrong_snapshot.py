@@ -13,10 +13,12 @@ from tests.support.logs import (
     content_of,
 )
 from tests.support.snapshots import alter_unseen, flips, is_used, known, put, some_log, stored
+from tests.support.sweeps import proof
 
 pytestmark = pytest.mark.usefixtures("snapshots_of_any_size")
 
 
+@proof
 def test_a_bit_that_flips_unseen_is_reported_when_its_record_is_read(path: str) -> None:
     """Neither size nor time tell of it: all that can be read is read, at the latest by the second try."""
     some_log(path)

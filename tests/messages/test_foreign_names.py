@@ -6,6 +6,7 @@ from amplifier_module_context_persistent.messages.secrets.found import REDACTED
 from amplifier_module_context_persistent.messages.secrets.redact import redact_text, redact_value
 from tests.support.growth import assert_grows_with_the_text
 from tests.support.secret_forms import sample
+from tests.support.sweeps import proof
 
 PASSWORD = sample("{a3}7{a2}@{a6}", 1)
 KEY = sample("{a12}7K{a18}", 2)
@@ -86,6 +87,7 @@ def test_sentences_about_passwords_stay(line: str) -> None:
     assert redact_text(line) == line
 
 
+@proof
 def test_the_time_of_the_search_grows_with_the_text() -> None:
     """Also of names without a value, one after the other."""
     assert_grows_with_the_text(redact_text, "mot de passe " * 40_000)

@@ -22,7 +22,7 @@ from tests.support.checker import assert_valid, same
 from tests.support.counters import count
 from tests.support.messages import Message, user
 from tests.support.recorded_sessions import Recorded, controls
-from tests.support.sweeps import spread
+from tests.support.sweeps import proof, spread
 from tests.support.view_properties import goes_on
 
 TEXT = "".join(f"line {number} of the file that was read\n" for number in range(2_000))
@@ -194,6 +194,7 @@ async def test_views_go_on_whatever_is_configured_later(session: Offloading) -> 
     await session.prove()
 
 
+@proof
 @pytest.mark.parametrize("boundary", list(spread(["char", "line"], 2)))
 async def test_compaction_shortens_them_further(tmp_path: Path, boundary: str) -> None:
     """Views over many plans and restarts are valid, in their budget, and proved; and no plan shows more than before."""
@@ -254,6 +255,7 @@ async def test_a_replayed_result_is_known(session: Offloading) -> None:
     assert await session.manager.get_messages() == history
 
 
+@proof
 async def test_a_pin_shows_it_whole(session: Offloading) -> None:
     """From the next plan on, also after a restart; and as a preview again once a plan has shortened it after that."""
     await session.add(user("read"))

@@ -12,6 +12,7 @@ from amplifier_module_context_persistent.messages.secrets.readable import read, 
 from amplifier_module_context_persistent.messages.secrets.redact import redact_text
 from tests.support.growth import assert_grows_with_the_text
 from tests.support.secret_forms import sample
+from tests.support.sweeps import proof
 
 TOKEN = sample("ghp_{a36}", 7)
 OTHERS = [sample(form, 3) for form in ("glpat-{b20}", "sk-proj-{b40}", "AKIA{u16}", "hf_{a34}", "npm_{a36}")]
@@ -57,6 +58,7 @@ AROUND = {
 }
 
 
+@proof(quick=25)
 @pytest.mark.parametrize(("before", "after"), AROUND.values(), ids=AROUND)
 @pytest.mark.parametrize("token", [TOKEN, *OTHERS], ids=lambda token: str(token)[:5])
 def test_a_token_behind_an_escape_goes_and_nothing_else(before: str, after: str, token: str) -> None:
@@ -122,6 +124,7 @@ def test_each_character_of_a_reading_is_from_a_piece_of_the_text(parts: list[str
         ]
 
 
+@proof(quick=4)
 @pytest.mark.parametrize(
     "piece",
     [
@@ -151,6 +154,7 @@ def test_a_long_line_of_one_kind_takes_time_as_it_is_long(piece: str) -> None:
     assert_grows_with_the_text(redact_text, f"% &{piece * (60_000 // len(piece))}")
 
 
+@proof
 def test_a_token_behind_a_long_line_of_escapes_goes() -> None:
     """Long texts are decoded in pieces; a token in any of them is found."""
     text = f"{'%25' * 80_000}%20{TOKEN}%20{'&amp;' * 70_000} {TOKEN}%0A"

@@ -15,6 +15,7 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter, 
 from tests.support.checker import assert_valid
 from tests.support.messages import CALLS, Message, fill, result, set_prompt, user
 from tests.support.recorded_sessions import Recorded, controls
+from tests.support.sweeps import proof
 from tests.support.view_properties import goes_on
 
 
@@ -141,6 +142,7 @@ async def test_a_view_is_counted_as_it_is_shown(tmp_path: Path) -> None:
     assert receipt["tokens"] == sum(count_message(message, EstimateCounter()) for message in view)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("preserve_system", [True, False])
 async def test_reminders_over_compactions_and_restarts_are_proved(tmp_path: Path, preserve_system: bool) -> None:
     """Between two plans a view goes on with what was appended, and every one is given back by its receipt."""

@@ -9,6 +9,7 @@ import pytest
 
 from amplifier_module_context_persistent.messages.secrets.redact import redact_text, redact_value
 from tests.support.growth import assert_grows_with_the_text
+from tests.support.sweeps import proof
 
 PASSWORDS = ("Tiger#829kk", "mango-152kk?", "Winter_993Zr", "xK7pQ2vLm9", "a!9f$Kd2")
 
@@ -128,6 +129,7 @@ def test_what_only_sounds_like_one_stays(text: str) -> None:
     assert redact_text(text) == text
 
 
+@proof(quick=2)
 @pytest.mark.parametrize(
     "unit",
     [

@@ -10,6 +10,7 @@ from amplifier_module_context_persistent.messages.secrets.redact import redact_t
 from tests.support.ordinary_lines import ordinary_lines
 from tests.support.secret_forms import FORMS, line_with_secrets, sample
 from tests.support.secret_forms import TOKENS as WRITTEN
+from tests.support.sweeps import proof
 
 LETTERS = {
     name: [c for c in map(chr, range(33, 127)) if re.fullmatch(f"[{letters}]", c) and c not in "=.-_"]
@@ -77,6 +78,7 @@ def filled(form: str, seed: int, *, last: int = 0) -> str:
     return FIELD.sub(fill, form)
 
 
+@proof(quick=25)
 @pytest.mark.parametrize(("known", "form"), NOTED, ids=[f"{known.kind}: {form}" for known, form in NOTED])
 def test_a_form_of_the_table_is_known_and_near_misses_are_none(known: Format, form: str) -> None:
     """Whole, in any surroundings; not where a letter is missing or too many, nor within a word."""
@@ -121,6 +123,7 @@ def test_every_row_says_where_it_is_documented_and_has_hints() -> None:
         assert [text for text in matching if not any(hint in text for hint in known.hints)] == []
 
 
+@proof(quick=25)
 @pytest.mark.parametrize("form", WRITTEN)
 def test_every_published_form_is_known_by_itself(form: str) -> None:
     """In prose, quoted, in JSON within JSON: all that is random in it goes."""

@@ -12,6 +12,7 @@ from amplifier_module_context_persistent.messages.secrets.seed_words import ENGL
 from tests.support.growth import assert_grows_with_the_text
 from tests.support.secret_forms import sample
 from tests.support.secret_ways import filled, ways
+from tests.support.sweeps import proof
 
 HEX = sample("{h64}", 1)
 RANDOM = sample("{a12}7K{a18}", 2)
@@ -135,6 +136,7 @@ def test_colours_and_encodings_around_pairs_are_read() -> None:
         assert redact_text(text) == text.replace(RANDOM, REDACTED)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "piece",
     [

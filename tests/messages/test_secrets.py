@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.messages.secrets.names import Likelihoo
 from amplifier_module_context_persistent.messages.secrets.redact import redact_text, redact_value
 from tests.support.growth import assert_grows_with_the_text
 from tests.support.secret_forms import LETTERS, LINES, SAMPLES, line_with_secrets
-from tests.support.sweeps import whole
+from tests.support.sweeps import proof, whole
 
 PACKAGE = Path(amplifier_module_context_persistent.__file__).parent
 
@@ -172,6 +172,7 @@ def test_a_text_under_a_sensitive_key_goes_whatever_its_length(key: str, value: 
     assert redact_value({"a": [{key: value}]}) == {"a": [{key: expected}]}
 
 
+@proof
 def test_the_sources_of_this_package_hold_no_secrets() -> None:
     """At most one line in a thousand of source code is taken for one; the table of forms is left out."""
     lines = changed = 0
@@ -195,6 +196,7 @@ def test_redacting_twice_is_redacting_once(text: str) -> None:
     assert redact_text(once) == once
 
 
+@proof(quick=6)
 @pytest.mark.parametrize(
     "text",
     [

@@ -26,6 +26,7 @@ from amplifier_module_context_persistent.search.pattern import (
 from amplifier_module_context_persistent.search.word_search import words_pattern
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from tests.support.sessions_of_a_home import write
+from tests.support.sweeps import proof
 
 
 def found(query: str, text: str, *, regex: bool = True) -> list[str]:
@@ -187,6 +188,7 @@ def test_lines_are_not_cut_in_two_by_windows() -> None:
     assert len(found(r"^\d+: x+ end\d+$", text)) == 5_000
 
 
+@proof
 @given(before=st.text(max_size=20), query=st.text(min_size=1, max_size=8), after=st.text(max_size=20))
 def test_no_line_with_a_match_is_passed_over(before: str, query: str, after: str) -> None:
     """Whatever the text, the record of a message that holds it may match."""

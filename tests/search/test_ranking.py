@@ -14,6 +14,7 @@ from amplifier_module_context_persistent.search import ranking
 from amplifier_module_context_persistent.search.question import read_question
 from amplifier_module_context_persistent.search.ranked_segment import MessageColumns, SegmentBuilder
 from tests.support.ranked import NOW, MemoryIndex, said
+from tests.support.sweeps import proof
 
 OTHERS = [said(f"We talked about the weather, number {number}, and about lunch.") for number in range(20)]
 
@@ -180,6 +181,7 @@ def test_nor_does_it_where_words_are_cut_off(seed: int, monkeypatch: pytest.Monk
         ] == [(one.number, one.score) for one in whole]
 
 
+@proof
 def test_columns_and_postings_survive_packing() -> None:
     """Offsets, times and the weights of every level of segments."""
     for count, words in ((3, 5), (60, 300), (400, 700)):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.support.messages import Message
 from tests.support.played_sessions import Provider, Session
+from tests.support.sweeps import proof
 
 LARGE, SMALL = Provider(31_001, 0), Provider(8_001, 0)
 
@@ -47,6 +48,7 @@ async def breaks(path: Path, restarts_each: int = 0, *, which_first: int = 0) ->
     return found
 
 
+@proof
 async def test_neither_breaks_the_prefix_of_the_other(tmp_path: Path) -> None:
     """Each request begins with the one before to the same provider, but for those that it compacted itself."""
     of_large, of_small = undisturbed = await breaks(tmp_path / "log.jsonl")

@@ -22,11 +22,12 @@ from tests.support.places import ROOT
 from tests.support.real_sessions import RecordEvents, named
 from tests.support.reasoning_rules import find_invalid
 from tests.support.reasoning_sessions import GeneratedSession, play, turn
-from tests.support.sweeps import spread
+from tests.support.sweeps import proof, spread
 
 WIDE: dict[str, Any] = {"durability": "write", "tokenizer": "estimate", "max_tokens": 100_000}
 
 
+@proof
 def test_no_request_of_generated_sessions_is_refused() -> None:
     """Whatever changes: nothing refused, nothing invalid, nothing dropped, and nothing lost that is still valid."""
     outcomes = [play(seed) for seed in spread(range(1, 5), 2)]
@@ -37,6 +38,7 @@ def test_no_request_of_generated_sessions_is_refused() -> None:
     assert totals["continued"] > 35
 
 
+@proof
 def test_views_with_all_reasoning_are_refused() -> None:
     """Where nothing is left out, the provider refuses requests and drops reasoning, and the checker finds the same."""
     found = [play(seed, everything=True).counts for seed in range(10, 13)]
@@ -47,6 +49,7 @@ def test_views_with_all_reasoning_are_refused() -> None:
     assert totals["dropped"] > 3
 
 
+@proof
 def test_views_without_reasoning_lose_it() -> None:
     """A rule that leaves all reasoning out would be found: what continues a request lacks the answer's reasoning."""
     totals = play(1, bare=True).counts
@@ -54,6 +57,7 @@ def test_views_without_reasoning_lose_it() -> None:
     assert totals["lost"] > 25
 
 
+@proof
 def test_a_killed_session_is_never_refused() -> None:
     """Killed in the middle of turns and resumed, each time with everything that changes in between."""
     command = [sys.executable, "-m", "tests.support.reasoning_kills", "--kills", "2", "--seed", "1"]
@@ -64,6 +68,7 @@ def test_a_killed_session_is_never_refused() -> None:
     assert counts[" requests with blocks"] > 0
 
 
+@proof
 @pytest.mark.parametrize("to_result", [False, True], ids=["a message of its own", "in the last result"])
 async def test_a_host_that_adds_to_views_is_told_and_refused_once(
     tmp_path: Path, record_events: RecordEvents, to_result: bool
@@ -129,6 +134,7 @@ class Steady(GeneratedSession):
         assert self.outcome.faults == []
 
 
+@proof
 async def test_a_host_that_does_not_keep_still_is_told_what_changed(
     tmp_path: Path, record_events: RecordEvents
 ) -> None:
@@ -153,6 +159,7 @@ async def test_a_host_that_does_not_keep_still_is_told_what_changed(
         await one.session.cleanup()
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "change", list(spread(["nothing", "fork", "resume", "second process", "copy", "rewind to the end"], 2, 1))
 )
@@ -182,6 +189,7 @@ async def test_reasoning_stays_where_nothing_before_it_changes(change: str, tmp_
     await session.end()
 
 
+@proof
 async def test_each_message_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A request hashes what is new and its head text, however long the session is (I8)."""
     session = Steady(tmp_path, max_tokens=2_000_000)  # no plan: one hashes its view anew

@@ -14,6 +14,7 @@ from tests.support.fakefs import FakeFiles
 from tests.support.forks import records
 from tests.support.logs import assert_sound
 from tests.support.messages import user
+from tests.support.sweeps import proof
 
 
 class PausingFiles(FakeFiles):
@@ -62,6 +63,7 @@ async def test_a_cancellation_at_any_call_to_the_disk_doubles_no_receipt(tmp_pat
     await check_session(manager, path, 3)
 
 
+@proof(quick=6)
 @pytest.mark.parametrize("durability", ["fsync", "write"])
 @pytest.mark.parametrize("steps", range(12))
 async def test_a_cancellation_at_any_step_of_the_loop_doubles_no_receipt(

@@ -17,6 +17,7 @@ from amplifier_module_context_persistent.log.base import Log
 from amplifier_module_context_persistent.session.change_history import HistoryChange
 from tests.support.logs import assert_sound
 from tests.support.messages import user
+from tests.support.sweeps import proof
 
 
 def answer(text: str) -> dict:
@@ -126,6 +127,7 @@ HOSTILE = [
 HOSTILE += ["é", "E\u0301", "~", "%41", "A", "a", " ", "a.", "a. ", "\ud83d", "-", "a..b", "a%2E%2Eb", "日本" * 50]
 
 
+@proof
 async def test_any_text_is_a_sessions_id(tmp_path: Path) -> None:
     """Each has its own log inside the directory, on any file system; opened again it is the same one."""
     where = tmp_path / "sessions"
@@ -141,6 +143,7 @@ async def test_any_text_is_a_sessions_id(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["sessions"]
 
 
+@proof
 async def test_a_session_in_a_database_is_the_same_from_any_directory(
     storage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

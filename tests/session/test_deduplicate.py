@@ -27,11 +27,12 @@ from tests.support.resumed_sessions import (
     without_stamps,
 )
 from tests.support.stored_logs import place_of, stored_bytes
-from tests.support.sweeps import some
+from tests.support.sweeps import proof, some
 
 pytestmark = pytest.mark.usefixtures("each_log")
 
 
+@proof
 async def test_the_repair_before_a_turn_is_taken_once(path: Path) -> None:
     """The host sees a call without a result and sets a repaired history; only what it puts in is stored."""
     history, _ = await first_session(path, session_history())
@@ -57,6 +58,7 @@ async def test_after_a_replay_new_messages_are_stored_as_ever(path: Path) -> Non
     assert without_stamps(await manager.get_messages()) == [*session_history(), user("ok"), user("ok")]
 
 
+@proof
 @pytest.mark.parametrize("each_log", ["file"], indirect=True)
 @settings(max_examples=some(30), deadline=None, suppress_health_check=list(HealthCheck))
 @given(any_histories(max_messages=14))
@@ -80,6 +82,7 @@ async def test_any_history_survives_resume_and_replay(tmp_path_factory: Any, dra
         assert stored_bytes(path) == stored
 
 
+@proof
 async def test_resume_by_set_messages_on_a_fresh_session_is_obeyed(path: Path) -> None:
     """Where the log holds no conversation, what the host sets is the history, and lies in the log."""
     async with open_manager(path) as manager:

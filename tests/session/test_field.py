@@ -15,8 +15,10 @@ import pytest
 from amplifier_module_context_persistent.log.file import FileLog
 from tests.support.logs import body, content_of, number_of, sealed, stored_numbers, write_file
 from tests.support.real_sessions import StartSession
+from tests.support.sweeps import proof
 
 
+@proof
 def test_opening_a_long_log_takes_little_memory_and_time(tmp_path: Path) -> None:
     """Twelve megabytes are opened in a fraction of their size and in seconds, and nothing is left out (FIELD 7)."""
     path, count = str(tmp_path / "log.jsonl"), 6_000

@@ -19,6 +19,7 @@ from tests.support.logs import assert_sound, body, sealed
 from tests.support.messages import answers, calls, user
 from tests.support.recorded_sessions import Recorded, controls
 from tests.support.scans import scan
+from tests.support.sweeps import proof
 
 
 class Hiding(Recorded):
@@ -162,6 +163,7 @@ async def test_a_fork_hides_what_its_origin_hides(session: Hiding, tmp_path: Pat
     assert await forked.shown() == {1, 2, 3, 5, 6}
 
 
+@proof
 async def test_the_commands(session: Hiding) -> None:
     """Hide, see it marked and said why, compact though that saves little, search, show again."""
     await session.play(1, 3)

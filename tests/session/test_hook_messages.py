@@ -22,6 +22,7 @@ from tests.support.agent_loop import AgentLoop, Tool, start
 from tests.support.enforcing_provider import Answer, EnforcingProvider, Service
 from tests.support.messages import fill
 from tests.support.sent_requests import Sent
+from tests.support.sweeps import proof
 
 ROLES = {"prompt:submit": "system", "provider:request": "user", "tool:post": "assistant"}
 WORDS = [
@@ -112,6 +113,7 @@ def common_chars(one: list[str], other: list[str]) -> int:
     return chars
 
 
+@proof
 async def test_hooks_that_go_on_injecting_make_no_request_fail(tmp_path: Path) -> None:
     """Nothing is refused, most is cached, and the newest of each hook is in the view."""
     session = HookedSession(tmp_path / "log.jsonl", ROLES, max_tokens=5_000)
@@ -125,6 +127,7 @@ async def test_hooks_that_go_on_injecting_make_no_request_fail(tmp_path: Path) -
     assert len(re.findall("prompt:submit [0-9]+ of system", shown)) < 9
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("config", [{"late_system": "system"}, {"compaction_strategy": "importance"}], ids=str)
 async def test_it_holds_for_other_options(tmp_path: Path, config: dict[str, Any]) -> None:
     """System text that goes to the beginning of requests, and other strategies."""

@@ -17,6 +17,7 @@ from tests.support.messages import Message, fill, user
 from tests.support.real_sessions import Host
 from tests.support.resumed_sessions import calling, result, transcript_of, without_stamps
 from tests.support.stored_logs import stored_bytes
+from tests.support.sweeps import proof
 
 pytestmark = pytest.mark.usefixtures("each_log")
 
@@ -67,6 +68,7 @@ async def test_a_resume_returns_nothing_and_changes_nothing(path: Path) -> None:
     assert stored_bytes(path) == before
 
 
+@proof
 async def test_turns_that_the_log_never_held_are_appended_once(path: Path) -> None:
     """However often the session is resumed; what the host does not have stays."""
     history = await stored(path, TURN)

@@ -14,6 +14,7 @@ from tests.support import real_sessions
 from tests.support.messages import Message, fill, user
 from tests.support.real_sessions import Display
 from tests.support.resumed_sessions import transcript_of
+from tests.support.sweeps import proof
 
 NOW = "2026-05-01T12:00:00.500Z"
 NOW_S = 1777636800.5
@@ -57,6 +58,7 @@ async def host(tmp_path: Path) -> Host:
     return host
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("kind", ["rewind", "repair"])
 async def test_the_hosts_script_is_noticed_by_the_file_that_it_keeps(host: Host, kind: str) -> None:
     """Once in a process, with the command that does it for good."""

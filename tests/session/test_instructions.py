@@ -9,6 +9,7 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager, RecallError
 from tests.support.messages import Message, user
+from tests.support.sweeps import proof
 
 PILOT = "Speak like a pilot."
 
@@ -25,6 +26,7 @@ def open_session(path: Path, **more: Any) -> PersistentContextManager:
     return PersistentContextManager(path, tokenizer="estimate", durability="write", **more)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("role", ["system", "developer", "user"])
 @pytest.mark.parametrize(
     ("disposition", "is_shown"),

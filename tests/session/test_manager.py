@@ -41,6 +41,7 @@ from tests.support.resumed_sessions import (
     write_lines,
 )
 from tests.support.stored_logs import stored_bytes
+from tests.support.sweeps import proof
 
 MESSAGE = {"role": "user", "content": "hello"}
 
@@ -102,6 +103,7 @@ def test_the_arguments_are_typed_one_by_one(manager: Any) -> None:
     assert {*taken} == typed.keys() - Config.options().keys() | {"transcript_path"}
 
 
+@proof
 async def test_the_contracts_compaction_example(path: Path) -> None:
     """A tool sequence and fifty messages at 100 tokens: should_compact, compact, a valid view in the budget."""
     manager = open_manager(path, max_tokens=100, compaction_threshold=0.5)

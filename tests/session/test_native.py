@@ -28,6 +28,7 @@ from tests.support.native_providers import ClaudeModule, Message, NativeModule, 
 from tests.support.native_sessions import Events, play
 from tests.support.purges import purged, redact
 from tests.support.recorded_sessions import assert_proved
+from tests.support.sweeps import proof
 
 BUDGET = 6_000
 MODULES = pytest.mark.parametrize("module", [ClaudeModule, OpenAIModule])
@@ -83,6 +84,7 @@ async def until_item(manager: PersistentContextManager, provider: NativeModule, 
     raise AssertionError("no item was shown")
 
 
+@proof(quick=1)
 @MODULES
 async def test_an_item_takes_the_place_of_the_beginning(tmp_path: Path, module: type[NativeModule]) -> None:
     """It comes first and unchanged, what follows is whole, and no request is refused."""
@@ -189,6 +191,7 @@ def _cannot_validate(provider: NativeModule) -> NativeModule:
     return provider
 
 
+@proof(quick=1)
 @MODULES
 @pytest.mark.parametrize("change", [_other_model, _does_not_validate, _cannot_validate])
 async def test_our_own_engine_plans_at_once_where_an_item_is_not_taken(
@@ -209,6 +212,7 @@ async def test_our_own_engine_plans_at_once_where_an_item_is_not_taken(
         assert not provider.refusals
 
 
+@proof(quick=2)
 @MODULES
 @pytest.mark.parametrize(
     "fails", [RuntimeError("no"), asyncio.CancelledError(), NotImplementedError(), ValueError("pending calls")]
@@ -393,6 +397,7 @@ async def test_every_item_is_asked_for_as_the_conversation_is(tmp_path: Path, pr
     assert not any(provider.key in m["metadata"] for m in history)
 
 
+@proof
 def test_generated_sessions_keep_the_rules() -> None:
     """Kills, restarts, switches, refusals, failures and timeouts, from seeds."""
     counts, faults = play(range(2))

@@ -7,6 +7,7 @@ import pytest
 
 from amplifier_module_context_persistent import InMemoryContextManager
 from tests.support.real_sessions import Host
+from tests.support.sweeps import proof
 from tests.support.view_properties import goes_on
 
 
@@ -19,6 +20,7 @@ class Provider:
         return SimpleNamespace(id=self.name, defaults=defaults)
 
 
+@proof
 @pytest.mark.parametrize(
     ("name", "model"), [("anthropic", "claude-opus-4-6"), ("anthropic", "claude-opus-5-5"), ("openai", "gpt-5.2")]
 )

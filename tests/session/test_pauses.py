@@ -10,6 +10,7 @@ import pytest
 from tests.support.checker import assert_valid
 from tests.support.messages import Message
 from tests.support.played_sessions import Session
+from tests.support.sweeps import proof
 from tests.support.windows import count
 
 BUDGET = 8_000
@@ -45,6 +46,7 @@ async def grown(path: Path, *, thinks: bool = False, **config: Any) -> tuple[Ses
     return session, view
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("restarted", [False, True])
 @pytest.mark.parametrize(("pause", "planned"), [(WITHIN, False), (BEYOND, True)], ids=["short", "long"])
 async def test_a_pause_brings_the_plan_forward(tmp_path: Path, pause: int, planned: bool, restarted: bool) -> None:
@@ -73,6 +75,7 @@ async def test_reasoning_of_the_running_turn_is_worth_more(tmp_path: Path, think
     await session.manager.close()
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("config", [{"cache_ttl_s": 0}, {"cache_ttl_s": 3600}, {"receipts": False}])
 async def test_it_is_as_before_where_nothing_is_known_to_be_gone(tmp_path: Path, config: dict[str, Any]) -> None:
     """By the configuration; or after a restart, where the log does not say when the last view was made."""

@@ -28,6 +28,7 @@ from tests.support.messages import Message, answers, calls, result, user
 from tests.support.played_sessions import Session
 from tests.support.recorded_sessions import Recorded, controls
 from tests.support.scans import scan
+from tests.support.sweeps import proof
 from tests.support.view_properties import INTERRUPTED, batches, checked, examples, pauses, policies, run, stories
 
 LONG = "line of code that matters\n" * 120
@@ -70,6 +71,7 @@ async def session(tmp_path: Path) -> AsyncIterator[Pinning]:
         yield session
 
 
+@proof
 async def test_a_pin_holds_its_whole_tool_group(session: Pinning) -> None:
     """Over many plans and a restart; without it the group is shortened or left out."""
     ids = await session.begin()
@@ -96,6 +98,7 @@ async def test_what_was_left_out_before_comes_back_with_the_next_plan(session: P
     assert await session.shows(range(1, 4))
 
 
+@proof
 async def test_a_call_that_comes_back_takes_no_later_calls_result(session: Pinning) -> None:
     """Also where the later call, which has the same id, is left out; the views are proved all the same."""
     await session.add(user("begin"), calls("call_0"), user("again"), calls("call_0"))
@@ -189,6 +192,7 @@ async def test_pins_that_no_longer_fit_are_an_error_until_one_is_let_go(session:
     assert await session.shows(range(1, 4))
 
 
+@proof
 @examples(24)
 @given(stories, policies, pauses, st.lists(st.tuples(st.booleans(), st.integers(0, 60), st.booleans()), max_size=8))
 def test_views_with_pins_and_hidden_turns_are_valid(

@@ -12,6 +12,7 @@ from tests.support.answers import FAMILIES, ChainingProvider, answer, foreign_to
 from tests.support.checker import assert_valid
 from tests.support.messages import fill, user
 from tests.support.recorded_sessions import Recorded, controls
+from tests.support.sweeps import proof
 
 FILLER = "The order keeps its total until it was acknowledged. " * 20
 
@@ -128,6 +129,7 @@ async def test_what_names_its_maker_needs_no_receipt(receipts: bool) -> None:
     assert secret("openai", 9) not in json.dumps(view)
 
 
+@proof
 async def test_no_chain_goes_on_over_a_plan(tmp_path: Path) -> None:
     """A provider that picks the last answer's id gets none from before a plan; the next answer begins a new chain."""
     async with Recorded(tmp_path / "log.jsonl", max_tokens=2_000) as session:

@@ -15,6 +15,7 @@ from amplifier_module_context_persistent.session import provider_call
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from fixtures.generate import generate_session
 from tests.support.messages import fill, user
+from tests.support.sweeps import proof
 
 WINDOW = 40_000
 SESSION = list(generate_session(5, 60, mean_bytes=1_500))
@@ -71,6 +72,7 @@ async def test_a_view_that_its_provider_counts_as_too_large_is_made_smaller_befo
     assert len(receipts) == 2, "of the view without a provider, and of the one that was sent"
 
 
+@proof
 async def test_what_a_provider_counted_is_learned_from(tmp_path: Path) -> None:
     """The next views are planned before they grow too large again, though the provider never reports usage."""
     provider = Provider()
@@ -103,6 +105,7 @@ async def hanging(_: ChatRequest, **__: Any) -> Any:
     await asyncio.sleep(3_600)
 
 
+@proof(quick=2)
 @pytest.mark.parametrize(
     "answers",
     [

@@ -53,6 +53,7 @@ async def test_a_question_finds_its_answer(manager: Manager) -> None:
     assert page.hits[0].places[0] == 4_000 + ANSWER.index("index")
 
 
+@proof
 async def test_what_is_appended_is_found_at_once(manager: Manager) -> None:
     """Also after many recalls, and what a clear took away is not."""
     await add(manager, *OTHERS)
@@ -101,6 +102,7 @@ async def test_earlier_recalls_are_no_answers(manager: Manager) -> None:
     assert await found(manager, "why is an index corrupted?") == ids[:1]
 
 
+@proof(quick=2)
 @pytest.mark.parametrize("query", ["flush all the caches", "all the", "the caches, which", "flush ALL the", "a b c d"])
 async def test_the_index_rules_out_no_exact_match(manager: Manager, query: str) -> None:
     """A text is found as it is whatever words its ends are a part of."""

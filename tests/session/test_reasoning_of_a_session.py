@@ -15,6 +15,7 @@ from tests.support.answers import result
 from tests.support.messages import Message, user
 from tests.support.reasoning_rules import bound_of
 from tests.support.recorded_sessions import Recorded, controls
+from tests.support.sweeps import proof
 
 NEWER = SimpleNamespace(name="anthropic", default_model="claude-opus-5-5")
 OLDER = SimpleNamespace(name="anthropic", default_model="claude-opus-4-5")
@@ -100,6 +101,7 @@ async def test_a_switch_of_model_and_back_keeps_what_each_one_thought(session: T
     assert thoughts(await session.view(None, other)) == [2, 3]
 
 
+@proof
 async def test_a_plan_ends_it_and_what_is_thought_then_lasts(tmp_path: Path) -> None:
     """Of what was thought before a plan nothing is shown behind its first change; all that came since is."""
     session = Thinking(tmp_path / "log.jsonl", max_tokens=2_000)

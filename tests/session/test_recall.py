@@ -95,6 +95,7 @@ async def test_a_message_is_had_again_by_its_id(manager: Manager) -> None:
     assert (await manager.recall(third, offset=1, limit=3)).text == "hre"
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("replaced", ["clear", "set_messages"])
 async def test_what_a_reset_hides_is_not_found(manager: Manager, replaced: str) -> None:
     """By its id it is a clear error, by a search it is no hit."""
@@ -119,6 +120,7 @@ async def test_messages_of_the_older_module_have_references_too(tmp_path: Path) 
     assert await found(manager, "named") == ids[:1]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(("budget", "tokens"), [(2_000, 200), (30_000, 3_000), (100_000, 4_000)])
 async def test_a_page_has_a_tenth_of_the_last_budget(manager: Manager, budget: int, tokens: int) -> None:
     """4,000 tokens at most, counted with the session's counter; and it uses that room."""
@@ -196,6 +198,7 @@ async def test_a_hit_leads_to_its_place(manager: Manager) -> None:
     assert hit.reference == reference
 
 
+@proof(quick=2)
 @pytest.mark.parametrize("query", ['say "needle"', "a\\b", "größe", "two\nlines"])
 async def test_what_json_escapes_is_found(manager: Manager, query: str) -> None:
     """Quotes, backslashes, other alphabets and ends of lines."""
@@ -325,6 +328,7 @@ async def test_a_search_stops_when_its_time_is_over(manager: Manager, monkeypatc
     assert {*others, *(hit.reference for hit in page.hits)} == set(ids)
 
 
+@proof
 async def test_a_search_does_not_hold_up_the_event_loop(tmp_path: Path) -> None:
     """A large log is searched on the log's thread."""
     path = tmp_path / "log.jsonl"

@@ -27,7 +27,7 @@ from tests.support.message_shapes import says
 from tests.support.messages import Message, fill, user
 from tests.support.resumed_sessions import calling, result, transcript_of, without_stamps
 from tests.support.stored_logs import place_of, stored_bytes
-from tests.support.sweeps import some
+from tests.support.sweeps import proof, some
 
 IGNORED, TAKEN = "context:set_messages_ignored", "context:set_messages_taken"
 QUICK = {"durability": "write", "tokenizer": "estimate", "receipts": False}
@@ -98,6 +98,7 @@ def host(tmp_path: Path, each_log: None) -> Host:
 # -- turns made elsewhere ----------------------------------------------------------------------------------------------
 
 
+@proof
 async def test_turns_made_under_another_module_are_appended_in_order(host: Host) -> None:
     """One here, two elsewhere, three here again gives all three in order, however often the list is set."""
     history = transcript_of(await host.add(*turn(1)))
@@ -124,6 +125,7 @@ async def test_system_messages_that_the_host_leaves_out_stay(host: Host) -> None
     assert contents(await host.set(listed)) == [*contents(history), *contents(turn(2))]
 
 
+@proof
 async def test_what_is_taken_is_told(host: Host) -> None:
     """Counts only; and what is not taken is told with how much of it the log lacks."""
     history = await host.add(*turn(1))
@@ -137,6 +139,7 @@ async def test_what_is_taken_is_told(host: Host) -> None:
     ]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "listed",
     [
@@ -174,6 +177,7 @@ async def test_what_another_process_added_meanwhile_is_kept(host: Host) -> None:
 # -- what was taken out of the history ---------------------------------------------------------------------------------
 
 
+@proof
 async def test_a_stale_list_brings_nothing_back_after_clear_rewind_and_purge(host: Host) -> None:
     """With or without ids and times, before and after new messages were added."""
     one = await host.add(*turn(1))
@@ -196,6 +200,7 @@ async def test_a_stale_list_brings_nothing_back_after_clear_rewind_and_purge(hos
         assert await host.set(stale) == []
 
 
+@proof
 async def test_turns_that_are_newer_than_a_clear_are_taken(host: Host) -> None:
     """By their times; without one nothing is taken, and what is older is left out, until something is live again."""
     old = [at(message, "2026-05-01T11:00:00Z") for message in turn(1)]
@@ -211,6 +216,7 @@ async def test_turns_that_are_newer_than_a_clear_are_taken(host: Host) -> None:
     assert contents(await host.set([*history, *turn(4)])) == contents([*new, *turn(3), *turn(4)])
 
 
+@proof
 async def test_what_was_cleared_stays_so_though_its_times_are_ahead_of_the_clock(host: Host) -> None:
     """A host whose clock is ahead wrote them: the log holds them with the same times and words."""
     ahead = [at(message, "2026-05-01T13:00:00.123Z") for message in turn(1)]
@@ -264,6 +270,7 @@ async def repaired_by_host(host: Host) -> tuple[list[Message], int]:
     return history, times
 
 
+@proof
 async def test_nobody_knows_how_long_a_repaired_call_took(tmp_path: Path) -> None:
     """The result was put in at the resume, hours after the tool was interrupted; its turn did not take hours either."""
     host = Host(tmp_path / "log.jsonl")
@@ -281,6 +288,7 @@ PARALLEL = [user("both"), calling("c1", "c2"), result("c1")]
 DONE = [user("go"), calling("d1", "d2"), result("d1"), result("d2"), says("done")]
 
 
+@proof
 @pytest.mark.parametrize(
     "interrupted",
     [
@@ -316,6 +324,7 @@ async def test_closing_messages_are_taken_only_where_a_turn_lacks_its_end(host: 
     assert contents(await host.set(listed)) == [*contents(history), CLOSING["content"]]
 
 
+@proof
 async def test_a_repair_and_turns_made_elsewhere_come_in_one_list(host: Host) -> None:
     """As when another module repaired the history and went on."""
     history = await host.add(*DONE, *PARALLEL, user("still there?"), says("yes"))
@@ -326,6 +335,7 @@ async def test_a_repair_and_turns_made_elsewhere_come_in_one_list(host: Host) ->
     assert await host.set(listed) == after
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "insert",
     [
@@ -374,6 +384,7 @@ async def live_through(host: Host, steps: Sequence[str]) -> tuple[list[Message],
         return await manager.get_messages(), list(ever.values())
 
 
+@proof
 @settings(max_examples=some(60), suppress_health_check=list(HealthCheck))
 @given(STEPS, st.data())
 async def test_no_list_of_old_messages_changes_a_history(tmp_path_factory: Any, steps: list[str], data: Any) -> None:
@@ -390,6 +401,7 @@ async def test_no_list_of_old_messages_changes_a_history(tmp_path_factory: Any, 
     assert host.bytes == stored
 
 
+@proof
 @settings(max_examples=some(40), suppress_health_check=list(HealthCheck))
 @given(STEPS, st.integers(1, 3), st.booleans())
 async def test_new_turns_are_stored_once(tmp_path_factory: Any, steps: list[str], count: int, bare: bool) -> None:
@@ -415,6 +427,7 @@ BROKEN = st.lists(
 )
 
 
+@proof
 @settings(max_examples=some(80), suppress_health_check=list(HealthCheck))
 @given(BROKEN)
 async def test_any_repair_is_taken_and_keeps_all(tmp_path_factory: Any, kinds: list[str]) -> None:

@@ -14,6 +14,7 @@ from amplifier_module_context_persistent import (
 from tests.support.checker import assert_valid
 from tests.support.messages import fill
 from tests.support.resumed_sessions import write_lines
+from tests.support.sweeps import proof
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no content": ({"role": "user"}, "message.content is missing"),
@@ -31,6 +32,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@proof(quick=2)
 @pytest.mark.parametrize(("message", "reason"), REFUSED.values(), ids=REFUSED)
 async def test_what_no_view_could_show_is_refused_and_not_stored(message: dict[str, Any], reason: str) -> None:
     """The error is a ValueError that names the place; nothing is stored."""
@@ -67,6 +69,7 @@ TAKEN: dict[str, dict[str, Any]] = {
 }
 
 
+@proof(quick=2)
 @pytest.mark.parametrize("message", TAKEN.values(), ids=TAKEN)
 async def test_what_hosts_give_is_taken(message: dict[str, Any]) -> None:
     """It is stored, and views stay valid."""

@@ -25,7 +25,7 @@ from tests.support.messages import Message, fill, user
 from tests.support.real_sessions import Host
 from tests.support.resumed_sessions import calling, result, transcript_of, without_stamps
 from tests.support.stored_logs import stored_bytes
-from tests.support.sweeps import some
+from tests.support.sweeps import proof, some
 
 QUICK = {"durability": "write", "tokenizer": "estimate"}
 
@@ -68,6 +68,7 @@ def path(tmp_path: Path, each_log: None) -> Path:
     return tmp_path / "log.jsonl"
 
 
+@proof
 async def test_every_repair_of_a_session_is_taken_at_once(path: Path) -> None:
     """The host closes each interrupted turn with the same words, and the log holds them already."""
     for number in range(4):
@@ -77,6 +78,7 @@ async def test_every_repair_of_a_session_is_taken_at_once(path: Path) -> None:
     assert resets_in(path) == 0
 
 
+@proof
 async def test_a_turn_that_only_lacks_its_end_is_closed_each_time(path: Path) -> None:
     """All results are there, and the process was killed before the answer."""
     for number in range(3):
@@ -85,6 +87,7 @@ async def test_a_turn_that_only_lacks_its_end_is_closed_each_time(path: Path) ->
     assert resets_in(path) == 0
 
 
+@proof
 @pytest.mark.parametrize("stored", [(), ("c1",), ("c2",), ("c3",), ("c1", "c3"), ("c2", "c3")])
 async def test_results_are_in_the_order_of_their_calls(path: Path, stored: tuple[str, ...]) -> None:
     """Whichever of parallel calls had ended; a view has them in that order too, after this resume and the next."""
@@ -123,6 +126,7 @@ async def test_a_repair_in_the_middle_is_for_the_host_and_changes_no_view(path: 
     await manager.close()
 
 
+@proof
 async def test_what_the_host_stored_after_a_repair_is_known_at_the_next_resume(path: Path) -> None:
     """With or without metadata, the list changes nothing, and a turn made elsewhere after it is appended."""
     await fill(open_session(path), [user("go"), calling("c1", "c2"), result("c2"), user("so?"), says("yes")])
@@ -157,6 +161,7 @@ async def test_a_repeated_tail_does_not_keep_a_missing_result_out(path: Path) ->
     await manager.close()
 
 
+@proof
 async def test_words_of_a_repair_that_was_rewound_are_taken_again(path: Path) -> None:
     """The closing words of an earlier repair are hidden; those of the next one are the same, and new."""
     await after_resume(path, user("go"), calling("c1"))
@@ -219,6 +224,7 @@ def test_a_redaction_leaves_places_alone() -> None:
 # -- a session that nobody has resumed yet -----------------------------------------------------------------------------
 
 
+@proof
 async def test_a_repair_in_a_new_session_makes_no_reset(path: Path) -> None:
     """A person interrupts a tool, and the host repairs the history in the same process."""
     manager = open_session(path)
@@ -231,6 +237,7 @@ async def test_a_repair_in_a_new_session_makes_no_reset(path: Path) -> None:
     await manager.close()
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "change",
     [
@@ -258,6 +265,7 @@ def turn_elsewhere() -> list[Message]:
     return [user("elsewhere"), says("there")]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("after", [[], [user("q2")], [user("q2"), says("a2")]], ids=["end", "asked", "answered"])
 async def test_a_repair_between_parallel_calls_makes_no_reset(path: Path, after: list[Message]) -> None:
     """In the session's first process: the host's closing text is kept, results are in the order of their calls."""
@@ -275,6 +283,7 @@ async def test_a_repair_between_parallel_calls_makes_no_reset(path: Path, after:
     assert resets_in(path) == 0
 
 
+@proof
 async def test_a_session_in_memory_takes_repairs_too() -> None:
     """Without a file, as with one."""
     manager = InMemoryContextManager(tokenizer="estimate")
@@ -339,6 +348,7 @@ class KilledSession:
         return "interrupted: this call has no result" not in str(self.before[-4:])
 
 
+@proof
 async def test_150_turns_with_25_kills_make_no_reset_and_keep_the_prefix(tmp_path: Path) -> None:
     """Every repair is appended, and every view is the one before it with more at its end, but for plans."""
     session = KilledSession(tmp_path / "log.jsonl", seed=7)
@@ -354,6 +364,7 @@ async def test_150_turns_with_25_kills_make_no_reset_and_keep_the_prefix(tmp_pat
 KINDS = st.lists(st.sampled_from(["user", "says", "call", "calls", "result", "result", "kill"]), max_size=24)
 
 
+@proof
 @settings(max_examples=some(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(KINDS)
 async def test_any_number_of_repairs_is_taken(tmp_path_factory: Any, kinds: list[str]) -> None:

@@ -18,6 +18,7 @@ from tests.support.messages import Message, fill, user
 from tests.support.pictures import block, images_in, png, screenshot, shot
 from tests.support.real_sessions import Host
 from tests.support.recorded_sessions import Recorded, controls
+from tests.support.sweeps import proof
 
 CALL = {"id": "c", "tool": "look", "arguments": {}}
 LIMIT = 100_000
@@ -43,6 +44,7 @@ def breaks(views: list[list[Message]]) -> int:
     return sum(after[: len(before)] != before for before, after in pairwise(views))
 
 
+@proof
 async def test_a_turn_of_screenshots_keeps_the_limit_of_bytes(tmp_path: Path) -> None:
     """The oldest go, rarely and many at once; the views of the next process are the same, and all are proved."""
     async with Recorded(tmp_path / "log.jsonl", max_request_bytes=LIMIT, max_tokens=200_000) as session:
@@ -58,6 +60,7 @@ async def test_a_turn_of_screenshots_keeps_the_limit_of_bytes(tmp_path: Path) ->
     assert [plan["dropped"] for plan in controls(session.path, "plan")] == [0] * len(controls(session.path, "plan"))
 
 
+@proof
 async def test_what_was_left_out_is_recalled_byte_for_byte(tmp_path: Path) -> None:
     """By the reference that the view shows, as a block of the page, and as an image of the tool's result."""
     async with Recorded(tmp_path / "log.jsonl", max_request_bytes=LIMIT, max_tokens=200_000) as session:
@@ -152,6 +155,7 @@ async def test_a_budget_stays_below_the_step_of_a_models_tariff() -> None:
     assert sent[0] < 99_000 < sent[1]
 
 
+@proof
 async def test_the_bytes_of_text_count(tmp_path: Path) -> None:
     """A view of few tokens and very many bytes is compacted; what cannot be is refused."""
     session = Recorded(tmp_path / "log.jsonl", max_request_bytes=100_000, max_tokens=10_000_000)

@@ -16,6 +16,7 @@ from tests.support.enforcing_provider import Answer, EnforcingProvider, Service
 from tests.support.histories import IMAGE_DATA
 from tests.support.messages import Message, calls, fill, user
 from tests.support.real_sessions import texts
+from tests.support.sweeps import proof
 
 IMAGE = {"type": "base64", "media_type": "image/png", "data": IMAGE_DATA}
 LONG = "a line of the page\n" * 200
@@ -39,6 +40,7 @@ async def test_a_result_of_text_and_image_blocks_comes_back_as_it_was_given(tmp_
     assert [type(block) for block in ChatMessage(**view[2]).content] == [TextBlock, ImageBlock, TextBlock]
 
 
+@proof
 async def test_views_shorten_the_texts_of_blocks_and_leave_images_out(tmp_path: Path) -> None:
     """At plans, and by the limit of images; history has all of them, and no view breaks a rule of providers."""
     async with PersistentContextManager(

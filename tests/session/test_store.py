@@ -35,8 +35,10 @@ from tests.support.resumed_sessions import (
     write_lines,
 )
 from tests.support.stored_logs import stored_bytes
+from tests.support.sweeps import proof
 
 
+@proof
 async def test_a_restart_changes_no_byte_of_the_view(path: Path) -> None:
     """Without a plan and with a stored one, before and after more was added."""
     config = {"max_tokens": 3000, "durability": "write"}
@@ -93,6 +95,7 @@ INTERRUPTIONS: dict[str, list[Message]] = {
 }
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("name", INTERRUPTIONS)
 async def test_after_any_interruption_the_view_is_valid_and_goes_on(path: Path, name: str) -> None:
     """Right away, after a restart, and when the person just types on; the log is not touched for it."""
@@ -229,6 +232,7 @@ async def test_what_a_host_gives_as_id_and_time_is_kept(path: Path) -> None:
         assert all(isinstance(m["metadata"]["message_id"], str) and m["metadata"]["message_id"] for m in stored)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 async def test_floats_that_json_cannot_say_come_back(path: Path, value: float) -> None:
     """Of a message that an older version stored, and a host hands back: they are not turned into null."""

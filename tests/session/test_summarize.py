@@ -19,7 +19,7 @@ from tests.support import histories
 from tests.support.checker import assert_valid
 from tests.support.messages import fill
 from tests.support.real_sessions import Host
-from tests.support.sweeps import some
+from tests.support.sweeps import proof, some
 
 BUDGET = 4_000
 CONFIG = {"max_tokens": BUDGET, "compaction_strategy": "summarize", "summary_max_tokens": 200, "tokenizer": "estimate"}
@@ -186,6 +186,7 @@ FAILURES = [
 ]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(("provider", "why"), FAILURES, ids=["error", "empty", "long", "none"])
 async def test_without_a_summary_the_ladder_is_climbed(provider: Provider | None, why: str) -> None:
     """A failure is told by one event, and the view is what `truncate` gives."""
@@ -208,6 +209,7 @@ async def test_without_a_summary_the_ladder_is_climbed(provider: Provider | None
     assert {made["strategy"] for made in host.of("context:compaction")} == {"truncate"}
 
 
+@proof
 async def test_an_answer_that_sums_up_nothing_is_not_taken() -> None:
     """A refusal, in any language; and one that is as long as the messages that it would replace."""
     for said, why in (
@@ -230,6 +232,7 @@ async def test_an_answer_that_sums_up_nothing_is_not_taken() -> None:
         assert bool(summaries(view)) != bool(why)
 
 
+@proof
 async def test_after_a_failure_no_summary_is_asked_for_at_once() -> None:
     """At most one request in ten waits for a provider that does not answer."""
     provider, requests = Provider(fails=RuntimeError("down")), 0
@@ -332,6 +335,7 @@ async def test_a_smaller_budget_of_its_own_asks_for_no_summary() -> None:
 ANSWERS = st.sampled_from(["", "short", "word " * 60, "word " * 5_000, None])
 
 
+@proof
 @settings(max_examples=some(45))
 @given(
     histories.messages(), st.sampled_from(STRATEGIES), st.integers(60, 3_000), st.lists(ANSWERS, min_size=1, max_size=5)

@@ -53,6 +53,7 @@ async def open_manager(path: Path, **config: Any) -> tuple[PersistentContextMana
     ), readings
 
 
+@proof
 @pytest.mark.parametrize("ratio", list(spread([1.6, 0.8], 2)))
 async def test_no_view_of_a_calibrated_session_exceeds_the_window(tmp_path, ratio):
     """Though the provider counts up to 1.6 times our estimate and 6,000 tokens more, every calibrated view fits."""
@@ -71,6 +72,7 @@ async def test_no_view_of_a_calibrated_session_exceeds_the_window(tmp_path, rati
     assert max(sizes) > 0.5 * provider.window  # and the window is used
 
 
+@proof
 async def test_a_resumed_session_starts_calibrated(tmp_path):
     """What a process learned of a provider corrects the first budget of the next one."""
     path, provider = tmp_path / "log.jsonl", Provider(30_000, 1.5, 8_000)
@@ -161,6 +163,7 @@ def refusal(provider: str = "scripted", **fields: Any) -> dict[str, Any]:
     return {"provider": provider, "error": {"type": "ContextLengthError", "message": "too long"}, **fields}
 
 
+@proof
 async def test_a_refused_view_makes_the_next_one_smaller_once(tmp_path):
     """Behind a provider's ContextLengthError the next view is planned well below the refused one, once per refusal."""
     path, provider = tmp_path / "log.jsonl", Provider(1_000_000)

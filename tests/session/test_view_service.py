@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.support.messages import Message, answers, calls
 from tests.support.played_sessions import Session, is_ephemeral
+from tests.support.sweeps import proof
 from tests.support.view_properties import (
     History,
     as_bytes,
@@ -57,6 +58,7 @@ KEEP_THE_FIRST_CALL = {"protect_first": 2, "max_tokens": 400, "truncate_chars": 
 # --- properties -------------------------------------------------------------------------------------------------------
 
 
+@proof
 @examples(36)
 @example(LATE_ANSWER_TO_A_DROPPED_CALL, KEEP_THE_FIRST_CALL, [7], [{}], None)
 @given(stories, policies, pauses, st.lists(asks, min_size=1, max_size=5), heads)
@@ -76,6 +78,7 @@ def test_every_view_is_valid_and_in_its_budget_or_the_error_says_why_not(
     run(play)
 
 
+@proof
 @examples(24)
 @given(stories, policies, pauses, budgets)
 def test_between_two_plans_a_view_is_its_predecessor_plus_what_was_appended(
@@ -97,6 +100,7 @@ def test_between_two_plans_a_view_is_its_predecessor_plus_what_was_appended(
     run(play)
 
 
+@proof
 @examples(12)
 @given(stories, policies, pauses, asks, heads)
 def test_two_managers_with_the_same_clock_and_ids_give_the_same_bytes(
@@ -145,6 +149,7 @@ async def restarted(
     await session.manager.close()
 
 
+@proof
 @examples(18)
 @example(LATE_ANSWER_TO_A_DROPPED_CALL, KEEP_THE_FIRST_CALL, [7], 400, None, 0)
 @lives
@@ -156,6 +161,7 @@ def test_a_restart_changes_no_byte_of_a_view(
         run(restarted, directory, history, policy | {"max_tokens": max(1, budget)}, sizes, head, lives)
 
 
+@proof
 @pytest.mark.usefixtures("each_log")
 @pytest.mark.parametrize("each_log", ["postgres"], indirect=True)
 @examples(6)
@@ -169,6 +175,7 @@ def test_a_restart_over_a_database_changes_no_byte_of_a_view(
         run(restarted, directory, history, policy | {"max_tokens": max(1, budget)}, sizes, head, lives)
 
 
+@proof
 @examples(18)
 @given(stories, policies, pauses, st.lists(asks, min_size=1, max_size=5))
 def test_no_request_changes_a_byte_of_history(
@@ -201,6 +208,7 @@ def test_no_request_changes_a_byte_of_history(
         run(play, directory)
 
 
+@proof
 @examples(18)
 @given(stories, pauses, st.lists(budgets, min_size=1, max_size=4), st.integers(200, 40_000))
 def test_a_request_with_a_smaller_explicit_budget_disturbs_nothing(
@@ -233,6 +241,7 @@ def test_a_request_with_a_smaller_explicit_budget_disturbs_nothing(
     assert asyncio.run(play(smaller)) == asyncio.run(play(()))
 
 
+@proof
 @examples(24)
 @given(stories, policies, budgets)
 def test_the_floor_is_honest(history: list[Message], policy: Message, budget: int) -> None:

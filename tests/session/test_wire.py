@@ -24,6 +24,7 @@ from tests.support.message_shapes import says
 from tests.support.messages import Message, fill, set_prompt, user
 from tests.support.recorded_sessions import Recorded, assert_proved, controls
 from tests.support.request_checker import limit_violations, wire_violations
+from tests.support.sweeps import proof
 from tests.support.view_properties import examples
 
 LONG = "x" * 64
@@ -68,6 +69,7 @@ def picture(media_type: str, data: str = JPEG) -> Message:
     return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     ("given", "shown"),
     [
@@ -89,6 +91,7 @@ async def test_an_image_goes_to_anthropic_under_its_true_type(given: Message, sh
     assert [block["source"]["media_type"] for block in sent[3]["content"]] == [shown]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("family", ["", "anthropic", "openai", "gemini", "acme"])
 async def test_a_number_that_is_not_finite_is_no_number(family: str) -> None:
     """JSON has none, and an older version stored them; arguments that are no JSON for it stay a text."""
@@ -485,6 +488,7 @@ def messages_of(kind: str, what: Any) -> list[Message]:
     return found
 
 
+@proof
 @examples(36)
 @given(
     steps=st.lists(st.tuples(st.lists(piece, max_size=3), st.sampled_from(PROVIDERS), st.booleans()), max_size=8),

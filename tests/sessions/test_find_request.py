@@ -15,6 +15,7 @@ from amplifier_module_context_persistent.sessions.view_rebuild import read_recei
 from tests.support.logs import sealed, write_file
 from tests.support.messages import user
 from tests.support.recorded_sessions import Recorded, controls
+from tests.support.sweeps import proof
 
 
 async def record(path: Path) -> Recorded:
@@ -57,6 +58,7 @@ def without(path: Path, kind: str) -> None:
     write_file(path, b"".join(sealed([line[:-CRC_TAIL_BYTES] for line in lines])))
 
 
+@proof
 @pytest.mark.parametrize("gone", ["", "plan", "side_plan", "system"])
 def test_what_a_view_lacks_is_said(path: Path, gone: str) -> None:
     """Where its plan or its system text stands nowhere in the log."""

@@ -31,6 +31,7 @@ from amplifier_module_context_persistent.toolbox.transfer.rewind_session import 
 from tests.support.messages import fill, user
 from tests.support.sessions_of_a_home import log_of, write
 from tests.support.stored_logs import place_of
+from tests.support.sweeps import proof
 
 NOW = "2026-01-05T10:00:00.000Z"
 FDS = Path("/proc/self/fd")
@@ -330,6 +331,7 @@ async def test_a_look_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.Mon
         await Followed(path).task
 
 
+@proof
 @pytest.mark.parametrize("seed", range(12))
 async def test_whatever_happens_each_message_is_given_at_most_once_and_none_is_missed(
     tmp_path: Path, seed: int

@@ -15,6 +15,7 @@ from amplifier_module_context_persistent.sessions.filters import FilterError, mo
 from tests.support.commands import run
 from tests.support.logs import sealed
 from tests.support.sessions_of_a_home import log_of
+from tests.support.sweeps import proof
 
 DAYS = {"one": 1, "two": 10, "three": 20}
 
@@ -60,6 +61,7 @@ def kept(project: Path) -> None:
     keep("three", "/work/site", 20, [{"role": "user", "content": "The cart page."}, *failing, *call("bash", "ok")])
 
 
+@proof(quick=3)
 @pytest.mark.parametrize(
     ("filters", "options", "names"),
     [

@@ -21,7 +21,7 @@ from amplifier_module_context_persistent.sessions.prices import PriceList
 from amplifier_module_context_persistent.sessions.totals import BY, Period, gathered, slowest_calls, total_of, totals
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.busy_homes import BusyHome, sessions_of_home
-from tests.support.sweeps import whole
+from tests.support.sweeps import proof, whole
 
 TABLES = ("logs", "turns", "calls", "requests", "plans")
 
@@ -47,6 +47,7 @@ def all_told(*, keeps: bool = True, opened: list[str] | None = None) -> Any:
         return rows, sums, since, slowest_calls(found), found.unreadable, found.sessions, found.up_to_us
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("seed", range(3 if whole() else 2))
 def test_catalogues_change_no_answer(home: Path, seed: int) -> None:
     """Whatever is in the logs, while they grow, and whichever was added up before."""

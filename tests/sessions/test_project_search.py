@@ -25,6 +25,7 @@ from amplifier_module_context_persistent.sessions.transcript import Transcript
 from tests.support.commands import run
 from tests.support.messages import fill
 from tests.support.sessions_of_a_home import log_of, start, write
+from tests.support.sweeps import proof
 
 WORDS = [f"{a}{b}" for a in ("alpha", "beta", "gamma", "delta") for b in ("", "_one", "_two", "Three")]
 EMPTY_BYTES = 150_000
@@ -87,6 +88,7 @@ def opened_for(query: str) -> set[str]:
     return {session.id for session in files if not search.rules_out(session)}
 
 
+@proof
 def test_logs_that_cannot_match_are_not_opened(catalogue: Path) -> None:
     """The first search writes the catalogue, the next ones use it."""
     everything = {session.id for session in session_files()}
@@ -158,6 +160,7 @@ def test_plain_message_files_are_searched_too() -> None:
     assert '"plain"' in searched("okapi")[1]
 
 
+@proof
 def test_a_catalogue_that_cannot_be_read_is_made_anew(catalogue: Path) -> None:
     """Whatever stands in its place."""
     searched("zebra")
@@ -168,6 +171,7 @@ def test_a_catalogue_that_cannot_be_read_is_made_anew(catalogue: Path) -> None:
         assert opened_for("zebra") == set()
 
 
+@proof
 def test_a_catalogue_that_is_cut_while_it_is_asked_rules_nothing_out(
     catalogue: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +193,7 @@ def test_a_catalogue_that_is_cut_while_it_is_asked_rules_nothing_out(
     assert cuts
 
 
+@proof
 def test_sessions_come_and_go(catalogue: Path) -> None:
     """Of a session that is gone or changed nothing is left."""
     searched("zebra")
@@ -219,6 +224,7 @@ def test_a_purge_takes_the_catalogue_along(catalogue: Path) -> None:
     assert opened_for("xylophone") == set()
 
 
+@proof
 def test_a_long_log_is_taken_in_by_and_by(monkeypatch: pytest.MonkeyPatch) -> None:
     """So much for one search; meanwhile the rest is read."""
     monkeypatch.setattr(project_search, "RUN_BYTES", 20_000)
@@ -232,6 +238,7 @@ def test_a_long_log_is_taken_in_by_and_by(monkeypatch: pytest.MonkeyPatch) -> No
     assert opened_for("long needle") == {"long"}
 
 
+@proof
 def test_random_text_does_not_make_the_catalogue_large(catalogue: Path) -> None:
     """Blocks that would take as much room as their text are not in it, and always read."""
     choose = random.Random(7)

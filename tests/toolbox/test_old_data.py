@@ -23,6 +23,7 @@ from tests.support.logs import STAMP
 from tests.support.places import FIXTURES
 from tests.support.postgres import TestServer
 from tests.support.purges import redact
+from tests.support.sweeps import proof
 
 OLD = FIXTURES / "old"
 REVISIONS = sorted(path.name for path in OLD.iterdir())
@@ -80,6 +81,7 @@ def test_it_is_read_as_the_version_that_wrote_it_reads_it(revision: str, name: s
     assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
 
 
+@proof(quick=2)
 @every_log
 async def test_a_session_goes_on_with_it(revision: str, name: str, tmp_path: Path) -> None:
     """What is there stays byte for byte, and views and the next message follow it."""
@@ -95,6 +97,7 @@ async def test_a_session_goes_on_with_it(revision: str, name: str, tmp_path: Pat
     assert ids_in(live_in(path))[:-1] == known_live(revision)[name]
 
 
+@proof(quick=4)
 @every_log
 def test_a_purge_leaves_the_bytes_of_what_stays(revision: str, name: str, tmp_path: Path) -> None:
     """Of each message that stays, but for its checksum and its membership of a reset; also in a redaction."""

@@ -82,6 +82,7 @@ def setting(server: TestServer, name: str, value: str) -> Iterator[None]:
         wait_until(lambda: server.execute(f"show {name}")[0][0] != value.strip("'"))
 
 
+@proof
 def test_a_refused_question_is_no_verdict(server: TestServer, storage: str) -> None:
     """The answer to an append is cut off, and a short lock_timeout refuses the question for it: it is stored once."""
     server.execute("alter role postgres set lock_timeout = '50ms'")

@@ -25,6 +25,7 @@ from tests.support.logs import append, append_bodies
 from tests.support.postgres import TestServer
 from tests.support.recorded_sessions import Recorded
 from tests.support.sessions_of_a_home import log_of
+from tests.support.sweeps import proof
 
 SECRET = "hunter" + "2"
 
@@ -69,6 +70,7 @@ def unchanged(recorded: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> st
     return storage
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -144,6 +146,7 @@ def with_password(storage: str) -> str:
     return storage.replace("postgres:@", f"postgres:{SECRET}@", 1)
 
 
+@proof
 def test_a_password_is_not_shown(both: str) -> None:
     """Neither in what is printed nor in an error."""
     asked = (
@@ -211,6 +214,7 @@ def test_a_session_is_forked_and_rewound_there(both: str) -> None:
     run("verify", "other", "--storage", both)
 
 
+@proof
 def test_a_session_is_imported_into_it(both: str, tmp_path: Path) -> None:
     """A second import adds what is new; what is no earlier import is refused."""
     source = tmp_path / "messages.jsonl"
@@ -334,6 +338,7 @@ async def test_a_session_that_closes_keeps_what_list_says_of_it(storage: str, mo
     assert len(opened) == 2
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "told", ["", "[]", '{"glance": {}, "line": [0, 1, 2]}', '{"glance": {"messages": "x"}, "line": [0, 0, 0]}']
 )

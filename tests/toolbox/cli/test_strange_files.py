@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import commands
+from tests.support.sweeps import proof
 
 COMMANDS = {
     "show": ["show", "{}"],
@@ -40,6 +41,7 @@ def run(command: str, path: Path, code: int | None) -> str:
     return commands.run(*arguments, code=code).output
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("kind", [*STRANGE, "directory", "fifo", "link", "missing"])
 def test_a_file_that_is_no_session_is_refused(tmp_path: Path, kind: str) -> None:
     """By every command with exit 2 and a few lines that name it; it is not touched, and nothing is made beside it."""

@@ -26,6 +26,7 @@ from tests.support.commands import run
 from tests.support.logs import append, append_bodies, body, reset_bodies, sealed
 from tests.support.messages import fill, user
 from tests.support.sessions_of_a_home import lines_of, start, write
+from tests.support.sweeps import proof
 
 
 class Followed:
@@ -145,6 +146,7 @@ def test_a_torn_tail_is_waited_for(tmp_path: Path) -> None:
     followed.transcript.close()
 
 
+@proof
 def test_following_ends_with_an_interrupt(tmp_path: Path) -> None:
     """It prints what comes at once, and an interrupt ends it with 130, as the docs say, and without a word."""
     lines = lines_of([user("first"), user("second")])

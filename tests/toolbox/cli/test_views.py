@@ -21,6 +21,7 @@ from tests.support.messages import user
 from tests.support.pages import read_page
 from tests.support.recorded_sessions import Recorded, controls
 from tests.support.sessions_of_a_home import TERMINAL
+from tests.support.sweeps import proof
 
 HOSTILE = "[bold]bold[/bold] [link=http://x]\x1b[31mred\x1b[0m \x9b5n \u202e\x07 \ud800 ü"
 AFTERWARDS = "The request had more if the host added to it"
@@ -182,6 +183,7 @@ async def test_a_log_without_receipts(tmp_path: Path) -> None:
     run("view", tmp_path / "log.jsonl", "--request", "1", code=2)
 
 
+@proof(quick=4)
 @pytest.mark.parametrize(
     "record",
     [

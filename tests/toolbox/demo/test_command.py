@@ -48,6 +48,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> PlayedDemo:
     return demo_module.play(tmp_path_factory.mktemp("played"))
 
 
+@proof
 def test_the_demo_succeeds_and_says_all_six_things(done: subprocess.CompletedProcess[str]) -> None:
     """Acknowledged, recovered, the ignored set_messages, the view, the end of the turn, and the log's place."""
     assert (done.returncode, done.stderr) == (0, "")
@@ -109,6 +110,7 @@ def test_json_is_one_object_with_everything_in_it(
     assert told["finished"][-1]["content"].startswith("Heron is ready")
 
 
+@proof
 def test_the_first_process_died_in_the_middle_of_a_turn(played: PlayedDemo) -> None:
     """The last thing acknowledged is one of two results, and the other call never came back."""
     (*_, calling, result) = played.acknowledged(resumed=False)

@@ -55,6 +55,7 @@ from tests.support.purges import (
     write_log,
 )
 from tests.support.real_sessions import StartSession
+from tests.support.sweeps import proof
 
 
 def test_an_id_that_is_not_live_is_refused(path: str) -> None:
@@ -263,6 +264,7 @@ def test_who_gave_an_answer_outlives_the_receipts(path: str, log: FileLog, mode:
     assert findings(path) == []
 
 
+@proof
 def test_purges_beside_writers_that_are_killed_lose_nothing(path: str) -> None:
     """While processes append and are killed, the log is purged again and again: all they acknowledged is there."""
     command = [sys.executable, "-m", "tests.support.writer", path, "--kills", "8", "--writers", "2", "--seed", "11"]

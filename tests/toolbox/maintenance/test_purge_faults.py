@@ -12,7 +12,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.purge_options impor
 from tests.support.fakefs import FakeFiles, choosers
 from tests.support.logs import append, append_to, assert_sound, content_of, findings, saved_tails, stored_numbers
 from tests.support.purges import before, purged
-from tests.support.sweeps import spread, whole
+from tests.support.sweeps import proof, spread, whole
 
 OLD, NEW = [0, 1, 2, 3], [2, 3]
 
@@ -71,6 +71,7 @@ def test_a_short_write_is_refused(path: str, short: int, files: FakeFiles) -> No
     assert os.listdir(os.path.dirname(path)) == listed
 
 
+@proof
 def test_a_power_cut_at_any_call_leaves_the_old_log_or_the_new_one(tmp_path: Path) -> None:
     """With the power cut at each call of a purge, in many states of the disk: never neither, never a mixture."""
     images, seen = 0, set()

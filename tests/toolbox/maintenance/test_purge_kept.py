@@ -37,7 +37,7 @@ from tests.support.purges import (
     redact,
     write_log,
 )
-from tests.support.sweeps import some, spread
+from tests.support.sweeps import proof, some, spread
 
 
 def test_before_a_message_all_that_stands_before_it_goes(path: str) -> None:
@@ -156,6 +156,7 @@ FLIPPED_HEADERS = {
 }
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("mode", FLIPPED_HEADERS)
 def test_a_purge_makes_no_flipped_bit_of_a_header_another_version(path: str, mode: str) -> None:
     """The log goes on after each purge, and what is kept of the damage is still reported."""

@@ -21,7 +21,7 @@ from tests.support.logs import STAMP, append, append_to, body, numbers, reset_bo
 from tests.support.places import ROOT
 from tests.support.postgres import CuttingProxy, TestServer
 from tests.support.purges import HEADER, before, plan, redact
-from tests.support.sweeps import spread
+from tests.support.sweeps import proof, spread
 
 LINES = sealed([*map(body, range(20)), plan(10, (0, 3)), *reset_bodies("r", body(30)), *map(body, range(40, 60))])
 LOGS = {
@@ -49,6 +49,7 @@ PURGES = {
 }
 
 
+@proof(quick=2)
 @pytest.mark.parametrize(("kind", "name"), list(spread(product(PURGES, LOGS), 3)))
 def test_what_stays_is_what_stays_in_a_file(kind: str, name: str, stored: str, tmp_path: Path) -> None:
     """Byte for byte, with the same counts; or the same refusal, and nothing done."""

@@ -14,6 +14,7 @@ from mcp import Client, StdioServerParameters
 
 from amplifier_module_context_persistent.toolbox.mcp.server import TOOL_LIST
 from tests.support.sessions_of_a_home import COMMAND, log_of, write
+from tests.support.sweeps import proof
 
 PAGE = Path(__file__).parents[3] / "docs" / "recall.md"
 AGENTS = ("Claude Code", "Codex", "Cursor", "Gemini CLI", "Amplifier")
@@ -35,6 +36,7 @@ def started_by(agent: str) -> tuple[str, list[str]]:
     return server["command"], arguments
 
 
+@proof
 @pytest.mark.parametrize("agent", AGENTS)
 async def test_a_line_starts_the_server_of_this_project(agent: str, project: Path) -> None:
     """It lists this project's sessions, and no others."""

@@ -21,6 +21,7 @@ from amplifier_module_context_persistent.toolbox.mcp.scope import Scope
 from amplifier_module_context_persistent.toolbox.mcp.server import TOOL_LIST, make_server
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import COMMAND, log_of, write
+from tests.support.sweeps import proof
 
 KEY = "sk-ant-api03-" + "Ab1" * 31 + "AA"
 EDIT = {"id": "c2", "tool": "edit_file", "arguments": {"path": "src/index.py", "old_string": "a", "new_string": "b"}}
@@ -151,6 +152,7 @@ async def test_wrong_calls_are_answered(server: Server[Any]) -> None:
     assert "since" in await refused(server, "list_sessions", since="soon")
 
 
+@proof
 async def test_an_answer_fits_twenty_thousand_tokens(server: Server[Any]) -> None:
     """As fields and as text together, whatever the sessions hold."""
     long = [{"role": "user", "content": f"index {number} " + "词" * 4_000} for number in range(60)]
@@ -187,6 +189,7 @@ async def test_the_server_writes_nothing(server: Server[Any], monkeypatch: pytes
     assert files() == before
 
 
+@proof
 async def test_the_command_over_standard_input_and_output() -> None:
     """As an agent starts it; a filled catalogue is used, and stays as it is."""
     run("search", "--best", "1", "corrupted index")

@@ -24,8 +24,10 @@ from amplifier_module_context_persistent.toolbox.replay import (
 from amplifier_module_context_persistent.toolbox.replay.play_session import Player
 from tests.support.places import ROOT
 from tests.support.replays import BUDGET, COUNTED, MESSAGES, plain, record
+from tests.support.sweeps import proof
 
 
+@proof
 async def test_requests_are_the_views_that_were_handed_out(tmp_path: Path) -> None:
     """Each is proved, in its place, with what it lost by compactions; together they are as the receipts say."""
     views = await record(tmp_path / "log.jsonl", MESSAGES)
@@ -111,6 +113,7 @@ def test_a_replay_has_figures_of_each_request(tmp_path: Path) -> None:
     assert all(0 <= done <= total for _, done, total in told)
 
 
+@proof
 def test_recall_finds_what_a_view_left_out(tmp_path: Path) -> None:
     """What stood far back is recoverable where there is a recall, and only in view where there is none."""
     early = {"role": "user", "content": "word " * 400 + "see early_identifier_here " + "and so on " * 400}
@@ -175,6 +178,7 @@ def test_ids_that_are_no_names_do_no_harm(tmp_path: Path, message_id: Any) -> No
         assert replay(transcript, budget_tokens=BUDGET, tokenizer="estimate").measures.breaks == 0
 
 
+@proof
 def test_the_examples_of_the_documentation_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every Python example of `docs/replay.md` runs on a session, one after the other."""
     monkeypatch.chdir(tmp_path)

@@ -19,6 +19,7 @@ from amplifier_module_context_persistent.toolbox.replay.play_session import Play
 from amplifier_module_context_persistent.toolbox.replay.policies import POLICIES, CachedCounter
 from amplifier_module_context_persistent.toolbox.replay.stand_in_summary import Excerpts
 from fixtures.generate import generate_session
+from tests.support.sweeps import proof
 
 
 def asked(excerpts: Excerpts, *messages: dict[str, Any], most_tokens: int = 100) -> str:
@@ -41,6 +42,7 @@ def test_it_says_what_the_assistant_said() -> None:
     assert excerpts.take() == []
 
 
+@proof
 def test_what_it_is_asked_is_billed() -> None:
     """Requests for summaries, what of them was cached, and the answers are in the bill beside the views."""
     counter = CachedCounter(EstimateCounter())

@@ -15,8 +15,10 @@ from tests.support.checker import prefix_breaks
 from tests.support.counters import count
 from tests.support.messages import user
 from tests.support.replays import BUDGET, MESSAGES, call, record, result
+from tests.support.sweeps import proof
 
 
+@proof
 async def test_a_policy_plays_what_the_manager_would_hand_out(tmp_path: Path) -> None:
     """The default policy on the plain messages makes the views that the session's manager made."""
     views = await record(tmp_path / "log.jsonl", MESSAGES)

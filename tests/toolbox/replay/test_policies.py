@@ -22,6 +22,7 @@ from amplifier_module_context_persistent.toolbox.replay.policies import (
 from benchmarks.compaction import play
 from fixtures.generate import generate_session
 from tests.support.counters import count
+from tests.support.sweeps import proof
 
 GENERATED = list(generate_session(5, 48, mean_bytes=0))
 
@@ -52,6 +53,7 @@ def test_every_policy_plays_a_message_with_a_key_like_that_of_a_reset(name):
     assert measures.requests == sum(message["role"] == "assistant" for message in messages)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("name", sorted(POLICIES))
 def test_every_policy_makes_valid_views_of_a_generated_session(name):
     """On a session of several budgets every view is valid; those of the package are within the budget."""
@@ -68,6 +70,7 @@ def test_every_policy_makes_valid_views_of_a_generated_session(name):
     assert name == "stateless" or measures.breaks <= measures.breaks_allowed
 
 
+@proof
 def test_recalls_that_are_expected_show_what_others_show():
     """In any case of letters, also where quotes are written with escapes, and of messages that came in between."""
     session = PlayedSession.of("g", generate_session(5, 60, mean_bytes=0), count)

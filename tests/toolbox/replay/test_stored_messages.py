@@ -16,6 +16,7 @@ from amplifier_module_context_persistent.toolbox.replay.evidence import PlayedSe
 from amplifier_module_context_persistent.toolbox.replay.policies import POLICIES, CachedCounter
 from benchmarks import scale
 from tests.support.replays import MESSAGES, plain
+from tests.support.sweeps import proof
 
 BUDGET = 4_000
 
@@ -74,6 +75,7 @@ class Counted(Sequence[dict[str, Any]]):
         return Held(self._messages[position])
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("policy", ["sliding", "truncate"])
 def test_few_are_held(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three times the messages of a session do not make more of them be held at once than a view has."""

@@ -11,6 +11,7 @@ from amplifier_module_context_persistent import to_anthropic, to_openai
 from amplifier_module_context_persistent.toolbox.replay import compare, open_transcript, requests
 from tests.support.messages import Message, user
 from tests.support.replays import BUDGET, record
+from tests.support.sweeps import proof
 
 TOMORROW: Message = {"type": "hologram", "points": "QUJD" * 400}
 
@@ -47,6 +48,7 @@ async def test_views_are_given_back_with_it(tmp_path: Path) -> None:
         assert "[hologram: 1,6" in other
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("policy", ["none", "default", "truncate", "sliding"])
 async def test_policies_play_it(policy: str, tmp_path: Path) -> None:
     """Every request is counted, none is refused."""

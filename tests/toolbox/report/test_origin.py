@@ -15,6 +15,7 @@ from benchmarks.chromium import BROWSER, WHY_NOT, Page
 from tests.support.imports import imported, write_jsonl
 from tests.support.opened_pages import TEXT, press_button
 from tests.support.pages import ReadPage, read_page
+from tests.support.sweeps import proof
 
 KEY = "gh" + "p_" + "a1B2" * 9
 
@@ -82,6 +83,7 @@ def test_sub_agents_are_named_and_linked(tmp_path: Path) -> None:
     assert [(one["what"], one["id"]) for one in child.head["session"]["relatives"]] == [("parent", "p1")]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "name", ["../../x", "javascript:alert(1)", "//host/x", 'a"onclick=x', ".hidden", "é", "a" * 99]
 )

@@ -14,6 +14,7 @@ from amplifier_module_context_persistent.toolbox.report import requests as repor
 from fixtures.generate import generate_session
 from tests.support.pages import read_page
 from tests.support.recorded_sessions import Recorded
+from tests.support.sweeps import proof
 
 LETTERS = {"k": "kept", "e": "elided", "d": "dropped", "s": "summarised"}
 
@@ -50,6 +51,7 @@ def fates(page, request):
     return told + ["k"] * (columns["place"][request] - len(told))
 
 
+@proof
 @pytest.mark.parametrize("makes_all", [False, True])
 def test_marks_are_those_of_the_views(log, seen, page, monkeypatch, makes_all):
     """Of every request, also of those that were not made again for the page."""
@@ -116,6 +118,7 @@ def test_compactions_have_their_numbers(seen, page):
     assert 0 < sum(one["newly_lacking"] for one in compactions) < sum(one["newly_dropped"] for one in compactions)
 
 
+@proof
 def test_an_altered_log_is_not_proved(log):
     """The view of a message that was altered afterwards is another one, and the page says so."""
     content = b"".join(log.read_bytes().splitlines(keepends=True)[:60])
@@ -126,6 +129,7 @@ def test_an_altered_log_is_not_proved(log):
     assert page.head["requests"]["reasons"][page.head["requests"]["columns"]["reason"][not_proved]]
 
 
+@proof
 async def test_a_history_that_was_cleared_is_told_apart(tmp_path):
     """Requests before a clear saw messages that the page does not show; nothing of them is marked."""
     path = tmp_path / "log.jsonl"
@@ -158,6 +162,7 @@ def test_only_requests_about_the_turns_that_are_shown(log, seen):
         assert [LETTERS[letter] for letter in fates(page, request)] == whole[turn.start : turn.stop]
 
 
+@proof
 async def test_secrets_are_replaced_in_what_views_put_in(tmp_path):
     """A head text that a factory gives is redacted as messages are."""
     key = "gh" + "p_" + "a1B2" * 9

@@ -26,6 +26,7 @@ from amplifier_module_context_persistent.toolbox.transfer.rewind_session import 
 from tests.support.busy_homes import sessions_of_home
 from tests.support.commands import run
 from tests.support.imports import contents, history_and_view, imported, texts
+from tests.support.sweeps import proof
 
 ID = "5f0e0000-0000-4000-8000-000000000001"
 PIXEL = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
@@ -91,6 +92,7 @@ SAME = [
 ]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("agent", AGENTS)
 async def test_it_comes_back_as_it_was(home: Path, log: Path, agent: str) -> None:
     """Texts, images, calls, results, errors, times, models and usage; an open call has a result that says so."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.errors import ContextPersistentError
 from tests.support.imports import history_and_view, imported, write_jsonl
-from tests.support.sweeps import some
+from tests.support.sweeps import proof, some
 
 TIME = "2026-01-01T00:00:00Z"
 USAGE = {"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": 3, "input": 1, "cost": {"total": 1}}
@@ -470,6 +470,7 @@ def changed(value: Any, draw: st.DataObject, times: int) -> Any:
     return value
 
 
+@proof
 @pytest.mark.parametrize("name", [*LINES, *(f"{name} document" for name in DOCUMENTS)])
 @settings(deadline=None, max_examples=some(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())

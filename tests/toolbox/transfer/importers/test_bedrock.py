@@ -12,6 +12,7 @@ import pytest
 from amplifier_module_context_persistent.forms import bedrock
 from amplifier_module_context_persistent.toolbox.transfer.import_session import session_paths
 from tests.support.imports import history_and_view, imported, imported_history, texts
+from tests.support.sweeps import proof
 
 PIXEL = "iVBORw0KGgo="
 USE = {"toolUse": {"toolUseId": "t1", "name": "read", "input": {"path": "a"}}}
@@ -36,6 +37,7 @@ TALK: list[dict[str, Any]] = [
 SHORT = ["user: go image", "assistant: thinking looking read read", 'tool: out {"a":1}', "tool: no", "assistant: done"]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("shape", ["list", "body", "lines"])
 async def test_messages_in_their_shapes(tmp_path: Path, shape: str) -> None:
     """A list, a request's body, lines; written again by their form they are what they were."""

@@ -8,6 +8,7 @@ import pytest
 from amplifier_module_context_persistent.toolbox.transfer.importers.broken_lines import pieces_of
 from tests.support.claude_entries import answers, says
 from tests.support.imports import history_and_view, imported, texts, write_jsonl
+from tests.support.sweeps import proof
 
 FIRST = json.dumps(says("u1", None, "first"))
 ANSWER = json.dumps(answers("a1", "u1", "msg_1", {"type": "text", "text": "{answer}"}))
@@ -20,6 +21,7 @@ async def said(source: Path) -> list[str]:
     return texts(history)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "lines",
     [
@@ -38,6 +40,7 @@ async def test_each_whole_record_of_a_line_is_imported(tmp_path: Path, lines: li
     assert imported(source).lost == 0
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("cut", [5, len(ANSWER) // 2, len(ANSWER) - 1])
 async def test_a_record_behind_a_cut_one_is_imported(tmp_path: Path, cut: int) -> None:
     """The cut one is lost by name; nothing inside it is taken for a record."""
@@ -71,6 +74,7 @@ async def test_a_cut_line_does_not_swallow_the_next_record(tmp_path: Path) -> No
     assert [loss.line for loss in imported(source).not_carried] == [2]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("unit", ['{"', '{"a":', '{"a":[', '{"a":1},', '{"a', "{}", "\0{"])
 def test_every_character_of_a_hostile_line_is_told_once(unit: str) -> None:
     """As a part of an object or as lost, but for NULs and white space; in bounded time."""

@@ -11,6 +11,7 @@ from amplifier_module_context_persistent.toolbox.cli import main
 from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
 from tests.support.claude_entries import Entry, answers, calls, entry, results, says, text
 from tests.support.imports import contents, history_and_view, imported, imported_history, records, texts, write_jsonl
+from tests.support.sweeps import proof
 
 
 def progress(uuid: str, parent: str, agent: str, inner: Entry, **more: Any) -> Entry:
@@ -106,6 +107,7 @@ async def test_a_clear_after_which_nobody_went_on_hides_nothing(tmp_path: Path) 
     assert texts(history) == [f"user: {quoted}", "assistant: It clears"]
 
 
+@proof
 async def test_a_session_that_is_cleared_between_two_imports(tmp_path: Path) -> None:
     """Wherever the first import ended, the second one gives what one import of the whole gives."""
     entries = [
@@ -128,6 +130,7 @@ async def test_a_session_that_is_cleared_between_two_imports(tmp_path: Path) -> 
         assert "imported-clear-2" in {reset["id"] for reset in records(report.path, "reset_commit")}
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "lost",
     [
@@ -183,6 +186,7 @@ def test_a_resumed_session_is_one(tmp_path: Path) -> None:
     assert imported(write_jsonl(tmp_path / "resumed.jsonl", entries)).messages == 6
 
 
+@proof
 async def test_an_older_copy_of_a_session_takes_nothing_back(tmp_path: Path) -> None:
     """Neither the messages that it lacks, nor those that were not complete in it."""
     entries = [

@@ -11,6 +11,7 @@ from amplifier_module_context_persistent.log.record_line import decode
 from amplifier_module_context_persistent.toolbox.transfer.importers import claude_code_files
 from tests.support.claude_entries import answers, says
 from tests.support.imports import history_and_view, imported, write_jsonl
+from tests.support.sweeps import proof
 
 CALL = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "cat big"}}
 WHOLE = "line 1\n" + "a line of the middle\n" * 5_000 + "the last line"
@@ -35,6 +36,7 @@ async def result_of(source: Path) -> str:
     return str(history[2]["content"])
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "path", ["/home/u/.claude/projects/-w/s/tool-results/t1.txt", r"C:\Users\me\tool-results\t1.txt"]
 )
@@ -96,6 +98,7 @@ def make_linked_directory(place: Path, secret: Path) -> None:
     (secret.parent / place.name).write_text(secret.read_text())
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "make",
     [make_link, make_device, make_fifo, make_directory, make_large, make_linked_directory],
