@@ -239,7 +239,8 @@ class PostgresLog(PostgresReader):
             return sent
         self._sent = sent
         with self._forgetting_refused():
-            if rows.append(connection, self.location.schema, known, new, durable=self._durable):
+            touches = connection.touches  # type: ignore[attr-defined]  # of DeadlineConnection
+            if rows.append(connection, self.location.schema, known, new, durable=self._durable, touches=touches):
                 return sent
         self._sent = None
         return None

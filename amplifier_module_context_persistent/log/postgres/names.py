@@ -6,6 +6,7 @@ import errno
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from ...errors import AppendError, DeleteError, LogUnreadableError
@@ -13,6 +14,7 @@ from ..database_location import Location, parse_location
 from . import rows
 from .open_marks import is_direct, mark_key
 from .server import ServerError, using
+from .steps import PROJECT, TOUCHED
 
 if TYPE_CHECKING:
     import psycopg
@@ -72,25 +74,47 @@ def stored_pages(storage: str, project: str | None = None) -> Iterator[list[tupl
     Raises:
         ValueError, LogUnreadableError: as `stored_logs`.
     """
-    beginning = None if project is None else f"{project}/"
+    waiting: list[tuple[datetime, str]] = []
     last: tuple[Any, str] | tuple[None, None] = (None, None)
     size = _FIRST_PAGE
     while True:
-        with _asking(storage, TIMEOUT_S) as (connection, location):
-            statement = f"""
-                select name, changed from {location.schema}.log
-                 where (%(beginning)s::text is null or starts_with(name, %(beginning)s::text))
-                   and (%(changed)s::timestamptz is null
-                        or (changed, name) < (%(changed)s::timestamptz, %(name)s::text))
-                 order by changed desc, name desc limit %(size)s
-            """
-            values = {"beginning": beginning, "changed": last[0], "name": last[1], "size": size}
-            found = connection.execute(statement.encode(), values).fetchall()
-        if found:
-            yield [(name, changed.timestamp()) for name, changed in found]
-        if len(found) < size:
+        found, lag = _page(storage, project, last, size)
+        waiting += [(changed, name) for _, changed, name in found]
+        waiting.sort(reverse=True)
+        is_last = len(found) < size
+        # of those that come later, none was written to after this
+        latest = None if is_last else found[-1][0] + lag
+        known = [one for one in waiting if latest is None or one[0] > latest]
+        if known:
+            yield [(name, changed.timestamp()) for changed, name in known]
+            del waiting[: len(known)]
+        if is_last:
             return
-        last, size = (found[-1][1], found[-1][0]), min(2 * size, _LARGEST_PAGE)
+        last, size = (found[-1][0], found[-1][2]), min(2 * size, _LARGEST_PAGE)
+
+
+def _page(
+    storage: str, project: str | None, last: tuple[Any, str] | tuple[None, None], size: int
+) -> tuple[list[tuple[datetime, datetime, str]], timedelta]:
+    """Some logs behind one: the time that orders them, when they were written last, and their names.
+
+    And how much later than the time that orders it a log may have been written to.
+    """
+    with _asking(storage, TIMEOUT_S) as (connection, location):
+        has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
+        order = "touched" if has_index else "changed"
+        of_project = f"{PROJECT} = %(project)s and starts_with(name, %(project)s || '/')"
+        if not has_index:
+            of_project = "starts_with(name, %(project)s || '/')"
+        statement = f"""
+            select {order}, changed, name from {location.schema}.log
+             where {of_project if project is not None else "true"}
+               {f"and ({order}, name) < (%(time)s::timestamptz, %(name)s::text)" if last[1] is not None else ""}
+             order by {order} desc, name desc limit %(size)s
+        """
+        values = {"project": project, "time": last[0], "name": last[1], "size": size}
+        found = connection.execute(statement.encode(), values).fetchall()
+    return found, timedelta(seconds=rows.TOUCHED_S if has_index else 0)
 
 
 def stored_heads(storage: str, names: Sequence[str]) -> dict[str, tuple[int, ...]]:

@@ -45,6 +45,10 @@ _ROWS = """
 """
 
 
+TOUCHED_S = 3600
+_IS_BEHIND = f"log.touched < now() - interval '{TOUCHED_S} s'"
+
+
 class Columns(NamedTuple):
     """What the columns of a row say of its line."""
 
@@ -113,6 +117,13 @@ def read_head(connection: Connection, schema: str, name: str, *, lock: bool = Fa
     return Head(*row) if row else None
 
 
+def may_touch(connection: Connection, schema: str) -> bool:
+    """Whether the role may write `touched`; one that older tables gave its rights may not."""
+    question = b"select has_column_privilege(%s, 'touched', 'update')"
+    row = connection.execute(question, [f"{schema}.log"]).fetchone()
+    return bool(row and row[0])
+
+
 def create(connection: Connection, schema: str, name: str, *, like: int | None = None) -> int | None:
     """Make a log's row, and give its id; None if there is one already. It gets owner and creation of the log `like`."""
     statement = f"insert into {schema}.log (name) values (%(name)s)"
@@ -140,7 +151,9 @@ def insert(connection: Connection, schema: str, log_id: int, start: int, rows: S
     connection.execute(statement.encode(), {"log_id": log_id, "start": start, **values})
 
 
-def append(connection: Connection, schema: str, known: Head, rows: Sequence[Row], *, durable: bool) -> bool:
+def append(
+    connection: Connection, schema: str, known: Head, rows: Sequence[Row], *, durable: bool, touches: bool = False
+) -> bool:
     """Append lines after what is known; False, and nothing done, if the log is not as known any more.
 
     Args:
@@ -149,13 +162,15 @@ def append(connection: Connection, schema: str, known: Head, rows: Sequence[Row]
         known: the log's row as the caller knows it.
         rows: the lines.
         durable: wait until the server has it on its disk; else a crash of the server may lose the last moments.
+        touches: keep `touched` an hour at most behind `changed` (`steps.TOUCHED`).
     """
+    touched = f", touched = case when {_IS_BEHIND} then now() else log.touched end" if touches else ""
     level = "coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on')" if durable else "'off'"
     source, values = _source(rows)
     statement = f"""
         with advanced as (
             update {schema}.log as log
-               set head = log.head + %(count)s, size = %(size)s, crc = %(last_crc)s, changed = now()
+               set head = log.head + %(count)s, size = %(size)s, crc = %(last_crc)s, changed = now(){touched}
              where log.log_id = %(log_id)s and log.head = %(head)s and log.crc = %(crc_before)s
                and log.generation = %(generation)s and set_config('synchronous_commit', {level}, true) <> ''
             returning log.log_id

@@ -27,9 +27,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...errors import LogUnreadableError
 from ...installation import needs_extra
 from ..database_location import Location
+from . import rows
 from .open_marks import OpenMarks
 from .schema import SCHEMA_VERSION
-from .steps import is_done_query, names_done
+from .steps import TOUCHED, is_done_query, names_done
 
 if TYPE_CHECKING:
     import psycopg
@@ -357,9 +358,11 @@ class Server:
             reason = f"{shown} has no tables of ours in the schema {schema}; context-persistent storage init makes them"
             raise LogUnreadableError(errno.ENOENT, reason)
         version, fsync, done = row
+        self._steps = connection.steps = names_done(done)  # type: ignore[attr-defined]  # of DeadlineConnection
+        if connection.has(TOUCHED):  # type: ignore[attr-defined]  # likewise
+            connection.touches = rows.may_touch(connection, schema)  # type: ignore[attr-defined]  # likewise
         with contextlib.suppress(psycopg.Error):  # a server of another kind may have none
             connection.timeline = timeline_of(connection)  # type: ignore[attr-defined]  # of DeadlineConnection
-        self._steps = names_done(done)
         if version != SCHEMA_VERSION:
             what = "newer: update this package" if version > SCHEMA_VERSION else "older: run storage init --migrate"
             reason = f"the tables in {shown} have version {version}, which is {what} (this one knows {SCHEMA_VERSION})"
@@ -412,6 +415,14 @@ def _connection_class(psycopg: Any) -> Any:
         """When it was used last."""
         timeline = ""
         """The server's timeline when the connection was made; empty if it has none."""
+        steps: frozenset[str] = frozenset()
+
+        def has(self, step: str) -> bool:
+            """Whether the tables have what a step adds (`steps.STEPS`), as this connection found them."""
+            return step in self.steps
+
+        touches = False
+        """Whether appends keep `touched` (`steps.TOUCHED`)."""
         is_unreplicated = False
         """Whether the server gave up waiting for a replica: what was committed is on its own disk only."""
 

@@ -4,8 +4,8 @@ Rules:
 - A step only adds, so clients that do not know it go on. What they could not live with needs a new `SCHEMA_VERSION`.
 - Each statement is a transaction of its own, may be run again, and waits a second at most for a lock: a session that
   comes behind it waits no longer.
-- A step is done when `is_done` holds; nothing else says so. A client asks that as it connects (`Server.has`), and uses
-  what a step adds only if it is there.
+- A step is done when `is_done` holds; nothing else says so. A client asks that as it connects, and uses what a step
+  adds only if `DeadlineConnection.has` its name.
 
 To add a step, append it to `STEPS`, and give its name a test with tables that lack it.
 """
@@ -37,6 +37,11 @@ READ, APPEND, PURGE = "grant-read", "grant", "grant-purge"
 _ALSO = {READ: (), APPEND: (READ,), PURGE: (READ, APPEND)}
 
 
+TOUCHED = "touched"
+PROJECT = "regexp_replace(name, '/[^/]*$', '')"
+"""What stands before the last `/` of a log's name, as `log_by_project` holds it; the name if it has none."""
+
+
 class MigrationError(ContextPersistentError, OSError):
     """A step could not be done; those before it are, and it can be tried again."""
 
@@ -46,10 +51,11 @@ class Step:
     """One addition to the tables. In its SQL, `{s}` is the schema.
 
     Args:
-        name: what `Server.has` is asked for.
+        name: what `DeadlineConnection.has` is asked for.
         what: what it adds, for people.
         is_done: an expression that is true once all of it is there.
-        statements: what adds it. `create index if not exists NAME …` is run concurrently under running sessions.
+        statements: what adds it. `create index if not exists NAME …` is run concurrently under running sessions; an
+            `update` changes some rows, and is run until none is left.
         rights: what roles need for it, by `READ`, `APPEND`, `PURGE`; `{role}` is the role.
     """
 
@@ -112,8 +118,27 @@ STEPS: tuple[Step, ...] = (
             APPEND: "grant insert, update on {s}.ranked_log, {s}.ranked_message to {role}",
         },
     ),
+    Step(
+        TOUCHED,
+        "an index of logs by project and time",
+        """exists (select from pg_catalog.pg_index
+                    where indexrelid = to_regclass('{s}.log_by_project') and indisvalid)""",
+        (
+            "alter table {s}.log add column if not exists touched timestamptz not null default '-infinity'",
+            "create index if not exists log_by_time on {s}.log (touched, name)",
+            """update {s}.log set touched = changed where log_id in (
+    select log_id from {s}.log where touched = '-infinity' limit 1000 for update skip locked)""",
+            "alter table {s}.log alter column touched set default now()",
+            f"create index if not exists log_by_project on {{s}}.log ({PROJECT}, touched, name)",
+        ),
+        {APPEND: "grant update (touched) on {s}.log to {role}"},
+    ),
 )
-"""In the order in which they are done. The first two made version 2 of version 1."""
+"""In the order in which they are done. The first two made version 2 of version 1.
+
+`log.touched` follows `log.changed` by an hour at most. So an append seldom changes what an index holds, which lets the
+server write the new row of the log beside the old one; and a list still finds by it who was written to last.
+"""
 
 
 def is_done_query(schema: str) -> str:
@@ -204,7 +229,8 @@ def _run(connection: Connection, schema: str, step: Step, statement: str, tell: 
         return _create_index(connection, schema, statement)
     for attempt in range(ATTEMPTS):
         try:
-            connection.execute(statement.encode())
+            while connection.execute(statement.encode()).rowcount > 0 and statement.startswith("update"):
+                pass
         except Exception as error:
             if getattr(error, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
                 raise

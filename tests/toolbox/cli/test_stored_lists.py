@@ -26,7 +26,8 @@ def sessions(server: TestServer, storage: str) -> str:
     for number in range(SESSIONS):
         with closing(PostgresLog(f"{storage}#-p{number % 2}/s{number:02}")) as log:
             append(log, number)
-    server.execute(f"update {schema}.log set changed = %s::timestamptz - interval '1 hour' * (log_id / 3)", STAMP)
+    server.execute(f"update {schema}.log set changed = %s::timestamptz - interval '3 hours' * (log_id / 3)", STAMP)
+    server.execute(f"update {schema}.log set touched = changed - interval '20 minutes' * (log_id %% 3)")
     return storage
 
 
@@ -36,15 +37,23 @@ def listed(storage: str, *options: str) -> list[str]:
     return [one["session"] for one in told["sessions"]]
 
 
+@pytest.mark.parametrize("has_index", [True, False], ids=["index", "older tables"])
 @pytest.mark.parametrize("page", [1, 5, 200])
-def test_pages_hold_every_session_once(page: int, sessions: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever their size; the first ones are the first of all."""
+def test_pages_hold_every_session_once(
+    page: int, has_index: bool, sessions: str, server: TestServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever their size; those written last come first."""
+    if not has_index:
+        server.execute(f"alter table {sessions.rpartition('=')[2]}.log drop column touched cascade")
     everything = listed(sessions)
     monkeypatch.setattr(names, "_FIRST_PAGE", page)
     monkeypatch.setattr(names, "_LARGEST_PAGE", page)
     assert listed(sessions) == everything
     assert sorted(everything) == [f"s{number:02}" for number in range(SESSIONS)]
     paged = [name for found in names.stored_pages(sessions, "-p1") for name, _ in found]
+    order = server.execute(f"select name, changed from {sessions.rpartition('=')[2]}.log")
+    changed = dict(order)
+    assert paged == sorted(paged, key=lambda name: (changed[name], name), reverse=True)
     assert sorted(paged) == [f"-p1/s{number:02}" for number in range(1, SESSIONS, 2)]
 
 
@@ -61,7 +70,7 @@ def test_the_newest_sessions_are_all_that_is_looked_at(sessions: str, monkeypatc
     monkeypatch.setattr(names, "kept_glances", noting)
     monkeypatch.setattr(names, "_FIRST_PAGE", 5)
     assert listed(sessions, "-n", "2") == ["s00", "s01"]
-    assert len(set(asked)) <= 5
+    assert len(set(asked)) <= 10  # one page, and the next, which says that nothing newer comes
 
 
 def test_a_list_that_is_ended_goes_on_where_it_was(
@@ -81,3 +90,21 @@ def test_a_list_that_is_ended_goes_on_where_it_was(
     monkeypatch.setattr(list_, "look_at", ended)
     run("list", "--all", "--storage", sessions, code=130)
     assert server.execute(f"select count(*) from {schema}.glance") == [(8,)]
+
+
+@pytest.mark.parametrize("may", [True, False], ids=["may", "may not"])
+def test_an_append_keeps_the_time_by_which_lists_are_ordered(may: bool, server: TestServer, storage: str) -> None:
+    """An hour behind at most; a role with the rights of older tables appends without."""
+    schema, role = storage.rpartition("=")[2], f"lister{may}".lower()
+    server.execute(f"create role {role} login")
+    run("storage", "init", storage, "--grant", role)
+    if not may:
+        server.execute(f"revoke update (touched) on {schema}.log from {role}")
+    ages = []
+    with closing(PostgresLog(f"{storage.replace('postgres:@', f'{role}:@', 1)}#p/s")) as log:
+        for minutes in (50, 70):
+            append(log, minutes)
+            server.execute(f"update {schema}.log set touched = now() - interval '{minutes} minutes'")
+            append(log, minutes + 1)
+            ages += server.execute(f"select now() - touched > interval '1 minute' from {schema}.log")
+    assert ages == [(True,), (not may,)]
