@@ -15,12 +15,14 @@ from pathlib import Path
 
 import click
 
+from ...catalogue.session_list_cache import Glance, Glances
 from ...clock import utc_now
 from ...errors import ContextPersistentError, DeleteError
 from ...log.database_location import stored_name
+from ...messages.metadata import instant_of
 from ...paths import LOG_NAME, project_slug
 from ...sessions.filters import SessionFilter, matching
-from ...sessions.find_session import SessionFile, session_files
+from ...sessions.find_session import SessionFile, root_of, session_files
 from ...sessions.overview import Overview, held_logs, look_at
 from ...tokens.counter import open_counter
 from ..transfer.delete_sessions import Deletion, delete_session, is_fork, plan_deletion, with_sub_agents
@@ -126,6 +128,8 @@ def prune(
     with unreadable():
         chosen = {one.path for one in matching(sessions, wanted, watch=watched)}
     candidates = sessions if chosen or older is not None else []
+    if storage() and older is not None:
+        candidates = _may_be_old(candidates, older)
     groups = [
         group
         for group in with_sub_agents(_looked_at(candidates))
@@ -149,6 +153,35 @@ def _own_sessions(directories: Sequence[str], *, everywhere: bool, project: str 
         return found
     here = {session.path for session in session_files(project_slug(project or "."))}
     return [session for session in found if session.path in here]
+
+
+def _may_be_old(sessions: Iterable[SessionFile], older: float) -> list[SessionFile]:
+    """The sessions of a database without those that are in use, and whose sub-agents' are: these need not be opened.
+
+    What was not written to since is looked at, whatever is kept of it. Of the others, what `list` keeps says which have
+    a message since. So nothing that somebody else may have written into a table has a session deleted.
+    """
+    groups: dict[tuple[str, str], list[SessionFile]] = {}
+    roots: dict[str, set[str]] = {}
+    for one in sorted(sessions, key=lambda session: (session.project, len(session.id), session.id)):
+        known = roots.setdefault(one.project, set())
+        root = root_of(one.id, known)
+        if root is None:
+            known.add(one.id)
+        groups.setdefault((one.project, root or one.id), []).append(one)
+    glances = Glances()
+    written = [str(one.path) for group in groups.values() for one in group if one.modified_s >= older]
+    glances.expect(written)
+    kept = {path: glances.of(path) for path in written}
+    used = {path for path, one in kept.items() if one is not None and _last_s(one) >= older}
+    left = (group for group in groups.values() if not any(str(one.path) in used for one in group))
+    return [one for group in left for one in group]
+
+
+def _last_s(kept: Glance) -> float:
+    """When a session's last message was written; 0 if that is not kept."""
+    instant = instant_of(kept.last_message)
+    return instant.timestamp() if instant is not None else 0.0
 
 
 def _places_of(name: str) -> list[tuple[str, list[str]]]:

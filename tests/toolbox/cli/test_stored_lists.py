@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.catalogue import session_list_cache
+from amplifier_module_context_persistent.clock import utc_now
 from amplifier_module_context_persistent.log.postgres import names
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
-from amplifier_module_context_persistent.toolbox.cli import list_
+from amplifier_module_context_persistent.log.record_line import encode_message
+from amplifier_module_context_persistent.toolbox.cli import delete, list_
 from tests.support.commands import run
-from tests.support.logs import STAMP, append
+from tests.support.logs import STAMP, append, append_bodies
 from tests.support.postgres import TestServer
 
 SESSIONS = 24
@@ -108,3 +110,28 @@ def test_an_append_keeps_the_time_by_which_lists_are_ordered(may: bool, server: 
             append(log, minutes + 1)
             ages += server.execute(f"select now() - touched > interval '1 minute' from {schema}.log")
     assert ages == [(True,), (not may,)]
+
+
+def test_prune_opens_only_what_may_be_old(server: TestServer, storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what is in use, nor what has a sub-agent's session in use; a forged time deletes nothing."""
+    schema = storage.rpartition("=")[2]
+    ids = ["old", "busy", "busy-2_sub", "new", "forged"]
+    for session in ids:
+        stamp = utc_now() if session in ("forged", "new", "busy-2_sub") else "2026-01-01T00:00:00Z"
+        with closing(PostgresLog(f"{storage}#-p/{session}")) as log:
+            append_bodies(log, encode_message({"role": "user", "content": "x"}, message_id="m", timestamp=stamp))
+    for session in ("old", "busy", "forged"):
+        server.execute(f"update {schema}.log set changed = '2026-01-01' where name = %s", f"-p/{session}")
+    run("list", "--all", "--storage", storage)
+    looked, look = list[str](), delete.look_at
+
+    def noting(session: Any, *arguments: Any, **options: Any) -> Any:
+        looked.append(session.id)
+        return look(session, *arguments, **options)
+
+    monkeypatch.setattr(delete, "look_at", noting)
+    run("prune", "--all", "--older", "2026-02-01", "--yes", "--storage", storage)
+    assert sorted(looked) == ["forged", "old"]
+    assert server.execute(f"select name from {schema}.log order by name") == [
+        (f"-p/{name}",) for name in sorted(ids) if name != "old"
+    ]
