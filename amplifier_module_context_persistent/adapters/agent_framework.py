@@ -139,6 +139,7 @@ class ViewStrategy:
 
     def _with(self, messages: Sequence[Message]) -> WorkingView[Message] | None:
         """The view of a run that has taken some messages: the very objects, else equal ones."""
+        view: WorkingView[Message]
         for itself in (True, False):
             for view in reversed(self._running):
                 if any(view.knows(message, itself=itself) for message in messages):
@@ -152,13 +153,17 @@ class ViewStrategy:
         """
         told = (message.additional_properties.get(_SESSION) for message in messages)
         session_id = next((str(one) for one in told if one is not None), None)
-        given = next((view for view in reversed(self._running) if view.gave(messages)), None)
+        view: WorkingView[Message]
+        given: WorkingView[Message] | None = next(
+            (view for view in reversed(self._running) if view.gave(messages)), None
+        )
         if given is not None:
             self._running = [one for one in self._running if one is not given]
             return given
         for name, view in list(self._saved.items()):
             if name == session_id or view.gave(messages):
-                return self._saved.pop(name)
+                del self._saved[name]
+                return view
         return WorkingView(
             read=lambda message: read_message(json_copy(message.to_dict())),
             write=lambda changed: list(map(Message.from_dict, write(changed))),
