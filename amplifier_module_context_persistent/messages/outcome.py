@@ -36,7 +36,8 @@ _REJECTED = re.compile(
 )
 _FAILED_HEAD = re.compile(
     r"""
-      error\b | fatal: | failed\b | failure\b | exception\b | traceback\ \(most\ recent | tool_use_error
+      an\ (?:\w+\ )?error\ (?:has\ )?occurred\b
+    | error\b | fatal: | failed\b | failure\b | exception\b | traceback\ \(most\ recent | tool_use_error
     | exit\ (?:code|status):?\ [1-9] | command\ (?:failed|exited\ with|timed\ out) | [a-z_.]*(?:error|exception):
     | could\ not\b | cannot\b | can't\b | unable\ to\b | invalid\b | permission\ denied\b
     | no\ (?:match|such)\b | no\ changes?\ (?:were\ |was\ )?made | (?:file\ |old_?string\ )?not\ found\b

@@ -98,6 +98,8 @@ def result(content: Any, **more: Any) -> dict[str, Any]:
         (result(""), ANSWERED),
         (result("3 errors were found in the log, which says: Error: x"), ANSWERED),
         (result("Error: no such file"), FAILED),
+        (result("An error occurred while running the tool. Please try again."), FAILED),  # the OpenAI Agents SDK's
+        (result("An error message is drawn in red"), ANSWERED),
         (result("<error>no such file</error>"), FAILED),
         (result("Traceback (most recent call last):\n  File ..."), FAILED),
         (result("FileNotFoundError: a.py"), FAILED),
