@@ -23,7 +23,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from time import monotonic
 from types import MappingProxyType
@@ -172,9 +172,17 @@ UNUSABLE: tuple[type[Exception], ...] = (CatalogueError, *SQLITE_ERRORS)
 
 def catalogue_of(log: str | os.PathLike[str]) -> Path:
     """Where the catalogue of a log lies: beside the `sessions` of its project, else beside the log."""
-    path = Path(os.path.abspath(log))
-    sessions = path.parent.parent
-    return sessions.parent / NAME if sessions.name == "sessions" else path.with_name(path.name + SUFFIX)
+    path = os.path.abspath(log)
+    sessions = os.path.dirname(os.path.dirname(path))
+    if os.path.basename(sessions) == "sessions":
+        return _catalogue_in(os.path.dirname(sessions))
+    return Path(path + SUFFIX)
+
+
+@lru_cache(maxsize=256)
+def _catalogue_in(project: str) -> Path:
+    """The catalogue of a project's directory; a question asks for it of each session."""
+    return Path(project, NAME)
 
 
 @dataclass(frozen=True, slots=True)

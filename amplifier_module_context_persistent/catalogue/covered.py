@@ -82,7 +82,9 @@ class LogCoverage:
 
 def name_of(log: str | Path) -> str:
     """Under which name a log stands in its catalogue: its path from there, in UTF-8, which paths need not be in."""
-    return os.path.relpath(log, catalogue_of(log).parent).encode("utf-8", "backslashreplace").decode()
+    beginning = os.path.dirname(catalogue_of(log))  # of the log's path
+    below = os.path.abspath(log)[len(beginning) :].lstrip(os.sep)
+    return below.encode("utf-8", "backslashreplace").decode()
 
 
 def is_same_file(log: str | Path, stamp: Stamp) -> bool:

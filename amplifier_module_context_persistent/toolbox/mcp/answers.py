@@ -15,6 +15,7 @@ from ...sessions.best_messages import Narrowing, best_messages
 from ...sessions.filters import SessionFilter, moment_s
 from ...sessions.find_session import SessionFile
 from ...sessions.ranked_search import RankedSearch
+from ...sessions.session_name import name_of
 from ...sessions.transcript import LiveMessage, Transcript
 from ...tokens.counter import open_counter
 from .scope import (
@@ -26,17 +27,18 @@ from .scope import (
     shown,
     speaker_of,
     text_of,
-    title_of,
     without_secrets,
 )
 
 MOST_TOKENS = 9_500
 """Of an answer, which a client gets twice: as fields, and as the same JSON in a text."""
-ANSWER_S = 1.5
+ANSWER_S = 1.0
+"""How long a question may index what is lacking: with the reading of its answers it ends within two seconds."""
 _TEXT_CHARS = 3_000
 _MOST_FILES_S = 1.5
 _MESSAGES = 12
 _BEFORE = 3
+_MOST_TITLE = 200
 
 Arguments = Mapping[str, Any]
 Answer = dict[str, Any]
@@ -57,6 +59,8 @@ class Answers:
 
     scope: Scope
     fills: dict[str, RankedFill] = field(default_factory=dict)
+    _first_lines: dict[str, tuple[float, str]] = field(default_factory=dict)
+    """The first lines that people wrote in sessions, each with the log's last change by then, by the logs' paths."""
 
     def search_sessions(self, given: Arguments) -> Answer:
         """Find the messages that answer a question best."""
@@ -141,7 +145,16 @@ class Answers:
         return answer | {"files": in_limit(found, lambda some: _fits(answer | {"files": some}))}
 
     def _where(self, session: SessionFile) -> Answer:
-        return {"session": session.id, "title": title_of(seen_of(session)), "project": session.project}
+        return {"session": session.id, "title": self._title_of(session), "project": session.project}
+
+    def _title_of(self, session: SessionFile) -> str:
+        """The name of a session, or the first line that a person wrote in it."""
+        if named := name_of(session.path).name:
+            return without_secrets(named)[:_MOST_TITLE]
+        path = str(session.path)
+        if self._first_lines.get(path, (-1.0, ""))[0] != session.modified_s:
+            self._first_lines[path] = session.modified_s, seen_of(session).first_line
+        return without_secrets(self._first_lines[path][1])[:_MOST_TITLE]
 
 
 def _filter(given: Arguments) -> SessionFilter:
