@@ -20,7 +20,7 @@ from ..messages.metadata import RECALL_TOOL, is_human, recalled_from
 from ..messages.text import arguments_text, parts_of
 from .index_terms import terms_of
 
-VERSION = 2
+VERSION = 3
 """Of terms, weights and their packing: a greater one, when any of them changes, makes every kept index void."""
 MOST_WEIGHT = 63
 """Weights are whole numbers from 1 to this."""

@@ -29,6 +29,7 @@ from .ranked_segment import Postings, key_of
 
 NEAR = ((-1, 0.4), (1, 0.4), (-2, 0.2), (2, 0.2))
 """Shares of a neighbour's weight, by its distance."""
+_WITH_NEIGHBOURS = (0, *(distance for distance, _ in NEAR))
 SPOKE = 1.5
 IN_PERIOD = 1.5
 MOST_POSTINGS = 12_000
@@ -193,7 +194,7 @@ def _add_up(terms: Sequence[_Term], index: RankedIndex) -> tuple[dict[int, float
         _add_with_neighbours(scores, term.own)
     if common:
         scores = {place: scores[place] for place in _best(scores, CANDIDATES)}
-        wanted = _numbers_near(scores, index)
+        wanted = _numbers_of({place + distance for place in scores for distance in _WITH_NEIGHBOURS}, index)
         for term in common:
             for segment, found in index.postings(key_of(term.name), among=wanted):
                 _note(term, index.places[segment], *_some_of(found, wanted[segment]))
@@ -207,12 +208,11 @@ def _note(term: _Term, begin: int, numbers: Iterable[int], weights: Iterable[int
     term.own.update((begin + number, points * weight) for number, weight in zip(numbers, weights, strict=True))
 
 
-def _numbers_near(places: Iterable[int], index: RankedIndex) -> dict[int, list[int]]:
-    """The messages at some places and their neighbours: their numbers in each segment, in order."""
-    near = {place + distance for place in places for distance in (0, *(distance for distance, _ in NEAR))}
+def _numbers_of(places: Iterable[int], index: RankedIndex) -> dict[int, list[int]]:
+    """The messages at some places: their numbers in each segment, in order."""
     numbers: dict[int, list[int]] = {}
     segment, end = -1, 0.0
-    for place in sorted(near):
+    for place in sorted(places):
         if place >= end:
             segment = bisect_right(index.places, place) - 1
             end = index.places[segment + 1] if segment + 1 < len(index.places) else inf
@@ -282,13 +282,15 @@ def _best(scores: Mapping[int, float], most: int) -> list[int]:
 
 def _places_of(names: Iterable[str], index: RankedIndex, among: Mapping[int, float]) -> set[int]:
     """The places of messages that somebody wrote whom one of some names means."""
+    keys = [key_of(name) for name in names]
+    keys = [key for key, count in zip(keys, index.frequencies(keys), strict=True) if count]
+    wanted = _numbers_of(among, index) if keys else {}
     places = set[int]()
-    wanted = _numbers_near(among, index) if names else {}
-    for name in names:
-        for segment, found in index.postings(key_of(name), among=wanted):
+    for key in keys:
+        for segment, found in index.postings(key, among=wanted):
             begin = index.places[segment]
             places.update(begin + number for number in _some_of(found, wanted[segment])[0])
-    return places & among.keys()
+    return places
 
 
 def _written(place: int, index: RankedIndex) -> int:

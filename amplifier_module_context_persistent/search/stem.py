@@ -1,7 +1,8 @@
 """Stems of English words: one stem for all forms of a word.
 
 The algorithm is Porter's (https://tartarus.org/martin/PorterStemmer/def.txt), with a table of irregular forms before it
-(`went`, `bought`, `children`). Words of other languages lose at most an ending, the same one in a text and a question.
+(`went`, `bought`, `children`). British spellings are American ones (`colour`, `initialise`): a person's question and a
+program's names often differ in that. Words of other languages lose at most an ending, the same in text and question.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ taken took take; taught teach; thought think; threw thrown throw; told tell; tor
 understood understand; woke woken wake; won win; wore worn wear; wound wind; wove woven weave; written wrote write;
 withdrawn withdrew withdraw; children child; feet foot; geese goose; halves half; indices index; kids kid; knives knife;
 leaves leaf; lives life; matrices matrix; men man; mice mouse; people person; shelves shelf; teeth tooth;
-themselves themself; thieves thief; vertices vertex; wives wife; women woman; better good; best good; worse bad;
-worst bad; did done does do; has had have; was were been be
+themselves themself; thieves thief; vertices vertex; wives wife; women woman; artefact artifact; artefacts artifact;
+catalogue catalog; catalogues catalog; centre center; centred center; centres center; defence defense; dialogue
+dialog; dialogues dialog; fibre fiber; grey greys gray; licence license; metre meter; metres meter; offence offense;
+better good; best good; worse bad; worst bad; did done does do; has had have; was were been be
 """
 """Forms, each group with its base at its end."""
 
@@ -70,6 +73,9 @@ _OF_ONE = re.compile(f"^(?:{_CONSONANTS})?{_VOWELS}{_CONSONANTS}(?:{_VOWELS})?$"
 _HAS_VOWEL = re.compile(f"^(?:{_CONSONANTS})?{_VOWEL}")
 _SHORT_END = re.compile(f"^{_CONSONANTS}{_VOWEL}[^aeiouwxy]$")
 _DOUBLE_END = re.compile(r"([^aeiouylsz])\1$")
+_OUR = re.compile(r"^((?:mis)?(?:arm|behavi|col|endeav|fav|flav|harb|hon|hum|lab|neighb|od|rig|rum|tum|vap|vig))our")
+_ISE = re.compile(r"(?<=[a-z]{3})s(e|ed|er|ers|es|ing|able|ation|ations)$")
+"""Ends of `initialise` and `analyse`; other words that end so, such as `promise`, are changed wherever they are."""
 _LEAST_CHARS = 3
 _MOST_CHARS = 24
 """Longer words are names or data: they keep their endings."""
@@ -83,6 +89,10 @@ def stem(word: str) -> str:
         word = base
     if not _LEAST_CHARS <= len(word) <= _MOST_CHARS or not (word.isascii() and word.isalpha()):
         return word
+    if "our" in word:
+        word = _OUR.sub(r"\1or", word)
+    if (found := _ISE.search(word)) is not None and word[found.start() - 1] in "iy":
+        word = f"{word[: found.start()]}z{found[1]}"
     first, word = word[0], word[1:] if word[0] == "y" else word  # a first y is a consonant
     word = f"Y{word}" if first == "y" else word
     word = _without_past(_without_plural(word))

@@ -19,6 +19,15 @@ from amplifier_module_context_persistent.search.stem import stem
         "child children",
         "hopefulness hopeful hope hopes hoped",
         "generalize generalized generalizing generalization",
+        "colour color colours coloured colors",
+        "misbehaviour misbehavior",
+        "initialise initialised initialising initialize initialized",
+        "serialiser serialisation serializer serialization",
+        "analyse analysed analyze analyzed",
+        "catalogue catalogues catalog catalogs",
+        "grey gray greys grays",
+        "centre centres center centers",
+        "cancelled canceled cancelling",
     ],
 )
 def test_forms_of_a_word_have_one_stem(forms: str) -> None:
