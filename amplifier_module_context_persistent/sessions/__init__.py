@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .public_functions import cost, search, sessions
+    from .public_functions import cost, files, search, sessions
 
-__all__ = ["cost", "search", "sessions"]
+__all__ = ["cost", "files", "search", "sessions"]
 
 
 def __getattr__(name: str) -> Any:

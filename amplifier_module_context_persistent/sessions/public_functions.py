@@ -21,6 +21,7 @@ from ..log.filesystem import FileSystem
 from ..tokens.counter import open_counter
 from ..tokens.on_demand import named_counter
 from .best_messages import BestMessages, Narrowing, best_messages
+from .file_uses import FileUse, files_of
 from .filters import FilterError, Moment, SessionFilter, candidates, matching, moment_s
 from .find_session import SessionFile
 from .overview import Overview, held_logs, look_at
@@ -126,6 +127,21 @@ def cost(*, by: str = "model", storage: str | None = None, **filters: Unpack[Fil
     with gathered(_chosen(storage, filters), named_counter("auto"), lambda _: watch) as found:
         prices = PriceList()
         return CostReport(total_of(found, prices, period), totals(found, prices, by, period), dict(found.unreadable))
+
+
+def files(*, path: str = "", storage: str | None = None, **filters: Unpack[Filters]) -> list[FileUse]:
+    """What the sessions that the filters mean did to files, those touched last first.
+
+    Args:
+        path: only this file: its name, the end of its path, or its path from here.
+        storage: a PostgreSQL database to look in instead of the disk.
+        filters: which ones.
+
+    Raises:
+        FilterError: a filter cannot be understood.
+        LogUnreadableError: the database cannot be asked.
+    """
+    return files_of(_chosen(storage, filters), path)[0]
 
 
 def _chosen(storage: str | None, filters: Filters) -> list[SessionFile]:

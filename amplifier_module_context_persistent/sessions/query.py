@@ -13,14 +13,17 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from types import MappingProxyType
 from typing import Any
 
-from ..errors import ContextPersistentError
+from ..errors import ContextPersistentError, LogError
+from .file_uses import file_calls
 from .prices import PriceList
 from .totals import GatheredFigures
+from .transcript import Transcript
 
 try:
     import sqlite3
@@ -79,6 +82,9 @@ SELECT name AS session, project, turn, {_time("time_us")} AS time, provider, mod
        iif(is_input_unknown, NULL, cost_of(model, requests, uncached_tokens, cached_tokens, written_tokens,
                                            written_1h_tokens, output_tokens)) AS cost, requests
 FROM main.requests JOIN main.logs USING (session) WHERE uncached_tokens IS NOT NULL""",
+        "files_v1": """
+SELECT name AS session, project, file_path AS path, action, turn, message, time
+FROM main.files JOIN main.logs USING (session)""",
         "compactions_v1": """
 SELECT name AS session, project, number,
        json_extract(summary, '$.strategy') AS strategy, json_extract(summary, '$.step') AS step,
@@ -105,9 +111,23 @@ class Answer:
     is_cut: bool
 
 
+_FILES = "CREATE TABLE files (session INTEGER, file_path TEXT, action TEXT, turn INTEGER, message INTEGER, time TEXT)"
+
+
+def add_files(found: GatheredFigures) -> None:
+    """Add what calls did to files, which is read from the logs; before the views, if a query asks for them."""
+    rows = found.connection.execute("SELECT session, path FROM logs ORDER BY session").fetchall()
+    found.connection.execute(_FILES)
+    for number, path in rows:
+        with suppress(LogError, OSError, ValueError), Transcript(path) as transcript:
+            calls = [(number, one.path, one.action, one.turn, one.message, one.time) for one in file_calls(transcript)]
+            found.connection.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", calls)
+
+
 def add_views(found: GatheredFigures, prices: PriceList) -> dict[str, list[str]]:
-    """Add the views; their columns, by the names without versions."""
+    """Add the views; their columns, by the names without versions. Without `add_files` there are no files."""
     connection = found.connection
+    connection.execute(_FILES.replace("TABLE", "TABLE IF NOT EXISTS"))
     connection.execute("PRAGMA temp_store = MEMORY")  # which drops the views that there are
 
     def cost_of(model: Any, requests: int, *tokens: Any) -> float | None:

@@ -172,6 +172,7 @@ SECTIONS = {
         "search": CommandEntry(
             "cli.search:search_command", "Search messages of this project's sessions, or of each SESSION."
         ),
+        "files": CommandEntry("cli.files:files", "Show which files SESSION touched, or which sessions touched PATH."),
         "stats": CommandEntry(
             "cli.stats:stats", "Show where the tokens, the time and the money of SESSION went, or of many sessions."
         ),

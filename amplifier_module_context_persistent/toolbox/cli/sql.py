@@ -9,6 +9,7 @@ import csv
 import json
 import math
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ import click
 
 from ...sessions.filters import SessionFilter
 from ...sessions.prices import PriceList
-from ...sessions.query import Answer, add_views, ask
+from ...sessions.query import Answer, add_files, add_views, ask
 from ...tokens.on_demand import named_counter
 from .exit_codes import UNUSABLE
 from .filter_options import chosen_sessions, filter_options
@@ -29,6 +30,7 @@ from .tables import table
 from .terminal import UnusableError, console, escaped, unusable
 
 _LATE_S = 0.5
+_FILES = re.compile(r"\bfiles(?:_v\d+)?\b", re.IGNORECASE)
 
 
 @click.command("sql")
@@ -62,9 +64,10 @@ def sql(
 ) -> None:
     """Ask in SQL what sessions come to.
 
-    QUERY is one SELECT over views of sessions, turns, calls, requests and compactions, in the SQL of SQLite; - reads it
-    from the standard input; without it, the views and their columns are listed. It is about this project's sessions, or
-    those that filters choose. It can read these views only, and write nothing. They hold no text of messages.
+    QUERY is one SELECT over views of sessions, turns, calls, requests, compactions and files, in the SQL of SQLite; -
+    reads it from the standard input; without it, the views and their columns are listed. It is about this project's
+    sessions, or those that filters choose. It can read these views only, and write nothing. They hold no text of
+    messages.
 
     On the error stream, and with --json in the object, stands from which sessions the answer is, until when, and which
     of them could not be read.
@@ -79,6 +82,8 @@ def sql(
         _check_text(asked)
     sessions = chosen_sessions(wanted, everywhere=everywhere) if asked is not None else []
     with gathering(sessions, counter) as found:
+        if asked is not None and _FILES.search(asked):
+            add_files(found)
         views = add_views(found, prices)
         if asked is None:
             _list_views(views, as_json=as_json)

@@ -13,7 +13,23 @@ from ...sessions.prices import PriceList
 from .terminal import counted, escaped, one_line
 
 TEXTS = frozenset(
-    {"agent", "day", "id", "model", "plan", "project", "provider", "role", "session", "time", "tool", "in full"}
+    {
+        "agent",
+        "day",
+        "id",
+        "model",
+        "file",
+        "last at",
+        "in turns",
+        "plan",
+        "project",
+        "provider",
+        "role",
+        "session",
+        "time",
+        "tool",
+        "in full",
+    }
 )
 """The heads of columns that are aligned to the left, as the first column is."""
 

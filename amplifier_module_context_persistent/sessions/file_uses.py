@@ -1,0 +1,238 @@
+"""Which files sessions read, changed, created and deleted, as the calls of their tools say.
+
+A tool and its file are recognised by `messages/tool_kinds.py`; a patch says what it does to each file, also one that a
+shell is given (`apply_patch`). Only calls that were answered and did not fail count. What else a shell did to files, by
+redirections and programs, is not known.
+
+A path in the project's directory is given relative to that. Sub-agents' sessions count with the session that started
+them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ..errors import LogError
+from ..messages.message import Message, call_arguments_of, call_name_of, given_calls, result_id_of, text_of
+from ..messages.metadata import timestamp_of
+from ..messages.outcome import ANSWERED, outcome_of
+from ..messages.tool_kinds import CHANGE, READ, RUN, ToolKinds, command_of, same_file
+from .find_session import SessionFile, root_of
+from .transcript import Transcript
+
+ACTIONS = ("read", "changed", "created", "deleted")
+LEFT_OUT = "what shell commands did to files is not known, but for patches that they were given"
+
+_DELETES = re.compile(r"delete|remove", re.IGNORECASE)
+_CREATES = re.compile(r"create|new", re.IGNORECASE)
+_CREATED = re.compile(r"\s*(?:the )?(?:new )?file (?:was )?(?:successfully )?created\b|\s*created\b", re.IGNORECASE)
+_PATCHED = re.compile(r"^\*\*\* (Update|Add|Delete) File:[ \t]*(\S.*)$", re.MULTILINE)
+_MOVED = re.compile(r"^\*\*\* Move to:[ \t]*(\S.*)$", re.MULTILINE)
+_DIFFED = re.compile(r"^--- (?:a/)?(\S+).*\n\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
+_NOTHING = "/dev/null"
+_PATCH_KEYS = ("patch", "diff", "input", "patch_text")
+_VERBS = {"Update": "changed", "Add": "created", "Delete": "deleted"}
+
+
+@dataclass(frozen=True, slots=True)
+class FileCall:
+    """What one call did to a file: which message it is in (from 1), its turn, and when."""
+
+    path: str
+    action: str
+    message: int
+    turn: int
+    time: str = ""
+
+
+@dataclass(slots=True)
+class FileUse:
+    """What a session and its sub-agents did to a file.
+
+    Attributes:
+        path: relative to the project's directory, if the file is in it.
+        session: the session, or the one that started the sub-agents.
+        project: its project.
+        counts: how often it was read, changed, created and deleted, by `ACTIONS`.
+        turns: by the id of the session or the sub-agent, the turns in which it was touched.
+        last_time: when it was touched last, as the message says; empty if it does not.
+    """
+
+    path: str
+    session: str
+    project: str
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ACTIONS, 0))
+    turns: dict[str, list[int]] = field(default_factory=dict)
+    last_time: str = ""
+
+    def add(self, by: str, call: FileCall) -> None:
+        """Count a call of a session."""
+        self.counts[call.action] += 1
+        turns = self.turns.setdefault(by, [])
+        if call.turn not in turns[-1:]:
+            turns.append(call.turn)
+        self.last_time = max(self.last_time, call.time)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        where = {"path": self.path, "session": self.session, "project": self.project}
+        return {**where, **self.counts, "turns": self.turns, "last_time": self.last_time}
+
+
+def file_calls(transcript: Transcript) -> Iterator[FileCall]:
+    """What the calls of one session did to files, in the order of their results.
+
+    Raises:
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    kinds, waiting = ToolKinds(), dict[str, list[FileCall]]()
+    starts = [turn.start for turn in transcript.turns()]
+    turn = 0
+    for position, message in enumerate(transcript.messages()):
+        while turn < len(starts) and starts[turn] <= position:
+            turn += 1
+        for call_id, found in _calls(message, kinds):
+            time = timestamp_of(message)
+            waiting[call_id] = [FileCall(path, action, position + 1, max(1, turn), time) for path, action in found]
+        if (result_id := result_id_of(message)) in waiting:
+            calls = waiting.pop(str(result_id))
+            if outcome_of(message) == ANSWERED:
+                yield from (_as_told(call, message) for call in calls)
+
+
+def _as_told(call: FileCall, result: Message) -> FileCall:
+    """A call that wrote a whole file; its result may say that the file is new."""
+    if call.action != "changed" or not _CREATED.match(text_of(result)[:80]):
+        return call
+    return FileCall(call.path, "created", call.message, call.turn, call.time)
+
+
+def _calls(message: Message, kinds: ToolKinds) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """The calls of a message that touch files: their ids, and the paths with what is done to them."""
+    given = given_calls(message)
+    if not given:
+        return
+    for (call_id, call), use in zip(given.items(), kinds.uses_of(message), strict=True):
+        arguments = call_arguments_of(call)
+        text = _patch_of(arguments, is_command=use.kind == RUN)
+        if patched := list(_patched(text)):
+            yield call_id, patched
+        elif use.kind == READ:
+            yield call_id, [(path, "read") for path in use.paths]
+        elif use.kind == CHANGE:
+            action = _action(call_name_of(call), arguments)
+            yield call_id, [(path, action) for path in use.paths]
+
+
+def _patch_of(arguments: Mapping[str, Any], *, is_command: bool) -> str:
+    """The patch that a call is given; of a shell's command only one that names its files as `apply_patch` does."""
+    if is_command:
+        command = command_of(arguments)
+        return command if "*** Begin Patch" in command else ""
+    return next((value for key in _PATCH_KEYS if isinstance(value := arguments.get(key), str)), "")
+
+
+def _patched(text: str) -> Iterator[tuple[str, str]]:
+    for verb, path in _PATCHED.findall(text):
+        yield _plain(path), _VERBS[verb]
+    for path in _MOVED.findall(text):
+        yield _plain(path), "created"
+    for before, after in _DIFFED.findall(text):
+        if before == _NOTHING:
+            yield _plain(after), "created"
+        elif after == _NOTHING:
+            yield _plain(before), "deleted"
+        else:
+            yield _plain(after), "changed"
+
+
+def _plain(path: str) -> str:
+    return path.rstrip().removeprefix("./").replace("\\", "/")
+
+
+def _action(name: str, arguments: Mapping[str, Any]) -> str:
+    """What a tool that changes files does, by its name or the command that it is given."""
+    said = f"{name} {arguments.get('command', '')} {arguments.get('operation', '')} {arguments.get('action', '')}"
+    if _DELETES.search(said):
+        return "deleted"
+    return "created" if _CREATES.search(said) else "changed"
+
+
+def files_of(sessions: Sequence[SessionFile], path: str = "") -> tuple[list[FileUse], dict[str, str]]:
+    """What sessions did to files, those touched last first; and by their paths why some logs cannot be read.
+
+    Args:
+        sessions: which ones; those of sub-agents among them count with the session that started them.
+        path: only this file, by its name, the end of its path, or its path from here.
+    """
+    roots, unreadable = _roots(sessions), dict[str, str]()
+    found: dict[tuple[str, str, str], FileUse] = {}
+    wanted = _wanted(path)
+    for one in sessions:
+        try:
+            with Transcript(one.path) as transcript:
+                if path and not _may_name(transcript, path):
+                    continue
+                for call in file_calls(transcript):
+                    name = _from_project(call.path, one.project)
+                    if not wanted or any(same_file(asked, name) for asked in wanted):
+                        key = (one.project, roots[one], name)
+                        found.setdefault(key, FileUse(name, roots[one], one.project)).add(one.id, call)
+        except (LogError, OSError, ValueError) as error:
+            said = error.strerror if isinstance(error, OSError) else str(error)
+            unreadable[str(one.path)] = str(said or error)
+    return sorted(found.values(), key=lambda use: (use.last_time, use.session, use.path), reverse=True), unreadable
+
+
+def _wanted(path: str) -> list[str]:
+    if not path:
+        return []
+    plain = _plain(path)
+    return list(dict.fromkeys([plain, Path(os.path.abspath(path)).as_posix()])) if not os.path.isabs(path) else [plain]
+
+
+def _may_name(transcript: Transcript, path: str) -> bool:
+    """Whether an answer has the file's name in it; quicker than to read all that was answered."""
+    name = _plain(path).rsplit("/", 1)[-1].encode("utf-8", "surrogatepass")
+    if not name.isascii():
+        return True
+    return next(iter(transcript.placed(role="assistant", may_match=lambda line: name in line)), None) is not None
+
+
+@lru_cache(maxsize=65_536)
+def _from_project(path: str, project: str) -> str:
+    """A path relative to the directory of its project, if it is in it."""
+    if not path.startswith("/"):
+        return path
+    parents = [parent for parent in PurePosixPath(path).parents if _slug(str(parent)) == project]
+    return str(PurePosixPath(path).relative_to(parents[0])) if parents else path
+
+
+def _slug(directory: str) -> str:
+    slug = directory.replace("/", "-").replace(":", "")
+    return slug if slug.startswith("-") else f"-{slug}"
+
+
+def _roots(sessions: Iterable[SessionFile]) -> dict[SessionFile, str]:
+    """By session, the id of the one whose sub-agent it is; its own if it is of none."""
+    known: dict[str, set[str]] = {}
+    roots = {}
+    for one in sorted(sessions, key=lambda session: (len(session.id), session.id)):
+        names = known.setdefault(one.project, set())
+        parent = root_of(one.id, names) if one.project else None
+        if parent is None:
+            names.add(one.id)
+        roots[one] = parent or one.id
+    return roots
+
+
+def with_sub_agents(session: SessionFile, others: Iterable[SessionFile]) -> list[SessionFile]:
+    """A session and those of its sub-agents among others of its project."""
+    below = [one for one in others if one.project == session.project and one.id != session.id]
+    return [session, *(one for one in below if root_of(one.id, {session.id}) == session.id)]

@@ -1,0 +1,101 @@
+"""`context-persistent files`: which files a session touched, or which sessions touched a file.
+
+Exit codes: 0 done, 1 no file was touched, or some logs could not be read; 2 unusable.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import click
+
+from ...sessions.file_uses import ACTIONS, LEFT_OUT, FileUse, files_of, with_sub_agents
+from ...sessions.filters import ALL_SESSIONS, SessionFilter
+from ...sessions.find_session import SessionFile
+from .exit_codes import DONE, FINDINGS
+from .filter_options import check_no_filter, chosen_sessions, filter_options
+from .session_argument import (
+    NAME_ONE,
+    complete,
+    last_path,
+    no_catalogue_option,
+    path_of,
+    session_file,
+    sessions_here,
+    storage_option,
+)
+from .tables import show_table, without_empty
+from .terminal import console, counted, escaped, one_line
+
+_MOST_TURNS = 6
+
+
+@click.command("files")
+@storage_option
+@no_catalogue_option
+@click.argument("given", metavar="[SESSION|PATH]", required=False, shell_complete=complete)
+@click.option("--last", is_flag=True, help="The session of this project that was written to last.")
+@filter_options()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def files(
+    context: click.Context, given: str | None, *, last: bool, everywhere: bool, wanted: SessionFilter, as_json: bool
+) -> None:
+    """Show which files SESSION touched, or which sessions touched PATH.
+
+    With --all or a filter the argument is PATH, and the session that touched it last comes first. Of each file: how
+    often it was read, changed, created and deleted, in which turns, and by which sub-agent. PATH is a file's name, the
+    end of its path, or its path from here; without it, all files of these sessions.
+
+    It goes by the arguments of tools, and by patches. Calls that failed do not count. What shell commands did to files
+    by redirections and programs is not known.
+    """
+    is_of_many = everywhere or wanted != ALL_SESSIONS
+    if last or not is_of_many:
+        if last:
+            check_no_filter(wanted, everywhere=everywhere)
+        if (given is None) != last:
+            raise click.UsageError(
+                f"{NAME_ONE}; or give --all or a filter, and a PATH, for the sessions that touched it"
+            )
+        sessions, path = _one(last_path() if given is None else path_of(given)), ""
+    else:
+        sessions, path = chosen_sessions(wanted, everywhere=everywhere), given or ""
+    found, unreadable = files_of(sessions, path)
+    if as_json:
+        told = {"files": [use.to_json() for use in found], "left_out": LEFT_OUT}
+        click.echo(json.dumps({**told, "unreadable": [{"path": log, "error": why} for log, why in unreadable.items()]}))
+    else:
+        _show(found, with_sessions=is_of_many and not last)
+        for log, why in unreadable.items():
+            click.echo(escaped(one_line(f"not read: {log}: {why}")), err=True)
+        click.echo(f"{counted(len({use.path for use in found}), 'file')}; {LEFT_OUT}", err=True)
+    context.exit(DONE if found and not unreadable else FINDINGS)
+
+
+def _one(path: str) -> list[SessionFile]:
+    """The session of a log, with its sub-agents' sessions."""
+    known = sessions_here(everywhere=True)
+    session = next((one for one in known if str(one.path) == path), None) or session_file(path)
+    return with_sub_agents(session, known)
+
+
+def _show(found: Sequence[FileUse], *, with_sessions: bool) -> None:
+    heads = ("file", *["session"] * with_sessions, *ACTIONS, "last at", "in turns")
+    rows = []
+    for use in found:
+        counts = [f"{use.counts[action]:,}" if use.counts[action] else "" for action in ACTIONS]
+        session = [use.session] * with_sessions
+        rows.append((use.path, *session, *counts, use.last_time[:16].replace("T", " "), _turns(use)))
+    show_table(console(), *without_empty(heads, rows))
+
+
+def _turns(use: FileUse) -> str:
+    """The turns in which a file was touched, with the sub-agent's id where it was one."""
+    parts = []
+    for by, turns in use.turns.items():
+        more = ", ..." if len(turns) > _MOST_TURNS else ""
+        listed = ", ".join(map(str, turns[:_MOST_TURNS])) + more
+        parts.append(listed if by == use.session else f"{by.removeprefix(use.session).lstrip('-_')}: {listed}")
+    return "; ".join(parts)
