@@ -13,7 +13,7 @@ from typing import Any
 
 from ..log.record_line import Message
 
-_DROPPED_BY_HOSTS = frozenset({"thinking_block", "content_blocks"})
+DROPPED_BY_HOSTS = frozenset({"thinking_block", "content_blocks"})
 _NOT_COMPARED = frozenset({"metadata", "timestamp", "thinking_text"})
 
 
@@ -23,7 +23,7 @@ def same_content(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
         return True  # most often: hosts sanitise little
     if _compared(stored) != _compared(given):
         return False
-    kept = [key for key in _DROPPED_BY_HOSTS if given.get(key) is not None]
+    kept = [key for key in DROPPED_BY_HOSTS if given.get(key) is not None]
     return all(_without_none(given[key]) == _without_none(stored.get(key)) for key in kept)
 
 
@@ -32,7 +32,7 @@ def _only_lacks_dropped(stored: Mapping[str, Any], given: Mapping[str, Any]) -> 
     compared = given.keys() - _NOT_COMPARED
     if not compared <= stored.keys() or any(stored[key] != given[key] for key in compared):
         return False
-    return all(stored[key] is None or key in _DROPPED_BY_HOSTS for key in stored.keys() - compared - _NOT_COMPARED)
+    return all(stored[key] is None or key in DROPPED_BY_HOSTS for key in stored.keys() - compared - _NOT_COMPARED)
 
 
 def content_key(message: Mapping[str, Any]) -> str:
@@ -42,7 +42,7 @@ def content_key(message: Mapping[str, Any]) -> str:
 
 def as_hosts_write(message: Mapping[str, Any]) -> Message:
     """A message as a host writes it to its own transcript."""
-    kept: Message = _without_none({key: value for key, value in message.items() if key not in _DROPPED_BY_HOSTS})
+    kept: Message = _without_none({key: value for key, value in message.items() if key not in DROPPED_BY_HOSTS})
     return kept
 
 

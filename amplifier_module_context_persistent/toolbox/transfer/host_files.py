@@ -27,22 +27,18 @@ from ...log.database_location import stored_name
 from ...log.filesystem import FileSystem, make_directories
 from ...log.open_mark import keep_closed
 from ...log.record_line import ROLES
-from ...messages.host_form import as_hosts_write
-from ...messages.host_order import host_order
-from ...messages.message import Message
-from ...messages.metadata import PLACE_KEY, is_ephemeral, metadata_of, timestamp_of
 from ...paths import LOG_NAME
 from ...sessions.open_files import is_held
 from ...sessions.session_name import METADATA_NAME, MOST_CHARS
 from ...sessions.session_name import read_metadata as metadata_in
 from ...sessions.transcript import Transcript
-from ...view.entry import INSTRUCTING
 from ..maintenance.leftovers import files_left
 from ..maintenance.written_files import (
     MAKING,
     REWINDING,
     WrittenFiles,
 )
+from .host_transcript import as_hosts_see, transcript_lines
 from .metadata_lock import metadata_lock
 
 TRANSCRIPT_NAME = "transcript.jsonl"
@@ -69,7 +65,6 @@ _OWN_KEYS = frozenset(
 )
 """What an import or a fork writes into `metadata.json`; the host adds others."""
 _USER = ROLES.index("user")
-_PLACE = f'"{PLACE_KEY}"'.encode()
 
 
 def host_turns(transcript: Transcript) -> int:
@@ -145,7 +140,7 @@ def write_host_files(
         return []
     known = read_metadata(Path(origin).parent) if origin is not None else {}
     with Transcript(log) as transcript:
-        turns = host_turns(transcript)
+        turns, reader = host_turns(transcript), transcript.reader
         lineage = {"parent_id": parent_id} if parent_id else {}
         fields = {
             "session_id": directory.name,
@@ -157,7 +152,7 @@ def write_host_files(
             **{key: known[key] for key in ("working_dir",) if key in known},
             **_name_fields(known, title, is_fork=is_fork),
         }
-        _write_own(note, targets[0], transcript_lines(_as_hosts_see(transcript)))
+        _write_own(note, targets[0], transcript_lines(reader, as_hosts_see(reader)))
     _write_own(note, targets[1], [_pretty(fields)])
     note.finish()
     return [os.fspath(target) for target in targets]
@@ -235,8 +230,9 @@ def _rewritten(log: str | Path, target: Path, time: str | None, redact: Callable
     is_ours = note.owns(METADATA_NAME)
     changed = [os.fspath(target)]
     with Transcript(log) as transcript:
+        reader = transcript.reader
         _keep(target, time)
-        _replace(note, target, transcript_lines(_as_hosts_see(transcript)))
+        _replace(note, target, transcript_lines(reader, as_hosts_see(reader)))
         if fields := read_metadata(target.parent):
             _keep(metadata, time)
             said = {key: text for key in ("name", "description") if isinstance(text := fields.get(key), str)}
@@ -316,10 +312,18 @@ def own_transcript(log: str | Path) -> Path | None:
     with Transcript(log) as transcript:
         if not transcript.header.keys() & {"imported_from", "forked_from"}:
             return None
-        every = transcript.reader.read(range(len(transcript.reader.index)))
-        known = {hash(line) for line in transcript_lines(every)}
+        reader = transcript.reader
+        known = {_hash_of(line) for line in transcript_lines(reader, range(len(reader.index)))}
     with target.open("rb") as lines:
-        return target if all(hash(line) in known for line in lines) else None
+        return target if all(_hash_of(line) in known for line in lines) else None
+
+
+def _hash_of(line: bytes) -> int:
+    """A hash of the JSON value of a line, however it is spelled; of its bytes if it is no JSON."""
+    try:
+        return hash(json.dumps(json.loads(line)))
+    except ValueError:
+        return hash(line)
 
 
 def own_files(log: str | Path) -> list[Path]:
@@ -366,33 +370,6 @@ def clear_up(log: str | Path) -> None:
 def read_metadata(directory: Path) -> dict[str, Any]:
     """The host's metadata of a session; empty if there is none that can be read."""
     return metadata_in(directory / METADATA_NAME)
-
-
-def _as_hosts_see(transcript: Transcript) -> Iterator[Message]:
-    """Read the live messages in the order in which hosts see them."""
-    reader = transcript.reader
-    live = reader.index.live
-    if not any(_PLACE in line for _, line in reader.lines(live)):
-        return reader.read(live)
-    marks = [{"metadata": _marks_of(message)} for message in transcript.messages()]
-    return reader.read([live[position] for position in host_order(marks)])
-
-
-def _marks_of(message: Message) -> Message:
-    """What of a message's metadata says where hosts see it."""
-    metadata = metadata_of(message)
-    return {key: metadata[key] for key in ("message_id", PLACE_KEY) if key in metadata}
-
-
-def transcript_lines(messages: Iterator[Message]) -> Iterator[bytes]:
-    """The lines of a `transcript.jsonl`: no instructions, thinking or ephemeral messages, and a time in each."""
-    for message in messages:
-        if message.get("role") in INSTRUCTING or is_ephemeral(message):
-            continue
-        written = as_hosts_write(message)
-        if "timestamp" not in written and (time := timestamp_of(message)):
-            written["timestamp"] = time
-        yield json.dumps(written).encode() + b"\n"
 
 
 def _keep(path: Path, time: str | None) -> None:
