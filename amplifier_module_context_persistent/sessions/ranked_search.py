@@ -8,6 +8,7 @@ their logs' paths, so that equal messages are found in the same order everywhere
 from __future__ import annotations
 
 import os
+import time
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
@@ -16,7 +17,7 @@ from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 
-from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of
+from ..catalogue.catalogue_file import BrokenCatalogueError, Catalogue, CatalogueError, catalogue_of, is_usable
 from ..catalogue.covered import Stamp, name_of
 from ..catalogue.index_snapshots import CatalogueSnapshots
 from ..catalogue.ranked_fill import Batch, FillTarget, RankedFill, batches, lacking, still_known
@@ -36,6 +37,10 @@ from .find_session import SessionFile
 
 Progress = Callable[[int, int], None]
 """Is called with the bytes of logs that are indexed, and all there are."""
+
+
+_PAUSES_S = (0.02, 0.05, 0.1)
+"""Between the tries to use a catalogue that another process may be writing."""
 
 
 @dataclass(slots=True)
@@ -123,13 +128,13 @@ class RankedSearch:
 
     def ask(self, question: Question, *, most: int) -> RankedAnswer:
         """Find the messages that answer a question best."""
-        for _ in range(2):  # a damaged catalogue is removed, and made anew
+        for pause_s in _PAUSES_S:  # a damaged catalogue is removed, and made anew; another process may be writing
             logs = self._logs()
             self._fill(logs)
             try:
                 return self._answer(logs, question, most)
             except (CatalogueError, LogUnreadableError):
-                continue
+                time.sleep(pause_s)
         logs = [_Log(session, None) for session in self._sessions]
         self._fill(logs, in_memory=True)
         return self._answer(logs, question, most)
@@ -138,11 +143,7 @@ class RankedSearch:
         """The sessions' logs, with what their catalogues know of them."""
         known: dict[Path, dict[str, KnownWords]] = {}
         for path in {catalogue_of(one.path) for one in self._sessions if isinstance(one.path, Path)}:
-            try:
-                with Catalogue(path).reading() as connection:
-                    known[path] = known_words(connection)
-            except CatalogueError:
-                known[path] = {}
+            known[path] = _known_in(path)
         stored = [one.path for one in self._sessions if isinstance(one.path, str)]
         on_server, self._advice = kept_in_databases(stored) if stored else ({}, "")
         logs = []
@@ -187,6 +188,23 @@ class RankedSearch:
         errors = {log.path: log.error for log in logs if log.error is not None}
         indexed = sum(not log.is_partial and log.error is None for log in logs)
         return RankedAnswer(found, ranking.common, indexed, len(logs), errors, self._advice)
+
+
+def _known_in(path: Path) -> dict[str, KnownWords]:
+    """The ranked words of a catalogue; nothing if it is not there or cannot be used.
+
+    A process that fills it holds its lock for a moment, again and again. Without another try, an answer that may not
+    take long would come from none of its sessions.
+    """
+    for pause_s in (*_PAUSES_S, None):
+        try:
+            with Catalogue(path).reading() as connection:
+                return known_words(connection)
+        except CatalogueError as error:
+            if pause_s is None or isinstance(error, BrokenCatalogueError) or not (is_usable() and path.exists()):
+                break
+            time.sleep(pause_s)
+    return {}
 
 
 def _fill_one(

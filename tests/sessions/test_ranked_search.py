@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.catalogue import ranked_words
+from amplifier_module_context_persistent.catalogue import lock_wait, ranked_words
 from amplifier_module_context_persistent.catalogue.catalogue_file import (
     RANKED_TABLES,
     Catalogue,
@@ -140,6 +141,20 @@ def test_rows_of_another_session_count_for_nothing(catalogue: Path) -> None:
         for (row_id, _, _), (_, content, check) in zip(rows, [*rows[1:], rows[0]], strict=True):
             connection.execute("UPDATE ranked_terms SET content = ?, crc32 = ? WHERE id = ?", (content, check, row_id))
     assert [ask(question) for question in QUESTIONS] == answers
+
+
+def test_a_catalogue_that_is_being_filled_is_waited_for(catalogue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also by a process that has waited for its share already; what is indexed counts."""
+    ask(QUESTIONS[0])
+    monkeypatch.setattr(lock_wait.WAIT_BUDGET, "left_s", lambda: 0.0)
+    writer = sqlite3.connect(catalogue, check_same_thread=False)
+    writer.execute("BEGIN EXCLUSIVE")
+    threading.Timer(0.05, writer.rollback).start()
+    search = RankedSearch(session_files(), may_go_on=lambda: False)
+    answer = search.ask(read_question(QUESTIONS[0], now=NOW), most=20)
+    assert (answer.indexed, answer.sessions) == (4, 4)
+    assert answer.found[0].session.id == "one"
+    writer.close()
 
 
 def test_a_log_that_is_replaced_is_read_anew() -> None:
