@@ -113,9 +113,9 @@ class RequestFlow:
             ContextLengthError: it cannot be made to fit, or a text that it must hold is in no message.
             LogUnreadableError: the log cannot be read.
         """
-        ask = replace(await self._ask(token_budget, provider), retain=retain, hard_fit=hard_fit)
+        ask = await self._ask(token_budget, provider)
         native = self.native.turn(ask.provider, ask.facts) if self._config.compaction_strategy == NATIVE else LETS_GO
-        ask = replace(ask, native=native if ask.facts.name else None)
+        ask = replace(ask, retain=retain, hard_fit=hard_fit, native=native if ask.facts.name else None)
         answer = await self._counted(ask, await self._answer(ask))
         if answer.offer is not None:
             count = (await self._store.open()).counter.count_text

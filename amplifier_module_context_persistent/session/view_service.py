@@ -112,13 +112,15 @@ class ViewService:
             window = self._side_window(log, request, frozenset(), window)
         else:
             asked = {"now": self._history.now(), "viewed_at": log.index.session.viewed_at}
-            request = replace(request, is_cold=self._cache.note_request(ask.facts.name, ask.facts.model, **asked))
+            if self._cache.note_request(ask.facts.name, ask.facts.model, **asked):
+                request = replace(request, is_cold=True)
         built = self._build(log, window, request)
         if built.view is not None and not window.shows_whole(request.retained):
             window = self._side_window(log, request, request.retained, window)
             if window.bring_back(log, request) and window.plan is not None:
                 self._store_plan(log, window)
             built = self._build(log, window, request)
+        receipt, receipt_id = b"", ""
         if built.view is not None:
             if ask.retain and not shows_all(built.view, ask.retain):
                 raise RetentionError("a text that the view must hold is in a message that no view can show")
@@ -126,12 +128,13 @@ class ViewService:
             if self._config.receipts and not ask.force and len(log.index):
                 try:
                     noted = self._note(log, request, window, built, built.view)
-                    built = replace(built, receipt=noted.encode(), receipt_id=noted.id)
-                    self._history.defer(built.receipt)
+                    receipt, receipt_id = noted.encode(), noted.id
+                    self._history.defer(receipt)
                 except ValueError as refused:
                     logger.warning("a view leaves no receipt: %s", refused)
         error = self._store_plan(log, window) if built.compaction is not None else ""
-        return replace(built, line=(id(window), window.plan.id if window.plan else ""), plan_error=error)
+        line = id(window), window.plan.id if window.plan else ""
+        return replace(built, line=line, plan_error=error, receipt=receipt, receipt_id=receipt_id)
 
     def _note_line(self, built: ViewResult) -> None:
         """Note the line that a view ends with: the answer to it keeps the line.

@@ -82,6 +82,8 @@ def unmovable_tokens(item: Item) -> int:
 
 def same_items(old: Sequence[Item], new: Sequence[Item]) -> int:
     """How many items two views begin with that are the very same objects."""
+    if old is new:
+        return len(new)
     alike = list(map(is_, old, new))
     return len(alike) if all(alike) else alike.index(False)
 
@@ -102,8 +104,9 @@ def arrange(
             arranged, and what it inserted is not counted again. The same comes out.
     """
     entries, begun = list(entries), after.made_by if after is not None else None
-    if begun is not None and begun.goes_on_in(entries, how):
-        return begun.copy().arrange(entries[len(begun.entries) :])
+    if after is not None and begun is not None and begun.goes_on_in(entries, how):
+        later = entries[len(begun.entries) :]
+        return begun.copy().arrange(later) if later else after
     return Arranger(count, how, known_texts=begun.texts if begun is not None else {}).arrange(entries)
 
 

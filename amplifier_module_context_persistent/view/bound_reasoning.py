@@ -92,6 +92,8 @@ class BoundViews:
         self._of: object = None
         self._reader = Recipient()
         self._hashes: list[_Hashes] = []
+        self._instructing: list[tuple[int, bytes]] = []
+        """The positions and hashes of system text."""
         self.chain: list[Chains] = []
         """Before each item, and after the last one."""
         self._shown: list[Item] = []
@@ -163,6 +165,9 @@ class BoundViews:
         self._hashes[same:] = [
             _hashes(item, message) for item, message in zip(items[same:], messages(same), strict=True)
         ]
+        new = enumerate(self._hashes[same:], same)
+        self._instructing = [known for known in self._instructing if known[0] < same]
+        self._instructing += [(at, known.shown) for at, known in new if known.instructs]
         self._given, self._of, self._reader = items, of, reader
         seed = self._seed_of(tools, head)
         beside: Chains = ()
@@ -191,7 +196,7 @@ class BoundViews:
         """The chain before the first item: the tools, all system text in its order, and what heads the view."""
         heading = [sent_hash(message) for message in head]
         seed = blake2b(bytes(DIGEST_BYTES) + tools.encode(), digest_size=DIGEST_BYTES).digest()
-        for digest in (*heading, *(known.shown for known in self._hashes if known.instructs), *heading):
+        for digest in (*heading, *(digest for _, digest in self._instructing), *heading):
             seed = _next(seed, digest)
         return seed
 

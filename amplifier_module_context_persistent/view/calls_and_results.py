@@ -67,23 +67,43 @@ def tool_groups(entries: Iterable[Entry]) -> list[Group]:
     return [Group(head, tuple(results)) for head, results in groups]
 
 
-def late_results(entries: Sequence[Entry]) -> list[Entry]:
+class LateResults:
     """The results that came after the model had answered without them: its request had stand-ins in their place.
 
-    Answers that follow one another are parts of one response, and do not count.
+    Answers that follow one another are parts of one response, and do not count. Lists are asked about one after the
+    other, of which each mostly goes on from the one before it: only what came since is looked at.
     """
-    asked: dict[str, int] = {}
-    late: list[Entry] = []
-    answers, before = 0, ""
-    for entry in entries:
-        if entry.result_of is not None:
-            if (since := asked.pop(entry.result_of, None)) is not None and answers > since:
-                late.append(entry)
-        elif entry.role == "assistant":
-            answers += before != "assistant"
-            asked.update((call.id, answers) for call in entry.calls if call.id not in entry.closed)
-        before = entry.role
-    return late
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._known: list[Entry] = []
+        self._late: list[Entry] = []
+        self._asked: dict[str, int] = {}
+        """By the id of a call that waits for its result, how many answers there were when it was made."""
+        self._answers, self._before = 0, ""
+
+    def of(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """The late results among entries."""
+        if entries[: len(self._known)] != self._known:
+            self._begin()
+        new = entries[len(self._known) :]
+        for entry in new:
+            if entry.result_of is not None:
+                if (since := self._asked.pop(entry.result_of, None)) is not None and self._answers > since:
+                    self._late.append(entry)
+            elif entry.role == "assistant":
+                self._answers += self._before != "assistant"
+                self._asked.update((call.id, self._answers) for call in entry.calls if call.id not in entry.closed)
+            self._before = entry.role
+        self._known += new
+        return self._late
+
+
+def late_results(entries: Sequence[Entry]) -> Sequence[Entry]:
+    """The late results among entries (`LateResults`)."""
+    return LateResults().of(list(entries))
 
 
 def closed_calls(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,7 +24,7 @@ from ..messages.elide import WHOLE
 from ..messages.late_result import LateCall
 from ..messages.message import Message
 from ..view.arrangement import Arrangement, Count
-from ..view.calls_and_results import Group, last_human, late_results, tool_groups
+from ..view.calls_and_results import Group, last_human, tool_groups
 from ..view.entry import Entry, end_chains, gives_way, media_left_out, with_closed, without_some_media
 from ..view.plan import NO_PLAN, Plan, is_plan_for, kept_ordinals, live_positions
 from .cold_start import BATCH, ClassifyAll, group_around, in_place, near_and_older
@@ -338,7 +338,13 @@ class KeptEntries:
 
 
 def with_late_told(
-    state: PlanState, entries: list[Entry], retained: frozenset[int], count: Count, *, tells: bool
+    state: PlanState,
+    entries: list[Entry],
+    late_results: Sequence[Entry],
+    retained: frozenset[int],
+    count: Count,
+    *,
+    tells: bool,
 ) -> list[Entry]:
     """The entries with results that came late told before the next person's message, or without them until then.
 
@@ -347,11 +353,12 @@ def with_late_told(
     Args:
         state: the state of the window.
         entries: those of the view.
+        late_results: the late ones among them.
         retained: the ordinals of messages that have to be in their places.
         count: counts the line that says which call a result answers.
         tells: whether they are told at all; logs of older versions wait for the plan.
     """
-    late = {e.ordinal for e in late_results(entries) if e.ordinal >= state.covers} - retained
+    late = {e.ordinal for e in late_results if e.ordinal >= state.covers} - retained
     if not late:
         return entries
     names = {call.id: call.name for entry in entries for call in entry.calls}

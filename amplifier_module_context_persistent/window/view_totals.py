@@ -19,6 +19,8 @@ class Totals(NamedTuple):
     """About the bytes of their messages, rather more than fewer."""
     unmovable_tokens: int = 0
     """The tokens of those that no plan takes away."""
+    with_media: int = 0
+    """How many of them have images or documents."""
 
 
 class ViewTotals:
@@ -34,8 +36,10 @@ class ViewTotals:
         same = same_items(self._items, items)
         self._items = items
         del self._totals[same + 1 :]
-        size_bytes, unmovable = self._totals[-1]
+        size_bytes, unmovable, with_media = self._totals[-1]
         for item in items[same:]:
-            size_bytes, unmovable = size_bytes + item_bytes(item), unmovable + unmovable_tokens(item)
-            self._totals.append(Totals(size_bytes, unmovable))
+            size_bytes += item_bytes(item)
+            unmovable += unmovable_tokens(item)
+            with_media += item.entry is not None and bool(item.entry.media)
+            self._totals.append(Totals(size_bytes, unmovable, with_media))
         return self._totals[-1]

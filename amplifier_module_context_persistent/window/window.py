@@ -27,7 +27,7 @@ from ..messages.message import Message
 from ..tokens.counter import TokenCounter
 from ..view.arrangement import Arrangement, Presentation, arrange
 from ..view.bound_reasoning import BoundViews
-from ..view.calls_and_results import last_human, tool_groups
+from ..view.calls_and_results import LateResults, last_human, tool_groups
 from ..view.entry import Entry, end_chains
 from ..view.ids_and_names import TAKES_ALL, WireRules, begins_strict, has_old_lines, request_rules, rules_of
 from ..view.plan import NO_PLAN, Plan, plan_record
@@ -90,7 +90,7 @@ class Window:
         """Bits of the budgets after which a view was to grow: once for each, as two that drift may take turns (I6)."""
         self._arranged = Arrangement()
         """The last view, with all reasoning that its reader takes."""
-        self._bound, self._totals = BoundViews(), ViewTotals()
+        self._bound, self._totals, self._late = BoundViews(), ViewTotals(), LateResults()
         self._plan_memory = PlanMemory()
         self.chain = ViewHashes()
 
@@ -127,11 +127,12 @@ class Window:
         self._throttle.set_constraints(request.retained, log.index.session.pins | log.index.session.hidden)
         # a pause brings no first plan forward, nor one that costs reasoning or a summary
         may_be_early = self.plan is not None and not request.sums_up and not self._bound.shows_running
-        request = replace(request, is_cold=request.is_cold and may_be_early)
+        if request.is_cold and not may_be_early:
+            request = replace(request, is_cold=False)
         totals = self._totals.of(arrangement.items)
         request = request.with_room_for(arrangement.tokens, totals.size_bytes)
         tokens, messages = request.fixed_tokens + arrangement.tokens, len(arrangement.items)
-        result = ViewResult(None, tokens, messages, request.budget_tokens, compaction=made, fallback=fallback)
+        floor: dict[str, int] | None = None
         native = request.native if compacts and made is None and not request.plans_now else None
         may_cut = native is not None and self._stores and not self._hides_otherwise(log, request)
         cut = cut_now(self._config, request, arrangement, tokens, self._kept.basis) if may_cut else None
@@ -144,17 +145,27 @@ class Window:
         is_due = is_due or (request.plans_now and self._hides_otherwise(log, request))
         if is_due or (not waits and self._may_grow(request, arrangement)):
             if request.sums_up:
-                return replace(result, is_due=True, span=self._span(log, request, arrangement))
+                span = self._span(log, request, arrangement)
+                budget = request.budget_tokens
+                return ViewResult(
+                    None, tokens, messages, budget, is_due=True, span=span, compaction=made, fallback=fallback
+                )
             hid = hides_in_item(log, self._kept.state)
             planned, floor = self._plan_within_bytes(log, request, tokens, messages)
             arrangement = planned.arrangement if planned is not None else arrangement
             is_due, floor = is_due or planned is not None, floor if is_due else None
             fallback = "a turn that it stands for was hidden" if hid and not self._shows_item else fallback
-            result = replace(result, is_due=is_due, compaction=planned or made, floor=floor, fallback=fallback)
+            made = planned or made
         view = [*copied(request.head), *self._source.view(log, arrangement.items)]
-        return replace(
-            result,
-            view=view,
+        return ViewResult(
+            view,
+            tokens,
+            messages,
+            request.budget_tokens,
+            is_due=is_due,
+            compaction=made,
+            floor=floor,
+            fallback=fallback,
             offer=offer(request, arrangement, view, cut, self._kept.basis, self._bound) if waits else None,
             items=arrangement.items,
             last=self._kept.last(log),
@@ -236,7 +247,9 @@ class Window:
     ) -> tuple[Arrangement, Compaction | None]:
         """A view, its images and documents brought within the limits, and the plan that was made for that."""
         limits = request.limits
-        beyond = media_beyond(arrangement.items, limits, request.fixed_bytes) if limits is not None else {}
+        if limits is None or not self._totals.of(arrangement.items).with_media:
+            return arrangement, None
+        beyond = media_beyond(arrangement.items, limits, request.fixed_bytes)
         return self._without_media(log, request, arrangement, beyond) if beyond else (arrangement, None)
 
     def _plan_without_media(
@@ -497,7 +510,8 @@ class Window:
         reader, wire = NOBODY, TAKES_ALL
         if self._for_reader:
             tells = request.rules != FIRST_RULES and not has_old_lines(log.index.headers)
-            entries = with_late_told(self._kept.state, entries, request.retained, self._source.count, tells=tells)
+            late, count = self._late.of(entries), self._source.count
+            entries = with_late_told(self._kept.state, entries, late, request.retained, count, tells=tells)
             reader, wire = request.reader, self._wire(log, request)
         how = Presentation(self.plan or NO_PLAN, self._kept.state.cut_tokens, reader, wire)
         arranged = self._arranged = arrange(entries, self._source.count, how, after=self._arranged)

@@ -1,12 +1,16 @@
 """Tool groups and the providers' rules, over entries written as short words (`tests/support/messages.py`)."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.view.calls_and_results import (
     Group,
+    LateResults,
     closed_calls,
     first_human,
     last_human,
+    late_results,
     needs_user_before,
     tool_groups,
     unique_call_ids,
@@ -114,3 +118,22 @@ def test_call_ids_that_occurred_before_are_renamed() -> None:
     assert unique_call_ids(groups[:2], set()) == {}
     first = next(group for group in groups if group.head.calls)
     assert unique_call_ids([first], {"x"}) == {(first.head.ordinal, 0): "x_2"}
+
+
+def test_a_result_after_an_answer_without_it_is_late() -> None:
+    """Answers in a row are one, and nothing answers a closed call."""
+    assert [one.ordinal for one in late_results(entries("u c:x a t:x c:y t:y"))] == []
+    assert [one.ordinal for one in late_results(entries("u c:x u a t:x c:y#y u a t:y"))] == [4]
+
+
+WORDS = st.lists(st.sampled_from(["u", "a", "c:x", "c:x+y", "c:y#y", "t:x", "t:y"]), max_size=12)
+
+
+@given(WORDS, st.lists(st.tuples(st.integers(0, 12), st.booleans()), max_size=8))
+def test_late_results_go_on_from_the_list_before(words: list[str], asked: list[tuple[int, bool]]) -> None:
+    """Lists that grow, shrink or are others between: the same as of each alone, although the caller's list grows."""
+    known, growing = LateResults(), entries(" ".join(words))[:0]
+    lists = {False: entries(" ".join(words)), True: entries(" ".join(reversed(words)))}
+    for length, is_other in asked:
+        growing[:] = lists[is_other][:length]
+        assert list(known.of(growing)) == list(late_results(growing))
