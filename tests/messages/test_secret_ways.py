@@ -78,6 +78,13 @@ def test_the_word_list_is_that_of_the_standard() -> None:
     "text",
     [
         "aws_access_key_id = AKIAIOSFODNN7EXAMPLE",
+        "STRIPE_SECRET_KEY=" + "sk_test_" + "x" * 16,
+        "ghp_" + "x" * 36,
+        "glpat-" + "X" * 20,
+        "xoxb-" + "not-a-real-token",
+        "https://hooks.slack.com/" + "services/T00000000/B00000000/" + "X" * 24,
+        "Authorization: Basic " + base64.b64encode(b"Aladdin:open sesame").decode(),
+        "Authorization: Basic " + base64.b64encode(b"username:password").decode(),
         "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
         f"sha256:{HEX}  integrity of the file",
         f"| commit | {HEX[:40]} |",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,16 @@ async def test_keys_of_known_services_are_never_written(session: Session) -> Non
     assert '"signature":"s"' not in session.stored()
     assert f"my token is \\u001b[32m{REDACTED}\\u001b[0m" in session.stored()
     assert TOKEN in str(MESSAGES), "the caller's messages are not changed"
+
+
+async def test_text_in_base64_with_a_key_of_a_known_service_is_never_written(session: Session) -> None:
+    """The run goes whole; text without a key stays."""
+    with_key = base64.b64encode(f"API_TOKEN={TOKEN}\nDEBUG=1\n".encode()).decode()
+    without = base64.b64encode(b"DEBUG=1\nLEVEL=info\nHOST=localhost\n").decode()
+    async with session.open(redact_on_write=True) as manager:
+        await manager.add_message({"role": "user", "content": f"{with_key} and {without}"})
+    assert with_key[20:40] not in session.stored()
+    assert without in session.stored()
 
 
 async def test_the_caller_is_told_what_and_where_and_never_the_value(session: Session) -> None:

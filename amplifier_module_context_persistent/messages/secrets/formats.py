@@ -225,7 +225,7 @@ TOKENS = (
     _row("Aiven password", "AVNS_{b18,}", _SCANNERS),
     _row("Axiom token", f"xaat-{_UUID} xapt-{_UUID}", _SCANNERS),
     _row("Rootly key", "rootly_{h64}", _HOG),
-    _row("Trigger.dev key", "tr_prod_{a20,} tr_stg_{a20,} tr_dev_{a20,}", _SCANNERS),
+    _row("Trigger.dev key", "tr_prod_{a20,} tr_stg_{a20,} tr_dev_{a20,} tr_preview_{a20,} tr_pat_{a36,}", "Trigger.dev: API keys"),
     _row("Inngest key", "signkey-prod-{h32,} signkey-test-{h32,}", f"Inngest: signing keys; {_SCANNERS}"),
     # Models and agents
     _raw("Anthropic key", "sk-ant-", r"sk-ant-[a-z0-9]+-[A-Za-z0-9_-]{20,}", "Anthropic: API keys"),
@@ -255,7 +255,7 @@ TOKENS = (
     _row("Devin key", "apk_user_{s100,} apk_{s80,} cog_{l52}", _GITLEAKS),
     _raw("Brave Search key", "BSA", r"(?<![+/])BSA[A-Za-z0-9_-]{24,40}(?![A-Za-z0-9_+/=-])", _GITLEAKS),
     # Messages and mail
-    _raw("Slack token", "xox xapp- xwfp-", r"(?:xox[abcdeoprs](?:\.xox[bp])?-[A-Za-z0-9%/+-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{10,}|xwfp-[A-Za-z0-9-]{20,})", "Slack: token types"),
+    _raw("Slack token", "xox xapp- xwfp-", r"(?:xox[abcdeoprs](?:\.xox[bp])?-(?=[A-Za-z%/+-]{0,60}[0-9])[A-Za-z0-9%/+-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{10,}|xwfp-[A-Za-z0-9-]{20,})", "Slack: token types"),
     _raw("Discord token", "M N O", r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}", "Discord: authentication"),
     _row("Telegram token", "{d8,10}:AA{b32,33} bot{d8,10}:AA{b32,33}", "Telegram Bot API"),
     _row("Twilio key", "SK{h32}", "Twilio: API keys"),
@@ -328,6 +328,9 @@ TOKENS = (
     _row("Mem0 key", "m0-{a40}", "Mem0: API keys"),
     _row("Cartesia key", "sk_car_{a20,}", "Cartesia: API keys"),
     _row("Nylas key", "nyk_v0_{a60,}", "Nylas: API keys"),
+    _row("Dub key", "dub_{a24}", "Dub: API keys"),
+    _row("Unkey key", "unkey_{a20,}", "Unkey: root keys"),
+    _row("extended private key", "xprv{a107,111} yprv{a107,111} zprv{a107,111} tprv{a107,111}", "BIP 32, SLIP 132"),
     _row("Context7 key", f"ctx7sk-{_UUID}", "Context7: API keys"),
     _row("Amp token", "sgamp_user_{t40,}", "Amp: access tokens"),
     _row("Stytch secret", "secret-live-{b36} secret-test-{b36}", "Stytch: API keys"),

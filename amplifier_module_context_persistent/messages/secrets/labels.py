@@ -14,20 +14,39 @@ from .names import Likelihood, is_secret_text, kind_of_name, likelihood_of, name
 from .passwords_in_sentences import said_value
 
 _VALUE = r"(?P<quote>\\*[\"'`]?)(?P<secret>[^\s\"'`\\,;<>{}()|]{4,8192})"
-_QUOTED = r"[bru]?(?P<quote>\\*[\"'`])(?P<secret>[^\s\"'`\\]{4,8192})(?P=quote)"
-_TYPE = r"[A-Za-z_&'*(\[][\w\[\]<>&'.*?()|,: \t]{0,60}?"
-_CALL = r"(?:new[ ])?[A-Za-z][\w:.]{0,40}(?:<[^<>\n]{0,30}>)?\([ \t]*"
-_DECLARED = re.compile(
-    rf"""
+_QUOTED = r"(?:[bBfFrRuUL@$]{0,3}|u8|raw)(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))(?P<secret>[^\s\"'`\\]{4,8192})(?P=quote)"
+_TYPE = r"[A-Za-z_&'*(\[][\w\[\]<>&'.*?!()|,: \t]{0,60}?"
+_CALL = r"(?:new[ ])?[A-Za-z][\w:.]{0,40}(?:<[^<>\n]{0,30}>)?\([ \t]*(?:[a-z_]{1,20}[ ]?=[ ]?)?"
+_TYPED = rf"""
     (?:\[[0-9A-Z_]*\])? [?!]?
-    (?: [ \t]* : [ \t]* {_TYPE} | [ \t]+ [*\[\]]{{0,3}} [A-Za-z][\w.]{{1,30}} | [ \t]* \{{ [a-z;\s]{{3,40}} \}} )?
-    [ \t]* :?= [ \t]* (?:{_CALL})? {_QUOTED}
-    """,
+    (?: [ \t]* : [ \t]* {_TYPE} | [ \t]+ (?:[Aa]s[ ])? [*\[\]]{{0,3}} [A-Za-z][\w.]{{1,30}}
+      | [ \t]* \{{ [a-z;\s]{{3,40}} \}} )?
+    """
+_DECLARED = re.compile(
+    rf"{_TYPED} [ \t]* (?: [:?]?= | :: | \bby[ ]lazy[ ]\{{ ) [ \t]* (?:{_CALL}){{0,2}} {_QUOTED}",
     re.VERBOSE,
 )
 """`token: string = "x"`, `token string = "x"`, `token[] = "x"`, `Token { get; set; } = "x"`, `= String::from("x")`."""
+_CALLED = re.compile(
+    rf"\\*[\"']? [ \t]* : [ \t]* (?: (?:{_CALL}){{1,2}} | !\w{{1,20}}[ ] | string[ ]\|[ ]\* ) {_QUOTED}",
+    re.VERBOSE,
+)
+"""`token: Some("x")`, `password: !unsafe "x"`, `password: string | *"x"`."""
+_AS_IT_IS = r"(?P<secret>[^\s\"'`\\<>(){}|\[\]]{4,8192})"
+_BRACKETED = re.compile(
+    rf"""
+    {_TYPED} [ \t]* (?: (?: [:?]?=[>]? | : | \bby[ ]lazy ) [ \t]* | (?=\{{) )
+    (?: r\#{{1,3}}" | [uUL]?R"\w{{0,16}}\( | \[=*\[ | \{{\w*\| | \{{[ ]?" | %?[qQ][qQ]?[\[({{<|!] )
+    {_AS_IT_IS} [)\]}}>|!"]
+    """,
+    re.VERBOSE,
+)
+"""Texts as they are: `r#"x"#`, `R"(x)"`, `[[x]]`, `{|x|}`, `%q(x)`, `{"x"}`."""
+_HEREDOC = re.compile(rf"[ \t]*(?:=[ \t]*)?<<[~-]?[\"']?\w{{1,20}}[\"']?[ \t]*\r?\n[ \t]*{_AS_IT_IS}[ \t]*\r?\n")
+_DEFAULT = re.compile(rf"\\*[\"'][^()\n]{{0,120}}?\b(?:default|fallback)[ ]?[=:][ ]?{_QUOTED}")
+"""`add_argument("--api-key", default="x")`."""
 _READS = re.compile(
-    r"=\s*(?:[\w.:]*(?:get|env|load|read|input|prompt|find|fetch|config|require|param|lookup)\w*\()",
+    r"[:=]\s*(?:[\w.:]*(?:get|env|load|read|input|prompt|find|fetch|config|require|param|lookup)\w*\()",
     re.IGNORECASE,
 )
 """A call that is given a name, not a value."""
@@ -35,8 +54,10 @@ _DEFINES = re.compile(r"(?:\#[ \t]*define|\bset(?:x|env|q)?(?:[ \t]+-[a-zA-Z]+)*
 _DEFINED = re.compile(rf"[ \t]+{_VALUE}")
 _KEYWORD = re.compile(rf"[ \t]+{_QUOTED}")
 _LISTED = re.compile(rf"(?P<end>\\*[\"']?)[ \t]*,\s{{0,20}}{_QUOTED}")
+_TAG = "(?:key|name|dt|t[dh]|b|strong|label|code)"
 _IS_NAMED = re.compile(
-    r"(?:\b(?:name|key|variable|parameter_?key|parameter|field|header|k|id|env)\\*[\"']?\s{0,5}[:=]?\s{0,5}\\*[\"']?|<(?:key|name)>)\Z",
+    r"(?:\b(?:name|key|variable|parameter_?key|parameter|field|header|k|id|env)\\*[\"']?\s{0,5}[:=]?\s{0,5}\\*[\"']?"
+    rf"|<{_TAG}(?:\s[^<>\n]{{0,60}})?>)\Z",
     re.IGNORECASE,
 )
 _VALUE_FOLLOWS = re.compile(
@@ -51,12 +72,14 @@ _VALUE_FOLLOWS = re.compile(
 _VALUE_PRECEDES = re.compile(
     rf"\bvalue\\*[\"']?\s{{0,10}}[:=]\s{{0,10}}{_VALUE}\\*[\"']?[^{{}}]{{0,120}}\Z", re.IGNORECASE
 )
-_ELEMENT = re.compile(r"(?:</(?:key|name)>\s{0,40}<\w{1,20}>|[\"'][^<>\n]{0,80}>)(?P<secret>[^\s<>]{4,8192})</")
+_ELEMENT = re.compile(
+    rf"(?:</{_TAG}>\s{{0,40}}<\w{{1,20}}[^<>\n]{{0,80}}>|[\"'][^<>\n]{{0,80}}>)(?P<secret>[^\s<>]{{4,8192}})</"
+)
 _MARK = r"[*_`]"
 _LABEL = re.compile(
     rf"""
     (?: {_MARK}{{1,3}} [ \t]* [:=] {_MARK}{{0,3}} | [:=] {_MARK}{{1,3}} | [ ](?:is|was|are):?
-      | {_MARK}{{0,3}} [ \t]* \| )
+      | {_MARK}{{0,3}} [ \t]* \| | [ ][\u2013\u2014-][ ](?=`) )
     [ \t]* {_VALUE} (?! [(.\[][A-Za-z] )
     """,
     re.VERBOSE,
@@ -65,14 +88,14 @@ _PLAIN_LABEL = re.compile(rf"[ \t]*[:=][ \t]*{_VALUE}(?![(.\[][A-Za-z])")
 _BLOCK = re.compile(
     r"[\"']?[ \t]*:[ \t]*[|>][+-]?[0-9]?[ \t]*(?:\#[^\n]*)?\r?\n[ \t]+(?P<secret>[^\s]{4,8192})(?=\s|\Z)"
 )
-_NEXT_LINE = re.compile(
-    rf"""
-    {_MARK}{{0,3}} [ \t]{{0,3}} : {_MARK}{{0,3}} [ \t]{{0,3}} \r?\n
-    [ \t]{{0,20}} `? (?P<secret>[^\s"'`\\,;<>{{}}()|]{{6,200}}) `? [ \t]{{0,20}} (?=[\r\n]|\Z)
-    """,
-    re.VERBOSE,
-)
-"""A label that ends its line, and a value alone on the next one."""
+_LINE_BELOW = r"""
+    \r?\n (?:[ \t]{0,20}(?:```\w{0,10})?[ \t]*\r?\n){0,2}
+    [ \t]{0,20} `? (?P<secret>[^\s"'`\\,;<>{}()|]{6,200}) `? [ \t]{0,20} (?=[\r\n]|\Z)
+    """
+_NEXT_LINE = re.compile(rf"{_MARK}{{0,3}} [ \t]{{0,3}} : {_MARK}{{0,3}} [ \t]{{0,3}} {_LINE_BELOW}", re.VERBOSE)
+"""A label that ends its line, and a value alone on the next one that is not empty."""
+_BELOW_HEAD = re.compile(rf"[ \t]{{0,3}} \#{{0,6}} [ \t]{{0,3}} {_LINE_BELOW}", re.VERBOSE)
+_HEAD = re.compile(r"(?:^|\n)\#{1,6}[ ](?:\w{1,20}[ ]){0,4}\Z")
 _WORDS_BEFORE = re.compile(r"(?:(?P<first>[A-Za-z]{2,15})[ ])?(?P<second>[A-Za-z]{2,15})[ ]\Z")
 _OPENS_LIST = re.compile(r"[\[({][ \t]*\\*[\"']?\Z")
 _LEAST_KEY = 20
@@ -87,6 +110,8 @@ def labelled_values(text: str, first: int, end: int) -> list[Secret]:
     name, is_prose = _whole_name(text, first, end)
     if not name:
         return []
+    if is_prose:
+        first = end - len(name)
     for match, is_program in _places(text, first, end, is_prose=is_prose):
         strength = likelihood_of(name)
         value = match["secret"].rstrip(".,:;*_`")
@@ -124,8 +149,14 @@ def _places(text: str, first: int, end: int, *, is_prose: bool) -> Iterator[tupl
     """Give what may be the value of a name, and whether its place is one of program text."""
     after = text[end : end + 1]
     near = max(0, first - _NEAR_CHARS)
-    if (declared := _DECLARED.match(text, end)) and not _READS.search(declared[0]):
-        yield declared, True
+    for expression in (_DECLARED, _CALLED):
+        if (declared := expression.match(text, end)) and not _READS.search(declared[0]):
+            yield declared, True
+    for expression in (_BRACKETED, _HEREDOC, _DEFAULT):
+        if found := expression.match(text, end):
+            yield found, True
+    if _HEAD.search(text, near, first) and (below := _BELOW_HEAD.match(text, end)):
+        yield below, False
     if block := _BLOCK.match(text, end):
         yield block, True
     if after in (" ", "\t") and _DEFINES.search(text, near, first) and (defined := _DEFINED.match(text, end)):

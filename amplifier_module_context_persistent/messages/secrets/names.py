@@ -134,8 +134,12 @@ _HAS_LETTER = re.compile("[A-Za-z]")
 
 
 _LEAST_APART = 6
-_EXAMPLES = frozenset(["2cafc0970149", "f2d6ca165150", "d8c2efc4c850", "7e8de44ea9ec", "051d093c4bde"])
-"""Starts of the SHA-256 of example keys of Stripe and web3, whole they would look like leaks."""
+_EXAMPLES = frozenset(
+    "2cafc0970149 f2d6ca165150 d8c2efc4c850 7e8de44ea9ec 051d093c4bde cf4d418ed3de e4da07ad2000 7f75367e7881".split()
+)
+"""Starts of the SHA-256 of example keys of Stripe, web3, jwt.io, RFC 7617: whole they would look like leaks."""
+_FILLED = re.compile(r".*[/_-](?:x{8,}|X{8,}|\*{8,}|0{8,})", re.DOTALL)
+"""A form with nothing but a sign again and again in the place of what is random."""
 
 
 class Likelihood(Enum):
@@ -211,7 +215,9 @@ def is_secret_text(text: str, name: str, *, is_quoted: bool) -> bool:
 
 def is_example(text: str) -> bool:
     """Whether a text is the example key of a service's documentation."""
-    return "EXAMPLE" in text or sha256(text.encode("utf-8", "replace")).hexdigest()[:12] in _EXAMPLES
+    if "EXAMPLE" in text or _FILLED.fullmatch(text):
+        return True
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:12] in _EXAMPLES
 
 
 def is_code_or_path(value: str) -> bool:

@@ -76,7 +76,7 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (
         "password of a command",
-        ("-stdin", "chpasswd", "storepass", "keypass", "SecureString", "htpasswd", "mongo", "sqlcmd", "az login", "zip ", "freerdp", "-passwd ", "rdesktop"),
+        ("-stdin", "chpasswd", "storepass", "keypass", "SecureString", "htpasswd", "mongo", "sqlcmd", "az login", "zip ", "openssl", "mosquitto", "freerdp", "-passwd ", "rdesktop"),
         re.compile(
             r"""
               \becho[ ](?:-n[ ])?\\?["']?(?:[\w.-]{1,40}:)?(?P<piped>[^\s"'|$:`]{4,})\\?["']?[ ]*\|[^\n|]{0,200}(?:password-stdin|passwd[ ]--stdin|chpasswd)
@@ -85,6 +85,8 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
             | \bhtpasswd[ ]+-[a-zA-Z]*b[a-zA-Z]*[ ]+\S+[ ]+\S+[ ]+\\?["']?(?P<basic>[^\s"'\\$<{-][^\s"'\\]{3,})
             | \b(?:mongo(?:sh|dump|restore|export|import)?|az[ ]login)\b[^\n|;]{0,400}?[ ]-p[ ]+\\?["']?(?P<login_p>[^\s"'\\$<{-][^\s"'\\]{3,})
             | \b(?:sqlcmd|(?:un)?zip)\b[^\n|;]{0,400}?[ ]-P[ ]+\\?["']?(?P<big_p>[^\s"'\\$<{-][^\s"'\\]{3,})
+            | \bopenssl\b[^\n|;]{0,400}?[ ]-k[ ]+\\?["']?(?P<cipher>[^\s"'\\$<{/-][^\s"'\\]{3,})
+            | \bmosquitto_\w+\b[^\n|;]{0,400}?[ ]-P[ ]+\\?["']?(?P<broker>[^\s"'\\$<{-][^\s"'\\]{3,})
             | \b(?:x?freerdp\d?|rdesktop)\b[^\n|;]{0,400}?(?:[ ]/p:|[ ]-p[ ]+)\\?["']?(?P<desktop>[^\s"'\\$<{-][^\s"'\\]{3,})
             """,
             re.VERBOSE,
@@ -141,9 +143,9 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (
         "password of a call",
-        ("auth=", "auth =", "BasicAuth(", "login("),
+        ("auth=", "auth =", "BasicAuth(", "login(", "Credential("),
         re.compile(
-            r"(?:\bauth\s*=\s*\(|BasicAuth\(|\blogin\()\s*\\?[\"'][^\"'\\\n]+\\?[\"']\s*,\s*\\?[\"'](?P<secret>[^\"'\\\n]+)(?=\\?[\"'])"
+            r"(?:\bauth\s*=\s*\(|BasicAuth\(|(?:Network|Password|PasswordToken)Credentials?\(|\blogin\()\s*\\?[\"'][^\"'\\\n]+\\?[\"']\s*,\s*\\?[\"'](?P<secret>[^\"'\\\n]+)(?=\\?[\"'])"
         ),
     ),
     (

@@ -63,8 +63,10 @@ def search(text: str, own: OwnForms | None = None) -> list[Secret]:
 
 
 def search_forms(text: str) -> list[Secret]:
-    """Find what is known by its form alone, in order."""
-    return merged(_by_form(text, [word.span() for word in _LONG_WORD.finditer(text)]))
+    """Find what is known by its form alone, in order; what is in base64 goes as a whole."""
+    words = [word.span() for word in _LONG_WORD.finditer(text)]
+    found = _by_form(text, words)
+    return merged([*found, *find_in_base64(hidden(text, found), words=words, search=search_forms)])
 
 
 def _by_form(text: str, words: list[tuple[int, int]]) -> list[Secret]:
@@ -130,7 +132,7 @@ def _by_place(text: str) -> list[Secret]:
         new = []
         for match in expression.finditer(text):
             group = match.lastgroup or "secret"
-            if not is_placeholder(match[group]):
+            if not (is_placeholder(match[group]) or is_example(match[group])):
                 new.append(Secret(*match.span(group), kind))
         if new:
             found += new

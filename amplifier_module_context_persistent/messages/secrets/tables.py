@@ -16,10 +16,13 @@ from .names import Likelihood, is_secret_text, kind_of_name, likelihood_of, name
 MOST_ROWS = 2_000
 _MOST_CELLS = 60
 _MOST_LINE_CHARS = 1_000
-_ENDS_CELL = re.compile(r"[`\"'* ]{0,3}(?:[|│,;\t\r\n]|[ ]{2}|\Z)|[ ]{1,60}[|│]")
-_DELIMITERS = ("│", "|", "\t", ";", ",")
+_BARS = "│┃┆┇┊┋║"
+_ENDS_CELL = re.compile(rf"[`\"'* ]{{0,3}}(?:[|{_BARS},;\t\r\n]|[ ]{{2}}|\Z)|[ ]{{1,60}}[|{_BARS}\r\n]")
+_DELIMITERS = ("|", "\t", ";", ",")
 _GAP = re.compile(r"[ ]{2,}")
-_RULE = re.compile(r"[\s|│├┼┤─+:=-]+")
+_RULE = re.compile(r"[\s|+:=\u2500-\u257f-]+")
+_RULE_BELOW = re.compile(r"\r?\n[ ]?[-=\u2500]{4,}[ \t\r]*\n")
+_BAR = re.compile(f"[{_BARS}]")
 _NAME = re.compile(r"[A-Za-z][\w .-]{0,40}")
 _VALUE = re.compile(r"[^\s(){}\[\]<>,;]{6,4000}")
 _AROUND = " \t\r`\"'*"
@@ -45,10 +48,11 @@ def find_in_table(text: str, first: int, end: int) -> tuple[list[Secret], int]:
     stop = text.find("\n", end, end + _MOST_LINE_CHARS)
     if stop < 0 or first - start >= _MOST_LINE_CHARS:
         return [], 0
-    delimiter = next((sign for sign in _DELIMITERS if text.find(sign, start, stop) >= 0), "")
+    bar = _BAR.search(text, start, stop)
+    delimiter = f"[{_BARS}]" if bar else next((re.escape(sign) for sign in _DELIMITERS if sign in text[start:stop]), "")
     head = _cells(text, start, stop, delimiter)
     names = {number: name for number, cell in enumerate(head) if (name := _sensitive(text, cell))}
-    if not names or not 2 <= len(head) <= _MOST_CELLS:
+    if not names or len(head) > _MOST_CELLS or (len(head) == 1 and not _RULE_BELOW.match(text, stop)):
         return [], 0
     found: list[Secret] = []
     table_end = 0
@@ -59,10 +63,11 @@ def find_in_table(text: str, first: int, end: int) -> tuple[list[Secret], int]:
 
 
 def _cells(text: str, start: int, end: int, delimiter: str) -> list[Cell]:
-    """Split a line into its cells; without a delimiter, where two spaces are."""
+    """Split a line into its cells by an expression; without one, where two spaces are."""
+    end = start + len(text[start:end].rstrip(" \r"))
     start += len(text[start:end]) - len(text[start:end].lstrip(" "))
     if delimiter:
-        ends = [*(match.start() for match in re.finditer(re.escape(delimiter), text[start:end])), end - start]
+        ends = [*(match.start() for match in re.finditer(delimiter, text[start:end])), end - start]
         starts = [0, *(at + 1 for at in ends[:-1])]
     else:
         gaps = [*_GAP.finditer(text[start:end])]
@@ -92,6 +97,8 @@ def _rows(text: str, end: int, delimiter: str, head: list[Cell]) -> Iterator[lis
             return
         if not _RULE.fullmatch(line):
             row = _cells(text, start, stop, delimiter)
+            if not delimiter and len(row) == len(head) + 1 and text[slice(*row[0])].isdigit():
+                del row[0]  # the number of the row
             if len(row) != len(head):
                 return
             yield row
