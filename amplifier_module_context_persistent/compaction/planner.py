@@ -56,6 +56,8 @@ class Goals:
     """The target, or somewhat more where the newest messages would push out all older ones."""
     with_people: int
     """Before people's messages go for it; no later plan can bring them back."""
+    at_last: int
+    """Before the first message or the answer before the newest message goes or is shortened."""
 
     @classmethod
     def of(cls, draft: Draft) -> Goals:
@@ -63,9 +65,16 @@ class Goals:
         target, above = draft.target_tokens, draft.threshold_tokens - draft.target_tokens
         held = draft.fixed_tokens + sum([draft.sizes[position] for position in draft.fixed])
         wanted = held + int(OLDER_SHARE * max(0, target - draft.unmovable_tokens))
-        large = min(held - draft.unmovable_tokens, int(RAISED_FOR_PEOPLE * above))
+        newest = held - draft.unmovable_tokens
         tokens = max(target, min(wanted, target + int(RAISED_SHARE * above)))
-        return cls(tokens, max(tokens, target + large))
+        with_people = max(tokens, target + min(newest, int(RAISED_FOR_PEOPLE * above)))
+        return cls(tokens, with_people, max(with_people, target + min(newest, above)))
+
+    def at(self, stage: Stage) -> int:
+        """What a view is to come to before a stage takes anything."""
+        if stage < Stage.SHORTEN:
+            return self.tokens
+        return self.with_people if stage < Stage.HELD else self.at_last
 
 
 def compact(request: PlanRequest) -> Compaction:
@@ -119,7 +128,7 @@ def _choose(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) -> Sta
             draft.drop(position)
     _shorten_newest(draft, forms, goals)
     for stage in STEPS:
-        goal = goals.tokens if stage < Stage.SHORTEN else goals.with_people
+        goal = goals.at(stage)
         if not draft.fits(goal) and choose(draft, forms, _loss(draft, forms, strategy, stage), goal):
             reached = stage
     return reached

@@ -262,6 +262,24 @@ def test_people_are_answered_in_a_long_session(desk: Desk) -> None:
     assert check_gaps(view, plan)
 
 
+def test_beside_a_large_newest_message_the_task_and_the_last_answer_stay(desk: Desk) -> None:
+    """It takes five sixths of the budget, and what is left up to the threshold holds both."""
+    work = Work(desk)
+    work.user("Never touch the table of entries; amounts are integers in cents.")
+    for number in range(20):
+        work.call("bash", {"command": f"make part{number}"}, lines_of_file(number, 0, 60))
+        work.say(f"Part {number} is done.")
+        work.user(f"Now part {number + 1}.")
+    work.say("The last part is done; shall I deploy it?")
+    work.user("please look at how the retries behave. " * 500)
+    newest = count(work.messages[-1])
+    view = desk.ask(newest * 6 // 5).view
+    assert view is not None
+    shown = {place_of(message): text_of(message) for message in view}
+    assert shown[0] == text_of(work.messages[0])
+    assert shown[len(work.messages) - 2] == "The last part is done; shall I deploy it?"
+
+
 @pytest.mark.parametrize(
     "words", ["检查重试队列并且不要丢失任务", "please look at how the retries behave, and tell me"]
 )

@@ -1,4 +1,7 @@
-"""What docs/compaction.md and docs/summaries.md quote; `python -m tests.docs.test_compaction` writes it anew."""
+"""What docs/compaction_reference.md and docs/summaries.md quote.
+
+`python -m tests.docs.test_compaction` writes it anew.
+"""
 
 import re
 
@@ -6,7 +9,7 @@ from amplifier_module_context_persistent.compaction.always_kept import PROMISES
 from amplifier_module_context_persistent.window.summary_request import PROMPT
 from tests.support.places import DOCS
 
-PAGE, SUMMARIES = DOCS / "compaction.md", DOCS / "summaries.md"
+PAGE, SUMMARIES = DOCS / "compaction_reference.md", DOCS / "summaries.md"
 QUOTED = re.compile(r"(<!-- prompt -->\n).*(<!-- /prompt -->)", re.DOTALL)
 
 TABLE = re.compile(r"(<!-- promises -->\n).*(<!-- /promises -->)", re.DOTALL)
