@@ -110,7 +110,7 @@ def cost(*, by: str = "model", storage: str | None = None, **filters: Unpack[Fil
     With `since` and `until`, only what happened between them counts.
 
     Args:
-        by: one of `day`, `project`, `session`, `model` and `tool`.
+        by: one of `day`, `week` (by its Monday), `month`, `project`, `session`, `model` and `tool`.
         storage: a PostgreSQL database to look in instead of the disk.
         filters: which ones.
 

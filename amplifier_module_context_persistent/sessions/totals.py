@@ -28,9 +28,14 @@ from .find_session import SessionFile, root_of
 from .prices import PriceList
 from .transcript import Transcript
 
-BY = ("day", "project", "session", "model", "tool")
+BY = ("day", "week", "month", "project", "session", "model", "tool")
 SLOWEST = 10
-_DAY = "date({0} / 1000000, 'unixepoch', 'localtime')"
+_BY_TIME = {
+    "day": "date({0} / 1000000, 'unixepoch', 'localtime')",
+    "week": "date({0} / 1000000, 'unixepoch', 'localtime', 'weekday 0', '-6 days')",
+    "month": "strftime('%Y-%m', {0} / 1000000, 'unixepoch', 'localtime')",
+}
+"""Keys of a moment; that of a week is its Monday."""
 _TIMES = {"turns": "first_us", "calls": "ifnull(called_us, answered_us)", "requests": "time_us"}
 _KEYS = {"path": "path", "project": "project", "session": "root", "model": "model", "tool": "tool", "": "''"}
 
@@ -124,7 +129,7 @@ def totals(found: GatheredFigures, prices: PriceList, by: str, period: Period = 
     for key, sessions, sub_agents in found.connection.execute(query, _bounds(period) * len(tables)):
         if key in told:
             told[key].sessions, told[key].sub_agents = sessions, int(sub_agents)
-    if by in ("day", ""):
+    if by in _BY_TIME or not by:
         return dict(sorted(told.items()))
     return dict(sorted(told.items(), key=lambda item: (-item[1].bill.cost, -item[1].calls_s, -item[1].calls, item[0])))
 
@@ -171,7 +176,7 @@ def _bounds(period: Period) -> tuple[int | None, ...]:
 
 def _source(table: str, by: str) -> str:
     """What is counted of a table, with its key."""
-    key = _DAY.format(_TIMES[table]) if by == "day" else _KEYS[by]
+    key = _BY_TIME[by].format(_TIMES[table]) if by in _BY_TIME else _KEYS[by]
     counts = " AND uncached_tokens IS NOT NULL" if table == "requests" else ""
     return (
         f"SELECT ifnull({key}, '') AS key, logs.session AS log, name != root AS is_below, * FROM {table}"

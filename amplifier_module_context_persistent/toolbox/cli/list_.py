@@ -39,6 +39,7 @@ from .session_argument import no_catalogue_option, storage, storage_option
 from .terminal import UnusableError, console, counted, cut, duration, escaped, one_line, unreadable, unusable
 
 if TYPE_CHECKING:
+    from ...sessions.resume_cost import ResumeCost
     from ...sessions.totals import Total
 
 _COLUMNS = (("AGE", 4), ("TOOK", 4), ("MESSAGES", 8), ("TOKENS", 6), ("SIZE", 6), ("COST", 7))
@@ -90,11 +91,16 @@ def list_sessions(
     if everywhere:
         seen = iter(_by_project(list(seen)))
     totals: Mapping[str, Total] = {}
+    resuming: Mapping[str, ResumeCost] = {}
     if in_full:
         listed = list(seen)
-        seen, totals = iter(listed), _totals([one.session for one in listed])
+        seen = iter(listed)
+        totals, resuming = _costs([one.session for one in listed])
     if as_json:
-        told = [one.to_json() | _figures(totals.get(str(one.session.path))) for one in seen]
+        told = [
+            one.to_json() | _figures(totals.get(str(one.session.path)), resuming.get(str(one.session.path)))
+            for one in seen
+        ]
         click.echo(json.dumps({"sessions": told}))
         look.keep()
         return
@@ -109,7 +115,8 @@ def list_sessions(
         if everywhere and one.session.project != project:
             project = one.session.project
             output.print(Text(escaped(one_line(project)), "bold"), overflow="fold")
-        _show(output, one, shortest, totals.get(str(one.session.path)), in_full=in_full, with_date=words is not None)
+        total, cost = totals.get(str(one.session.path)), resuming.get(str(one.session.path))
+        _show(output, one, shortest, total, cost, in_full=in_full, with_date=words is not None)
         sys.stdout.flush()  # in a pipe too: whoever reads has something to read
     look.keep()
     if is_first:
@@ -232,25 +239,28 @@ class _MessageFilter:
             return False
 
 
-def _totals(sessions: Sequence[SessionFile]) -> Mapping[str, Total]:
-    """What each session comes to, by its path."""
+def _costs(sessions: Sequence[SessionFile]) -> tuple[Mapping[str, Total], Mapping[str, ResumeCost]]:
+    """What each session comes to, by its path, and what resuming it costs now."""
     from ...sessions.prices import PriceList
+    from ...sessions.resume_cost import resume_costs
     from ...sessions.totals import totals
     from ...tokens.on_demand import named_counter  # most lists do not say it
     from .many_sessions import gathering
 
     try:
         with gathering(sessions, named_counter("auto")) as found:
-            return totals(found, PriceList(), "path")
+            prices = PriceList()
+            return totals(found, prices, "path"), resume_costs(found, prices)
     except UnusableError as error:
         click.echo(f"no costs: {error}", err=True)
-        return {}
+        return {}, {}
 
 
-def _figures(total: Total | None) -> dict[str, Any]:
+def _figures(total: Total | None, resuming: ResumeCost | None) -> dict[str, Any]:
     return {
         "failed_calls": total.failed_calls if total is not None else None,
         "cost": _cost(total),
+        "resuming": resuming.to_json() if resuming is not None else None,
     }
 
 
@@ -323,6 +333,7 @@ def _show(
     seen: Overview,
     shortest: dict[str, str] | None,
     total: Total | None,
+    resuming: ResumeCost | None,
     *,
     in_full: bool,
     with_date: bool,
@@ -350,6 +361,10 @@ def _show(
         took = duration(seen.duration_s) if seen.duration_s is not None else ""
         failed = counted(total.failed_calls, "failed call") if total is not None and total.failed_calls else ""
         _say(output, ", ".join(filter(None, (began, took, seen.model, failed))))
+        if resuming is not None:
+            from .tables import resuming_line
+
+            _say(output, resuming_line(resuming))
 
 
 def _say(output: Console, text: str, *, style: str = "dim") -> None:

@@ -6,6 +6,7 @@ Exit codes: 0 done, 2 unusable, or the range is empty.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
@@ -15,6 +16,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from ...log.database_location import stored_name
 from ...log.record_line import ROLES
 from ...messages.message import result_id_of
 from ...messages.metadata import redacted_kinds
@@ -32,9 +34,10 @@ from .message_printer import HIDDEN, MessagePrinter
 from .pager import paged
 from .parameters import Span, SpanType, chosen_positions
 from .progress import progress
-from .session_argument import NAME_ONE, optional_session_argument
+from .session_argument import NAME_ONE, optional_session_argument, session_file
 from .tables import aligned, without_empty
 from .terminal import (
+    UnusableError,
     check_tools,
     console,
     counted,
@@ -166,7 +169,7 @@ def _show_one(
                 chosen = [turn for turn in turns if start <= turn.start < stop] if turn_span is not None else None
                 _print_outline(transcript, chosen, clear, as_json=as_json)
             else:
-                for line in () if as_json else _about(transcript):
+                for line in () if as_json else [*_about(transcript), *_resuming(path)]:
                     clear()
                     click.echo(escaped(one_line(line)))
                 printer = MessagePrinter(full=full, as_json=as_json)
@@ -193,6 +196,27 @@ def _about(transcript: Transcript) -> list[str]:
     named = name_of(transcript.path)
     said = (("Name", named.name), ("Description", named.description))
     return [*(f"{title}: {text}" for title, text in said if text), *relatives_of(transcript.header).lines()]
+
+
+_MOST_COUNTED_BYTES = 4 << 20
+
+
+def _resuming(path: str) -> list[str]:
+    """What resuming the session costs; nothing if that is not known, or if a long log had to be read for it."""
+    from ...sessions.prices import PriceList
+    from ...sessions.resume_cost import resume_costs
+    from .many_sessions import gathering
+    from .tables import resuming_line
+
+    try:
+        if stored_name(path) is not None or os.path.getsize(path) > _MOST_COUNTED_BYTES:
+            return []
+        with gathering([session_file(path)], named_counter("auto")) as found:
+            costs = resume_costs(found, PriceList())
+    except (OSError, UnusableError):
+        return []
+    line = [resuming_line(cost) for cost in costs.values()]
+    return [text[0].upper() + text[1:] for text in line]
 
 
 def _note_of(transcript: Transcript, placed: LiveMessage) -> str:

@@ -1,6 +1,6 @@
 """`context-persistent stats`: where a session's tokens, time and money went.
 
-Exit codes: 0 done, 2 unusable.
+Exit codes: 0 done, 1 more was spent than `--spend-limit` allows, 2 unusable.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import datetime
 from typing import Any
 
 import click
@@ -36,11 +37,13 @@ from ...sessions.statistics import (
 from ...sessions.totals import BY, Period, SlowCallRow, Total, slowest_calls, total_of, totals
 from ...tokens.counter import TokenCounter
 from ...tokens.on_demand import named_counter
+from .exit_codes import FINDINGS
 from .filter_options import check_no_filter, chosen_sessions, filter_options, period_of
 from .list_ import scaled
 from .many_sessions import gathering, source_line, source_of
 from .progress import progress
 from .session_argument import NAME_ONE, optional_session_argument
+from .spend_limit import SpendLimit, SpendLimitType
 from .tables import cost_notes, money, percent, show_cost, show_table, without_empty
 from .terminal import console, counted, duration, escaped, one_line, open_transcript, unreadable
 
@@ -49,6 +52,12 @@ from .terminal import console, counted, duration, escaped, one_line, open_transc
 @optional_session_argument
 @filter_options()
 @click.option("--by", type=click.Choice(BY), help="What many sessions come to, by one of these.")
+@click.option(
+    "--spend-limit",
+    "limit",
+    type=SpendLimitType(),
+    help="Say what is left of so many dollars a day, week or month, as 50/week; exits with 1 beyond.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
     "--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding's name."
@@ -70,6 +79,7 @@ def stats(
     everywhere: bool,
     wanted: SessionFilter,
     by: str | None,
+    limit: SpendLimit | None,
     as_json: bool,
 ) -> None:
     """Show where the tokens, the time and the money of SESSION went, or of many sessions.
@@ -85,14 +95,17 @@ def stats(
     """
     if path is not None:
         check_no_filter(wanted, everywhere=everywhere)
-        if by is not None:
-            raise click.UsageError("--by is about many sessions; give it without SESSION or --last")
-    elif not everywhere and by is None and wanted == ALL_SESSIONS:
+        if by is not None or limit is not None:
+            raise click.UsageError("--by and --spend-limit are about many sessions; give it without SESSION or --last")
+    elif not everywhere and by is None and limit is None and wanted == ALL_SESSIONS:
         raise click.UsageError(f"{NAME_ONE}; or give --all, --by or a filter, for many sessions")
     with unreadable():
         counter = named_counter(tokenizer)
         prices = PriceList.load(prices_path) if prices_path is not None else PriceList()
         if path is None:
+            if limit is not None:
+                _show_limit(limit, wanted, counter, prices, everywhere=everywhere, as_json=as_json)
+                return
             sessions = chosen_sessions(wanted, everywhere=everywhere)
             show_many(sessions, counter, prices, by=by, period=period_of(wanted), as_json=as_json)
             return
@@ -116,6 +129,37 @@ def stats(
         return
     hidden = cost.total.cost - sum(costs.values())
     show(found, course, largest, cost, cost_notes(cost, prices, hidden))
+
+
+def _show_limit(
+    limit: SpendLimit,
+    wanted: SessionFilter,
+    counter: TokenCounter,
+    prices: PriceList,
+    *,
+    everywhere: bool,
+    as_json: bool,
+) -> None:
+    """Print what is left of a limit; exits with 1 beyond it.
+
+    Raises:
+        UsageError: another time was asked for.
+    """
+    if wanted.since_s is not None or wanted.until_s is not None:
+        raise click.UsageError("--spend-limit names its time: give it without --since and --until")
+    period = limit.period(datetime.now().astimezone())
+    sessions = chosen_sessions(replace(wanted, since_s=period.since_s), everywhere=everywhere)
+    with gathering(sessions, counter) as found:
+        bill, source, line = total_of(found, prices, period).bill, source_of(found), source_line(found)
+    if as_json:
+        click.echo(json.dumps({**limit.to_json(bill.cost), "unpriced_requests": bill.unpriced_requests, **source}))
+    else:
+        click.echo(limit.line(bill.cost))
+        unknown = bill.unpriced_requests + bill.unreported_requests
+        more = f"; {counted(unknown, 'request')} more, whose cost is not known" if unknown else ""
+        click.echo(escaped(f"{line}{more}"), err=True)
+    if bill.cost > limit.dollars:
+        click.get_current_context().exit(FINDINGS)
 
 
 def show(found: Statistics, course: SessionCourse, largest: list[TurnLine], cost: Cost, notes: list[str]) -> None:
@@ -300,7 +344,7 @@ def show_many(
     output = console()
     output.print(escaped(line), soft_wrap=True)
     notes = cost_notes(cost, prices)
-    if by in ("day", "project", "session"):
+    if by in ("day", "week", "month", "project", "session"):
         _show_parts(output, by, parts[by], total)
         output.print(Text("; ".join(notes), "dim"))
     if "model" in parts:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ...sessions.costs import Bill, Cost
 from ...sessions.prices import PriceList
+from ...sessions.resume_cost import ResumeCost
 from .terminal import counted, escaped, one_line
 
 TEXTS = frozenset(
@@ -85,6 +86,7 @@ def show_table(output: Console, heads: Sequence[str], rows: Sequence[Sequence[st
 
 
 _LEAST_COST = 0.00005  # less is rounding
+_LEAST_SHOWN = 0.005  # less would be shown as nothing
 
 
 def show_cost(output: Console, cost: Cost, notes: list[str]) -> None:
@@ -121,8 +123,14 @@ def _bill(name: str, bill: Bill) -> tuple[str, ...]:
 
 
 def money(cost: float) -> str:
-    """An amount, small ones with more digits."""
-    return f"{cost:,.2f}" if cost >= 1 else f"{cost:.4f}"
+    """An amount in dollars and cents."""
+    return "<$0.01" if 0 < cost < _LEAST_SHOWN else f"${cost:,.2f}"
+
+
+def resuming_line(resuming: ResumeCost) -> str:
+    """What the next request costs, before its answer."""
+    cache = "the cache is cold" if resuming.is_cold else "from the cache"
+    return f"resuming costs {money(resuming.cost)}, {cache} ({resuming.tokens:,} tokens)"
 
 
 def percent(part: int, whole: int) -> str:

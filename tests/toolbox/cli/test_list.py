@@ -110,9 +110,10 @@ def test_more_of_each_session() -> None:
         {"role": "tool", "tool_call_id": "a", "content": "Error: no"},
     ]
     write(log_of("s1"), messages)
-    assert run("list", "--long").output.splitlines()[-1] == (
-        "     began 2026-01-05 09:00, 0.0 s, claude-sonnet-4-5, 1 failed call"
-    )
+    assert run("list", "--long").output.splitlines()[-2:] == [
+        "     began 2026-01-05 09:00, 0.0 s, claude-sonnet-4-5, 1 failed call",
+        "     resuming costs $1.50, the cache is cold (500,000 tokens)",
+    ]
     session = listed("--long")["s1"]
     assert (session["model"], session["failed_calls"], session["duration_s"]) == ("claude-sonnet-4-5", 1, 0.0)
     assert session["cost"] == 1.5
@@ -191,6 +192,7 @@ def test_the_list_as_json() -> None:
         "model": "",
         "failed_calls": None,
         "cost": None,
+        "resuming": None,
         "error": "",
     }
     tokens = session["tokens"]

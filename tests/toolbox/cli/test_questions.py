@@ -23,7 +23,7 @@ QUESTIONS = {question: re.findall(r"`context-persistent ([^`]+)`", commands) for
 ANSWERS = {
     "Which session was about refunds?": ["5f2c-long"],
     "What did it cost?": ["claude-opus-4-5-20251101", "cost"],
-    "What did all of them cost this week?": ["1 session, ", "0.5250"],
+    "What did all of them cost this week?": ["1 session, ", "$0.53"],
     "Where did the time go?": ["turn", "took", "And refunds?"],
     "What did the model not see?": ["Refund number 9.", "Proved: its hash equals"],
     "Which commands failed?": ["NO RESULT"],

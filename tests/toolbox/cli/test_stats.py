@@ -89,9 +89,9 @@ def test_cost_time_and_errors(billed: Path) -> None:
     shows(
         whole,
         "2 turns in 35 s, 2 calls, 1 failed, 1 without a result",
-        f"{MODEL} 1 1,500,000 33% 0% 100,000 4.65",
+        f"{MODEL} 1 1,500,000 33% 0% 100,000 $4.65",
         "unknown-model 1 1,500,000 33% 0% 100,000 ",
-        "all 2 3,000,000 33% 0% 200,000 4.65",
+        "all 2 3,000,000 33% 0% 200,000 $4.65",
         f"list prices in US dollars as of {PRICES_AS_OF}",
         "no price for 1 request",
         "bash 2 1 1 ",

@@ -1,0 +1,96 @@
+"""Money: dollars and cents, by week and month, what is left of a limit, and what resuming costs."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.sessions.prices import PriceList
+from amplifier_module_context_persistent.sessions.resume_cost import resume_cost
+from amplifier_module_context_persistent.toolbox.cli.spend_limit import SpendLimit
+from amplifier_module_context_persistent.toolbox.cli.tables import money
+from tests.support.commands import refused, run, shows
+from tests.support.sessions_of_a_home import log_of, write
+
+pytestmark = pytest.mark.usefixtures("project")
+
+MODEL = "claude-opus-4-5-20251101"
+
+
+def paid(when: datetime, *, tokens: int = 100_000) -> list[dict[str, Any]]:
+    """A turn whose answer cost $0.50 for every 100,000 tokens of input."""
+    stamp = {"timestamp": when.isoformat()}
+    usage = {"input_tokens": tokens, "output_tokens": 0}
+    meta = {**stamp, "model": MODEL, "provider": "anthropic", "usage": usage}
+    return [
+        {"role": "user", "content": "Go.", "metadata": stamp},
+        {"role": "assistant", "content": "So.", "metadata": meta},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("dollars", "shown"), [(0.0, "$0.00"), (0.004, "<$0.01"), (0.006, "$0.01"), (0.525, "$0.53"), (1234.5, "$1,234.50")]
+)
+def test_amounts_are_dollars_and_cents(dollars: float, shown: str) -> None:
+    assert money(dollars) == shown
+
+
+def test_by_week_and_by_month() -> None:
+    """A week is named by its Monday; each holds what was paid in it."""
+    for number, day in enumerate((4, 5, 11, 12)):  # January 2026: a Sunday, a Monday, a Sunday, a Monday
+        write(log_of(f"s{number}"), paid(datetime(2026, 1, day, 12, tzinfo=UTC)))
+    write(log_of("s9"), paid(datetime(2026, 2, 3, 12, tzinfo=UTC)))
+
+    def costs(by: str) -> dict[str, float]:
+        told = json.loads(run("stats", "--by", by, "--json").stdout)[f"by_{by}"]
+        return {one[by]: one["cost"] for one in told}
+
+    assert costs("week") == {"2025-12-29": 0.5, "2026-01-05": 1.0, "2026-01-12": 0.5, "2026-02-02": 0.5}
+    assert costs("month") == {"2026-01": 2.0, "2026-02": 0.5}
+
+
+def test_a_limit_says_what_is_left() -> None:
+    """And exits with 1 beyond it; only what was paid in its time counts."""
+    now = datetime.now(UTC)
+    write(log_of("now"), paid(now))
+    write(log_of("then"), paid(now - timedelta(days=40)))
+    for unit in ("day", "week", "month"):
+        shows(run("stats", "--spend-limit", f"2/{unit}").stdout, f"$0.50 of $2.00 spent this {unit}: $1.50 left")
+    shows(
+        run("stats", "--spend-limit", "0.25/week", code=1).stdout,
+        "$0.50 of $0.25 spent this week: $0.25 over the limit",
+    )
+    assert json.loads(run("stats", "--all", "--spend-limit", "2/day", "--json").stdout)["left"] == 1.5
+    assert "as in 50/week" in refused("stats", "--spend-limit", "50")
+    assert "--since" in refused("stats", "--spend-limit", "50/week", "--since", "1d")
+
+
+def test_a_limit_begins_with_its_day_its_monday_or_its_month() -> None:
+    thursday = datetime(2026, 1, 15, 13).astimezone()
+    begins = [SpendLimit(1, unit).period(thursday).since_s for unit in ("day", "week", "month")]
+    assert begins == [datetime(2026, 1, day).timestamp() for day in (15, 12, 1)]
+
+
+def test_what_resuming_costs() -> None:
+    """The last request's input again: read from the cache while that lives, else written to it once more."""
+    last = {"provider": "anthropic", "model": MODEL, "tokens": 100_000, "cacheable": 80_000, "asked_s": 1_000.0}
+    price = PriceList().of(MODEL)
+    assert price is not None
+    warm, cold = (resume_cost(PriceList(), **last, now_s=now_s) for now_s in (1_200.0, 1_400.0))
+    assert warm is not None
+    assert cold is not None
+    assert (warm.is_cold, cold.is_cold) == (False, True)
+    assert warm.cost == pytest.approx((20_000 * price.input + 80_000 * price.cached) / 1e6)
+    assert cold.cost == pytest.approx((20_000 * price.input + 80_000 * price.write) / 1e6)
+    assert resume_cost(PriceList(), **{**last, "model": "nobody-knows"}, now_s=1_200.0) is None
+
+
+def test_list_and_show_say_it() -> None:
+    write(log_of("one"), paid(datetime(2026, 1, 5, 12, tzinfo=UTC)))
+    shows(run("list", "--long").stdout, "resuming costs $0.50, the cache is cold (100,000 tokens)")
+    shows(run("show", "one").stdout, "Resuming costs $0.50, the cache is cold (100,000 tokens)")
+    (one,) = json.loads(run("list", "--long", "--json").stdout)["sessions"]
+    assert one["resuming"] == {"cost": 0.5, "tokens": 100_000, "is_cold": True}
