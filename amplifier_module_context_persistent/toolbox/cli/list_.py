@@ -120,7 +120,10 @@ def list_sessions(
         sys.stdout.flush()  # in a pipe too: whoever reads has something to read
     look.keep()
     if is_first:
-        output.print(_nothing(found=look.found > 0, everywhere=everywhere, directories=directories), soft_wrap=True)
+        output.print(
+            _nothing(found=look.found > 0 or wanted != ALL_SESSIONS, everywhere=everywhere, directories=directories),
+            soft_wrap=True,
+        )
 
 
 def _asks_only_time(directories: Sequence[str], wanted: SessionFilter, words: str | None) -> bool:

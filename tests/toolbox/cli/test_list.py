@@ -117,7 +117,7 @@ def test_more_of_each_session() -> None:
     session = listed("--long")["s1"]
     assert (session["model"], session["failed_calls"], session["duration_s"]) == ("claude-sonnet-4-5", 1, 0.0)
     assert session["cost"] == 1.5
-    head, row, _ = run("list", "--long").output.splitlines()
+    head, row, *_ = run("list", "--long").output.splitlines()
     assert ("COST" in head, "1.50  " in row) == (True, True)
 
 
