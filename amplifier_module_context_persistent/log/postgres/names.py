@@ -59,8 +59,8 @@ def stored_logs(storage: str, project: str | None = None) -> list[tuple[str, flo
     beginning = None if project is None else f"{project}/"
     with _asking(storage, TIMEOUT_S) as (connection, location):
         statement = f"""
-            select name, extract(epoch from changed)::float8 from {location.schema}.log
-             where %s::text is null or starts_with(name, %s::text) order by changed desc, name
+            select name, pg_catalog.date_part('epoch', changed) from {location.schema}.log
+             where %s::text is null or pg_catalog.starts_with(name, %s::text) order by changed desc, name
         """
         return connection.execute(statement.encode(), [beginning, beginning]).fetchall()
 
@@ -103,9 +103,9 @@ def _page(
     with _asking(storage, TIMEOUT_S) as (connection, location):
         has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
         order = "touched" if has_index else "changed"
-        of_project = f"{PROJECT} = %(project)s and starts_with(name, %(project)s || '/')"
+        of_project = f"{PROJECT} = %(project)s and pg_catalog.starts_with(name, %(project)s || '/')"
         if not has_index:
-            of_project = "starts_with(name, %(project)s || '/')"
+            of_project = "pg_catalog.starts_with(name, %(project)s || '/')"
         statement = f"""
             select {order}, changed, name from {location.schema}.log
              where {of_project if project is not None else "true"}
@@ -147,7 +147,7 @@ def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bo
             with found as materialized (  -- so that several processes of the server may share the work
                 select distinct log_id from {location.schema}.record
                  where kind in ({rows.MESSAGE}, {rows.OTHER}) or kind = {rows.INDEXED} and (
-                       position({asked} in {line}) > 0 or position(%b::bytea in line) > 0)
+                       pg_catalog.position({line}, {asked}) > 0 or pg_catalog.position(line, %b::bytea) > 0)
             )
             select name from found join {location.schema}.log using (log_id)
         """
@@ -200,16 +200,16 @@ def open_marks_in(storage: str) -> frozenset[int] | None:
         if not (location.prepares and is_direct(connection)):
             return None
         statement = b"""
-            select (classid::bigint << 32) | objid::bigint from pg_locks
+            select (classid::bigint << 32) | objid::bigint from pg_catalog.pg_locks
              where locktype = 'advisory' and objsubid = 1 and mode = 'ShareLock' and granted
-               and database = (select oid from pg_database where datname = current_database())
+               and database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
         """
         return frozenset(key for (key,) in connection.execute(statement).fetchall())
 
 
 def _may_go(connection: psycopg.Connection[Any], location: Location) -> bool:
     """Whether no session has a log open; none marks it as open then before the transaction ends."""
-    found = connection.execute(b"select pg_try_advisory_xact_lock(%s)", [mark_key(location)]).fetchone()
+    found = connection.execute(b"select pg_catalog.pg_try_advisory_xact_lock(%s)", [mark_key(location)]).fetchone()
     return bool(found and found[0])
 
 

@@ -33,7 +33,7 @@ def mark_key(location: Location) -> int:
 
 def is_direct(connection: psycopg.Connection[Any]) -> bool:
     """Whether a connection leads to the server itself: a pooler gives another process id than the server's."""
-    found = connection.execute(b"select pg_backend_pid()").fetchone()
+    found = connection.execute(b"select pg_catalog.pg_backend_pid()").fetchone()
     return found is not None and found[0] == connection.info.backend_pid
 
 
@@ -78,7 +78,7 @@ class OpenMarks:
             del self._counts[key]
             try:
                 if self._connection is not None:  # the server takes note of a farewell only later
-                    self._ask(self._connection, b"select pg_advisory_unlock_shared(%s)", key)
+                    self._ask(self._connection, b"select pg_catalog.pg_advisory_unlock_shared(%s)", key)
             except Exception:  # noqa: BLE001 - whatever it is: the marks go with the connection
                 self._finish()
             if not self._counts:
@@ -109,7 +109,7 @@ class OpenMarks:
         return self._connection
 
     def _lock(self, connection: Any, key: int) -> bool:
-        return bool(self._ask(connection, b"select pg_try_advisory_lock_shared(%s)", key))
+        return bool(self._ask(connection, b"select pg_catalog.pg_try_advisory_lock_shared(%s)", key))
 
     def _ask(self, connection: Any, statement: bytes, key: int) -> Any:
         connection.deadline = time.monotonic() + _LIMIT_S

@@ -1,6 +1,8 @@
 """The statements of a log in PostgreSQL. Each function is one round trip on a connection; nothing is kept here.
 
 A statement names everything that it depends on, so it may run on any connection of a pool. Rules:
+- Functions are those of `pg_catalog`, whatever `search_path` says; `unnest` of several arrays is the server's own form,
+  which it takes from there.
 - An append is one statement: it advances the log's row only if head, checksum and generation are what the caller knew,
   and inserts the lines in the same statement. Otherwise it does nothing and says so.
 - Whoever holds the log's row (`lock=True`, inside a transaction) appends undisturbed.
@@ -33,7 +35,7 @@ BLOCK_BYTES = 4 << 20
 BLOCK_ROWS = 20_000
 
 _COLUMNS = "(log_id, seq, at, kind, crc, role, flags, id_hash, length, line)"
-_VALUES = "new.at, new.kind, new.crc, new.role, new.flags, new.id_hash, length(new.line), new.line"
+_VALUES = "new.at, new.kind, new.crc, new.role, new.flags, new.id_hash, pg_catalog.length(new.line), new.line"
 _ONE_ROW = """
     (select %(at)s::bigint as at, %(kind)s::smallint as kind, %(crc)s::bigint as crc, %(role)s::smallint as role,
             %(flags)s::smallint as flags, %(id_hash)s::bigint as id_hash, %(line)b::bytea as line, 1 as number) as new
@@ -46,7 +48,7 @@ _ROWS = """
 
 
 TOUCHED_S = 3600
-_IS_BEHIND = f"log.touched < now() - interval '{TOUCHED_S} s'"
+_IS_BEHIND = f"log.touched < pg_catalog.now() - interval '{TOUCHED_S} s'"
 
 
 class Columns(NamedTuple):
@@ -103,7 +105,8 @@ def limit_waits(connection: Connection, *, limit_s: float, idle_s: float = 0.0) 
     """Limit the waits of the transaction at hand, as `begin` does."""
     limits = [f"{round(1000 * seconds) + 1000}ms" for seconds in (limit_s, max(limit_s, idle_s))]
     connection.execute(
-        b"select set_config('lock_timeout', %s, true), set_config('idle_in_transaction_session_timeout', %s, true)",
+        b"select pg_catalog.set_config('lock_timeout', %s, true),"
+        b" pg_catalog.set_config('idle_in_transaction_session_timeout', %s, true)",
         limits,
     )
 
@@ -119,7 +122,7 @@ def read_head(connection: Connection, schema: str, name: str, *, lock: bool = Fa
 
 def may_touch(connection: Connection, schema: str) -> bool:
     """Whether the role may write `touched`; one that older tables gave its rights may not."""
-    question = b"select has_column_privilege(%s, 'touched', 'update')"
+    question = b"select pg_catalog.has_column_privilege(%s, 'touched', 'update')"
     row = connection.execute(question, [f"{schema}.log"]).fetchone()
     return bool(row and row[0])
 
@@ -164,15 +167,16 @@ def append(
         durable: wait until the server has it on its disk; else a crash of the server may lose the last moments.
         touches: keep `touched` an hour at most behind `changed` (`steps.TOUCHED`).
     """
-    touched = f", touched = case when {_IS_BEHIND} then now() else log.touched end" if touches else ""
-    level = "coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on')" if durable else "'off'"
+    touched = f", touched = case when {_IS_BEHIND} then pg_catalog.now() else log.touched end" if touches else ""
+    level = "coalesce(nullif(pg_catalog.current_setting('synchronous_commit'), 'off'), 'on')" if durable else "'off'"
     source, values = _source(rows)
     statement = f"""
         with advanced as (
             update {schema}.log as log
-               set head = log.head + %(count)s, size = %(size)s, crc = %(last_crc)s, changed = now(){touched}
+               set head = log.head + %(count)s, size = %(size)s, crc = %(last_crc)s, changed = pg_catalog.now(){touched}
+              from (select pg_catalog.set_config('synchronous_commit', {level}, true)) as level
              where log.log_id = %(log_id)s and log.head = %(head)s and log.crc = %(crc_before)s
-               and log.generation = %(generation)s and set_config('synchronous_commit', {level}, true) <> ''
+               and log.generation = %(generation)s
             returning log.log_id
         )
         insert into {schema}.record {_COLUMNS}
@@ -207,7 +211,7 @@ def read_block(connection: Connection, schema: str, log_id: int, start: int, sto
     """
     statement = f"""
         select line, seq from (
-            select seq, line, sum(length) over (order by seq) - length as before
+            select seq, line, pg_catalog.sum(length) over (order by seq) - length as before
               from {schema}.record
              where log_id = %s and seq >= %s and seq < %s
         ) as ahead
@@ -247,10 +251,11 @@ def find_bytes(
 ) -> set[int]:
     """Find the lines, of some, that hold bytes; a line that writes all but ASCII by escapes may hold any others."""
     asked, line = compared("%(needle)b::bytea", ignores_case=ignores_case)
-    escaped = "" if needle.isascii() else " or position(%(mark)b::bytea in line) > 0"
+    escaped = "" if needle.isascii() else " or pg_catalog.position(line, %(mark)b::bytea) > 0"
     statement = f"""
         select seq from {schema}.record
-         where log_id = %(log_id)s and seq = any(%(numbers)s::bigint[]) and (position({asked} in {line}) > 0{escaped})
+         where log_id = %(log_id)s and seq = any(%(numbers)s::bigint[])
+           and (pg_catalog.position({line}, {asked}) > 0{escaped})
     """
     values = {"needle": needle, "mark": MARK, "log_id": log_id, "numbers": list(numbers)}
     return {row[0] for row in connection.execute(statement.encode(), values).fetchall()}
@@ -264,4 +269,4 @@ def compared(asked: str, *, ignores_case: bool) -> tuple[str, str]:
     """
     if not ignores_case:
         return asked, "line"
-    return tuple(f"""lower(encode({one}, 'escape') collate "C")""" for one in (asked, "line"))  # type: ignore[return-value]  # two
+    return tuple(f"""pg_catalog.lower(pg_catalog.encode({one}, 'escape') collate "C")""" for one in (asked, "line"))  # type: ignore[return-value]  # two

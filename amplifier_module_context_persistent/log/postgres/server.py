@@ -73,7 +73,14 @@ _REFUSED_FOR_GOOD = (
 )
 """What a server says that refuses a connection and will refuse the next one: libpq gives no SQLSTATE for it."""
 
-_NO_PREPARED_STATEMENT = "26000"
+_OWN_SEARCH_PATH = b"""
+    select case when pg_catalog.pg_backend_pid() operator(pg_catalog.=) %s
+                then pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false) end
+"""
+"""Let no operator and no type come from another schema; not behind a pooler, whose connection others use after us."""
+
+_PREPARED_STATEMENTS_LOST = ("26000", "42P05")
+"""SQLSTATE: a prepared statement is not there, or another client of the pooler has one of that name."""
 READ_ONLY = "25006"
 """SQLSTATE of a server that takes no writes, since it is a replica or was made read-only."""
 _CONNECTION_CLASSES = ("08", "57P")  # SQLSTATE: connection exceptions, a server that shuts down
@@ -254,7 +261,7 @@ class Server:
             if not refused or state == READ_ONLY:  # then another server of the address may take writes
                 connection.pgconn.finish()
             reason = first_line(error)
-            if state == _NO_PREPARED_STATEMENT:
+            if state in _PREPARED_STATEMENTS_LOST:
                 reason += " (behind a pooler without prepared statements, add prepare=off to the location)"
             raise ServerError(reason, sqlstate=state, is_refusal=refused) from error
 
@@ -303,7 +310,8 @@ class Server:
             aside = self._connect_once(psycopg, time.monotonic() + _ASIDE_S)
             try:
                 found = aside.execute(
-                    b"select pid, application_name, state from pg_stat_activity where pid = any(pg_blocking_pids(%s))",
+                    b"select pid, application_name, state from pg_catalog.pg_stat_activity"
+                    b" where pid = any(pg_catalog.pg_blocking_pids(%s))",
                     [pid],
                 ).fetchall()
             finally:
@@ -347,8 +355,10 @@ class Server:
 
     def _check(self, psycopg: Any, connection: psycopg.Connection[Any]) -> None:
         schema, shown = self.location.schema, self.location.shown
+        if self.location.prepares:
+            connection.execute(_OWN_SEARCH_PATH, [connection.info.backend_pid])
         question = f"""
-            select number, current_setting('fsync', true), {is_done_query(schema)} from {schema}.version
+            select number, pg_catalog.current_setting('fsync', true), {is_done_query(schema)} from {schema}.version
         """  # a server may not know fsync
         try:
             row = connection.execute(question.encode()).fetchone()

@@ -38,7 +38,7 @@ _ALSO = {READ: (), APPEND: (READ,), PURGE: (READ, APPEND)}
 
 
 TOUCHED = "touched"
-PROJECT = "regexp_replace(name, '/[^/]*$', '')"
+PROJECT = "pg_catalog.regexp_replace(name, '/[^/]*$', '')"
 """What stands before the last `/` of a log's name, as `log_by_project` holds it; the name if it has none."""
 
 
@@ -70,13 +70,14 @@ STEPS: tuple[Step, ...] = (
     Step(
         "owner",
         "the owner of each log",
-        "exists (select from pg_catalog.pg_attribute where attrelid = to_regclass('{s}.log') and attname = 'owner')",
+        """exists (select from pg_catalog.pg_attribute
+                    where attrelid = pg_catalog.to_regclass('{s}.log') and attname = 'owner')""",
         ("alter table {s}.log add column if not exists owner name not null default current_user",),
     ),
     Step(
         "glance",
         "the table glance, with what list says of each log",
-        "to_regclass('{s}.glance') is not null",
+        "pg_catalog.to_regclass('{s}.glance') is not null",
         (
             """create table if not exists {s}.glance (
     log_id bigint primary key references {s}.log on delete cascade,
@@ -92,7 +93,7 @@ STEPS: tuple[Step, ...] = (
         "ranked",
         "the tables of ranked words, which questions ask",
         "exists (select from pg_catalog.pg_index"
-        " where indexrelid = to_regclass('{s}.ranked_message_terms') and indisvalid)",
+        " where indexrelid = pg_catalog.to_regclass('{s}.ranked_message_terms') and indisvalid)",
         (
             """create table if not exists {s}.ranked_log (
     log_id bigint primary key references {s}.log on delete cascade,
@@ -122,7 +123,7 @@ STEPS: tuple[Step, ...] = (
         TOUCHED,
         "an index of logs by project and time",
         """exists (select from pg_catalog.pg_index
-                    where indexrelid = to_regclass('{s}.log_by_project') and indisvalid)""",
+                    where indexrelid = pg_catalog.to_regclass('{s}.log_by_project') and indisvalid)""",
         (
             "alter table {s}.log add column if not exists touched timestamptz not null default '-infinity'",
             "create index if not exists log_by_time on {s}.log (touched, name)",
@@ -254,7 +255,8 @@ def _create_index(connection: Connection, schema: str, statement: str) -> None:
     """
     name = statement.removeprefix(_INDEX).split()[0]
     left = connection.execute(
-        b"select from pg_catalog.pg_index where indexrelid = to_regclass(%s) and not indisvalid", [f"{schema}.{name}"]
+        b"select from pg_catalog.pg_index where indexrelid = pg_catalog.to_regclass(%s) and not indisvalid",
+        [f"{schema}.{name}"],
     ).fetchone()
     connection.execute(b"set lock_timeout = 0")
     try:
@@ -271,7 +273,7 @@ def _holders(connection: Connection, schema: str) -> str:
         b"""select pid, application_name, state from pg_catalog.pg_stat_activity
              where pid <> pg_catalog.pg_backend_pid() and pid in (
                    select pid from pg_catalog.pg_locks join pg_catalog.pg_class on relation = pg_class.oid
-                    where granted and relnamespace = to_regnamespace(%s))
+                    where granted and relnamespace = pg_catalog.to_regnamespace(%s))
              order by xact_start limit 3""",
         [schema],
     ).fetchall()

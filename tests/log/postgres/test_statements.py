@@ -1,0 +1,137 @@
+"""Every statement that a session, a list or a purge sends keeps to a portable subset, and names where functions are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.log.postgres import names
+from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
+from tests.support.logs import STAMP, append, append_bodies, numbers, reset_bodies
+from tests.support.logs import body as message
+from tests.support.postgres import TestServer
+
+_PORTABLE = """
+    coalesce current_setting date_part encode has_column_privilege length lower now position regexp_replace set_config
+    starts_with sum unnest
+"""
+PORTABLE = frozenset(_PORTABLE.split())
+"""Functions that other engines with PostgreSQL's protocol have."""
+_POSTGRES_ONLY = """
+    current_database pg_backend_pid pg_control_system pg_current_wal_lsn pg_is_in_recovery pg_try_advisory_lock_shared
+    pg_advisory_unlock_shared pg_try_advisory_xact_lock pg_walfile_name substr to_regclass
+"""
+POSTGRES_ONLY = frozenset(_POSTGRES_ONLY.split())
+"""Those without which a session goes on, or that only look at the catalog of the tables."""
+VOLATILE = frozenset({"set_config", "pg_try_advisory_xact_lock", "random", "clock_timestamp", "nextval"})
+
+
+@pytest.fixture
+def sent(server: TestServer, storage: str, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The statements that were sent, parameters as `$1`."""
+    import psycopg
+
+    found, execute = set[str](), psycopg.Cursor.execute
+
+    def noting(cursor: Any, query: Any, *arguments: Any, **options: Any) -> Any:
+        done = execute(cursor, query, *arguments, **options)
+        if type(cursor.connection).__name__ == "DeadlineConnection" and cursor._query is not None:
+            found.add(cursor._query.query.decode())
+        return done
+
+    monkeypatch.setattr(psycopg.Cursor, "execute", noting)
+    return found
+
+
+def do_everything(storage: str) -> None:
+    """What sessions, lists, searches, purges and deletions do."""
+    location = f"{storage}#p/s"
+    with closing(PostgresLog(location, marks_open=True)) as log:
+        append(log, *range(100))
+        append(log, 100, 101)
+        append_bodies(log, *reset_bodies("r", message(3)))
+        with closing(PostgresLog(location, durability="write")) as other:
+            append(other, 200)
+            assert numbers(other) == [3, 200]
+        append(log, 4)
+        ordinals = range(len(log.index))
+        for ignores_case in (True, False):
+            log.find_bytes(ordinals, "größe".encode(), ignores_case=ignores_case)
+            names.logs_with_word(storage, b"a", b"b", ignores_case=ignores_case)
+        names.open_marks_in(storage)
+    names.keep_glances(storage, [("p/s", log.describe().size_bytes, "told", 0)])
+    names.kept_glances(storage, ["p/s"])
+    for project in (None, "p"):
+        names.stored_logs(storage, project)
+        list(names.stored_pages(storage, project))
+    names.stored_heads(storage, ["p/s"])
+    purge_log(location, Purge(cleared=True), now=lambda: STAMP)
+    with closing(PostgresLog(location)) as log:
+        log.follow()
+        size = log.describe().size_bytes
+    names.delete_stored_log(location, size)
+
+
+def test_statements_keep_to_a_portable_subset(storage: str, sent: set[str]) -> None:
+    """No function that only one engine has, none that is volatile in a condition, and all with their schema."""
+    pglast = pytest.importorskip("pglast", reason="pglast is not installed (the extra `dev`)")
+    do_everything(storage)
+    assert len(sent) > 30
+    for statement in sorted(sent):
+        for tree in pglast.parse_sql(statement):
+            check(tree.stmt, pglast, statement)
+
+
+def check(tree: Any, pglast: Any, statement: str) -> None:
+    """Check one statement."""
+    calls = list(nodes(tree, "FuncCall"))
+    for call in calls:
+        *schema, name = [part.sval for part in call.funcname]
+        assert name in PORTABLE | POSTGRES_ONLY, statement
+        is_unnest = name == "unnest" and len(call.args) > 1
+        assert is_unnest or schema == ["pg_catalog"], f"{name} without its schema: {statement}"
+    for update in nodes(tree, "UpdateStmt"):
+        inside = {call.funcname[-1].sval for call in nodes(update.whereClause, "FuncCall")}
+        assert not inside & VOLATILE, statement
+    kinds = {type(node).__name__ for node in nodes(tree)}
+    assert not kinds & {"DoStmt", "LockStmt", "ListenStmt", "CopyStmt", "DeclareCursorStmt"}, statement
+
+
+def nodes(tree: Any, kind: str = "") -> Iterator[Any]:
+    """All nodes below one, of a kind."""
+    if isinstance(tree, tuple | list):
+        for one in tree:
+            yield from nodes(one, kind)
+    elif type(tree).__module__.startswith("pglast.ast"):
+        if not kind or type(tree).__name__ == kind:
+            yield tree
+        for name in tree:
+            yield from nodes(getattr(tree, name), kind)
+
+
+def test_a_search_path_slips_in_no_functions(server: TestServer, storage: str) -> None:
+    """Nor operators: what stands before `pg_catalog` in a role's search path is not asked."""
+    schema = storage.rpartition("=")[2]
+    server.execute("create role led login; create schema evil; grant usage on schema evil to led")
+    server.execute(f"grant usage on schema {schema} to led; grant all on all tables in schema {schema} to led")
+    for made in (
+        "evil.length(bytea) returns int language sql as 'select 1'",
+        "evil.now() returns timestamptz language sql as $$select '2001-01-01'::timestamptz$$",
+        "evil.set_config(text, text, boolean) returns text language sql as $$select 'x'$$",
+        "evil.wrong(bigint, bigint) returns boolean language sql as 'select true'",
+        "evil.to_regclass(text) returns regclass language sql as 'select 1/0; select null::regclass'",
+    ):
+        server.execute(f"create function {made}")
+    server.execute("create operator evil.= (leftarg = bigint, rightarg = bigint, function = evil.wrong)")
+    server.execute("alter role led set search_path = evil, pg_catalog")
+    with closing(PostgresLog(f"{storage.replace('postgres:@', 'led:@', 1)}#s")) as log:
+        append(log, 1, 2)
+        append(log, 3)
+        assert numbers(log) == [1, 2, 3]
+    asked = f"select bool_and(length = pg_catalog.length(line)), bool_and(changed > '2020-01-01') from {schema}.record"
+    assert server.execute(f"{asked} join {schema}.log using (log_id)") == [(True, True)]
