@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..database_location import check_schema_name
 from . import steps
+from .row_security import is_secured, secure_rows
 from .steps import APPEND, PURGE, READ, Step, migrate, quoted, rights_of
 
 if TYPE_CHECKING:
@@ -133,6 +134,8 @@ def bring_up(
 ) -> list[Step]:
     """Add to the tables what they lack; the steps that were done. Errors as of `migrate`."""
     done = migrate(connection, check_schema_name(schema), tell=tell)
+    if is_secured(connection, schema):
+        secure_rows(connection, schema, tell=tell)
     connection.execute(_VERSION.format(s=schema, version=SCHEMA_VERSION).encode())
     return done
 

@@ -179,7 +179,6 @@ def migrate(connection: Connection, schema: str, *, tell: Callable[[str], None] 
     """
     missing = missing_steps(connection, schema)
     roles = _roles(connection, schema) if missing else {}
-    connection.execute(f"set lock_timeout = '{LOCK_TIMEOUT_S}s'".encode())
     try:
         for step in missing:
             for statement in (*step.statements, *rights_of(step, roles)):
@@ -227,7 +226,20 @@ def _run(connection: Connection, schema: str, step: Step, statement: str, tell: 
         MigrationError: somebody holds it still.
     """
     if statement.startswith(_INDEX):
-        return _create_index(connection, schema, statement)
+        _create_index(connection, schema, statement)
+    else:
+        run_briefly(connection, schema, step.what, statement, tell)
+
+
+def run_briefly(
+    connection: Connection, schema: str, what: str, statement: str, tell: Callable[[str], None] = lambda _: None
+) -> None:
+    """Run a statement that waits a second at most for a lock, and try again if somebody holds what it needs.
+
+    Raises:
+        MigrationError: somebody holds it still; nothing of the statement was done.
+    """
+    connection.execute(f"set lock_timeout = '{LOCK_TIMEOUT_S}s'".encode())
     for attempt in range(ATTEMPTS):
         try:
             while connection.execute(statement.encode()).rowcount > 0 and statement.startswith("update"):
@@ -237,15 +249,12 @@ def _run(connection: Connection, schema: str, step: Step, statement: str, tell: 
                 raise
             holders = _holders(connection, schema)
             if attempt + 1 == ATTEMPTS:
-                reason = (
-                    f"{step.what} waits for {holders}; nothing of it was changed, and sessions go on; try again later"
-                )
+                reason = f"{what} waits for {holders}; nothing of it was changed, and sessions go on; try again later"
                 raise MigrationError(0, reason) from error
-            tell(f"{step.what} waits for {holders}")
+            tell(f"{what} waits for {holders}")
             time.sleep(PAUSE_S)
         else:
-            return None
-    return None
+            return
 
 
 def _create_index(connection: Connection, schema: str, statement: str) -> None:
@@ -259,12 +268,9 @@ def _create_index(connection: Connection, schema: str, statement: str) -> None:
         [f"{schema}.{name}"],
     ).fetchone()
     connection.execute(b"set lock_timeout = 0")
-    try:
-        if left is not None:
-            connection.execute(f"drop index concurrently {schema}.{name}".encode())
-        connection.execute(statement.replace("create index", "create index concurrently", 1).encode())
-    finally:
-        connection.execute(f"set lock_timeout = '{LOCK_TIMEOUT_S}s'".encode())
+    if left is not None:
+        connection.execute(f"drop index concurrently {schema}.{name}".encode())
+    connection.execute(statement.replace("create index", "create index concurrently", 1).encode())
 
 
 def _holders(connection: Connection, schema: str) -> str:

@@ -13,6 +13,7 @@ import click
 from ...errors import LogUnreadableError
 from ...installation import needs_extra
 from ...log.database_location import parse_location
+from ...log.postgres.row_security import secure_rows, secured_statements
 from ...log.postgres.schema import (
     SCHEMA_VERSION,
     bring_up,
@@ -42,9 +43,12 @@ def storage() -> None:
     "--grant-read", multiple=True, metavar="ROLE", help="Let this role read: to look at sessions, or back up."
 )
 @click.option("--migrate", is_flag=True, help="Add to older tables what they lack, while sessions run.")
+@click.option("--row-security", is_flag=True, help="Let each role see and change only the logs that it made.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 @click.option("--print-sql", is_flag=True, help="Print the statements, for an administrator to run; do nothing.")
-def init(url: str, *, migrate: bool, as_json: bool, print_sql: bool, **roles: tuple[str, ...]) -> None:
+def init(
+    url: str, *, migrate: bool, row_security: bool, as_json: bool, print_sql: bool, **roles: tuple[str, ...]
+) -> None:
     """Create the tables at URL; where they are there, alter nothing.
 
     URL is postgresql://USER@HOST/DATABASE or service=NAME; `?schema=NAME` puts the tables in a schema of that name.
@@ -63,6 +67,8 @@ def init(url: str, *, migrate: bool, as_json: bool, print_sql: bool, **roles: tu
         location = parse_location(url)
         if print_sql:
             click.echo(create_statements(location.schema), nl=False)
+            if row_security:
+                click.echo(secured_statements(location.schema, create_statements(location.schema)), nl=False)
             for kind, role in asked:
                 click.echo(rights(kind, location.schema, role), nl=False)
             return
@@ -70,6 +76,8 @@ def init(url: str, *, migrate: bool, as_json: bool, print_sql: bool, **roles: tu
         with psycopg.connect(location.conninfo, autocommit=True) as connection:
             before = schema_version(connection, location.schema)
             said = _make_tables(connection, location.schema, before, migrate=migrate)
+            if row_security:
+                secure_rows(connection, location.schema, tell=_tell_waits)
             missing = missing_steps(connection, location.schema)
             for kind, role in asked:
                 connection.execute(rights(kind, location.schema, role, without=missing).encode())
@@ -85,6 +93,8 @@ def init(url: str, *, migrate: bool, as_json: bool, print_sql: bool, **roles: tu
     if missing:
         lacking = ", ".join(step.what for step in missing)
         click.echo(f"They lack {lacking}; sessions go on without. `storage init --migrate` adds it.")
+    if row_security:
+        click.echo("Each role sees and changes only the logs that it made, but for the owner of the tables.")
     for kind, role in asked:
         click.echo(escaped(f"The role {role} {_MAY[kind]}."))
 
@@ -112,10 +122,14 @@ def _make_tables(connection: psycopg.Connection[Any], schema: str, before: int |
                 "while sessions run; nothing was done"
             )
         return f"{tables} were there"
-    done = bring_up(connection, schema, tell=lambda what: click.echo(escaped(f"{what}; trying again"), err=True))
+    done = bring_up(connection, schema, tell=_tell_waits)
     if before < SCHEMA_VERSION:
         return f"{tables} brought from version {before} to {SCHEMA_VERSION}"
     return f"{tables} got {', '.join(step.what for step in done)}" if done else f"{tables} were there"
+
+
+def _tell_waits(what: str) -> None:
+    click.echo(escaped(f"{what}; trying again"), err=True)
 
 
 def _reason(error: Exception) -> str:

@@ -97,14 +97,28 @@ def test_the_statements_are_printed_for_another_to_run(server: TestServer) -> No
     assert "were there in the schema printed" in init(url.replace("postgres:@", "owner_of_tables:@", 1))
 
 
-def test_policies_keep_each_role_to_its_own_logs(server: TestServer) -> None:
-    """The recipe of `docs/postgres_operations.md`, as it is printed there."""
+@pytest.mark.parametrize("is_printed", [True, False], ids=["printed", "done"])
+def test_policies_keep_each_role_to_its_own_logs(is_printed: bool, server: TestServer) -> None:
+    """In every table that has rows of logs, by the option or by the statements that it prints."""
     url = f"{server.server.get_uri()}&schema=context_persistent"
-    (recipe,) = [part for part in POSTGRES_PAGE.read_text().split("```") if "create policy" in part]
     for role in ("ann", "bob"):
-        server.execute(f"create role {role} login")
-    init(url, "--grant", "ann", "--grant", "bob")
-    server.execute(recipe.removeprefix("sql"))
+        if not server.execute("select rolname from pg_roles where rolname = %s", role):
+            server.execute(f"create role {role} login")
+    options = ["--grant", "ann", "--grant", "bob", "--row-security"]
+    if is_printed:
+        server.execute(run("storage", "init", url, "--print-sql", *options).output)
+    else:
+        init(url)
+        assert "only the logs that it made" in init(url, *options)
+        with ExitStack() as held:
+            for table in ("version", "log", "record", "glance"):
+                held.enter_context(looking(server, f"context_persistent.{table}"))
+            init(url, *options)  # touches nothing
+    unsecured = """
+        select relname from pg_class join pg_attribute on attrelid = pg_class.oid
+         where relnamespace = 'context_persistent'::regnamespace and attname = 'log_id' and relkind in ('r', 'p')
+           and not relrowsecurity"""
+    assert server.execute(unsecured) == []
     logs = {}
     for role in ("ann", "bob"):
         logs[role] = PostgresLog(f"{url.replace('postgres:@', f'{role}:@', 1)}#of-{role}")
@@ -120,6 +134,17 @@ def test_policies_keep_each_role_to_its_own_logs(server: TestServer) -> None:
             assert f"of-{role}" in run("list", "--all", "--storage", as_role).output
         assert server.execute(f"set role {role}; select count(*) from context_persistent.glance") == [(1,)]
     server.execute("drop schema context_persistent cascade")
+
+
+def test_a_table_that_a_step_adds_is_kept_to_owners_too(server: TestServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the others are."""
+    url = f"{server.server.get_uri()}&schema=secured"
+    init(url, "--row-security")
+    made = "create table if not exists {s}.extra (log_id bigint primary key references {s}.log on delete cascade)"
+    step = Step("extra", "more", "pg_catalog.to_regclass('{s}.extra') is not null", (made,))
+    monkeypatch.setattr(steps, "STEPS", (*steps.STEPS, step))
+    init(url, "--migrate")
+    assert server.execute("select relrowsecurity from pg_class where oid = 'secured.extra'::regclass") == [(True,)]
 
 
 def test_the_questions_of_the_page_are_answered(server: TestServer) -> None:

@@ -18,7 +18,6 @@ from amplifier_module_context_persistent.toolbox.maintenance.purge_options impor
 from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_log
 from tests.support.commands import run
 from tests.support.logs import STAMP, append, append_to, body, numbers, reset_bodies, sealed
-from tests.support.places import ROOT
 from tests.support.postgres import CuttingProxy, TestServer
 from tests.support.purges import HEADER, before, plan, redact
 from tests.support.sweeps import proof, spread
@@ -226,21 +225,19 @@ def test_another_purge_is_not_taken_for_the_own(
 
 def test_a_purge_by_another_role_leaves_the_log_to_its_owner(server: TestServer) -> None:
     """Owner and creation stay, and so does what policies by owner let the owner see; the session goes on."""
-    for role, right in (("alice", ""), ("bob", ""), ("janitor", "bypassrls")):
+    for role, right in (("its_owner", ""), ("another", ""), ("its_purger", "bypassrls")):
         server.execute(f"create role {role} login {right}")
     url = f"{server.server.get_uri()}&schema=owned"
-    run("storage", "init", url, "--grant", "alice", "--grant", "bob", "--grant-purge", "janitor")
-    page = (ROOT / "docs" / "postgres_operations.md").read_text("utf-8")
-    (recipe,) = [part for part in page.split("```") if "create policy" in part]
-    server.execute(recipe.removeprefix("sql").replace("context_persistent", "owned"))
-    of = {role: f"{url.replace('postgres:@', f'{role}:@', 1)}#p/s" for role in ("alice", "bob", "janitor")}
-    with closing(PostgresLog(of["alice"])) as log:
+    grants = ("--grant", "its_owner", "--grant", "another", "--grant-purge", "its_purger")
+    run("storage", "init", url, *grants, "--row-security")
+    of = {role: f"{url.replace('postgres:@', f'{role}:@', 1)}#p/s" for role in ("its_owner", "another", "its_purger")}
+    with closing(PostgresLog(of["its_owner"])) as log:
         append(log, 1, 2)
         was = server.execute("select owner, created, name from owned.log")
-        purge_log(of["janitor"], redact("1"), now=lambda: STAMP)
+        purge_log(of["its_purger"], redact("1"), now=lambda: STAMP)
         assert server.execute("select owner, created, name from owned.log") == was
         append(log, 3)
         log.follow()
         assert len(log.index.live) == 3
-    for role, lines in (("alice", 4), ("bob", 0)):
+    for role, lines in (("its_owner", 4), ("another", 0)):
         assert server.execute(f"set role {role}; select count(*) from owned.record") == [(lines,)]

@@ -1,0 +1,86 @@
+"""Row-level security: each role sees and changes only the logs that it made, in every table.
+
+`log.owner` says who made a log; the rows of other tables follow their log's row. The tables are found in the
+catalog, so one that a later step adds, or a partition, is covered as well (`schema.bring_up`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from ..database_location import check_schema_name
+from .steps import run_briefly
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import psycopg
+
+    Connection = psycopg.Connection[Any]
+
+POLICY = "own"
+
+
+def statements_for(schema: str, table: str) -> tuple[str, str]:
+    """The statements that keep each role to its own rows of a table."""
+    rule = "owner = current_user"
+    if table != "log":
+        rule = f"exists (select from {schema}.log where log.log_id = {table}.log_id)"
+    return (
+        f"create policy {POLICY} on {schema}.{table} using ({rule})",
+        f"alter table {schema}.{table} enable row level security",
+    )
+
+
+def secured_statements(schema: str, creation: str) -> str:
+    """The statements that keep each role to its own rows of all tables that some statements create."""
+    tables = re.findall(rf"create table if not exists {schema}\.(\w+) \(\s*log_id", creation)
+    tables.sort(key=lambda table: table == "log")
+    return "".join(f"{statement};\n" for table in tables for statement in statements_for(schema, table))
+
+
+def secure_rows(connection: Connection, schema: str, *, tell: Callable[[str], None] = lambda _: None) -> list[str]:
+    """Keep each role to its own logs; the tables that were not kept so before. Those that were are not touched.
+
+    Raises:
+        MigrationError: somebody held a table for too long; what was done stays, and a second call goes on.
+        psycopg.Error: the server refused.
+    """
+    tables = _unsecured(connection, check_schema_name(schema))
+    for table in tables:
+        statements = statements_for(schema, table)
+        for statement in statements if not _has_policy(connection, schema, table) else statements[1:]:
+            run_briefly(connection, schema, f"row-level security of {table}", statement, tell)
+    return tables
+
+
+def is_secured(connection: Connection, schema: str) -> bool:
+    """Whether the table of logs has row-level security."""
+    row = connection.execute(
+        b"select relrowsecurity from pg_catalog.pg_class where oid = pg_catalog.to_regclass(%s)", [f"{schema}.log"]
+    ).fetchone()
+    return bool(row and row[0])
+
+
+def _unsecured(connection: Connection, schema: str) -> list[str]:
+    """The tables that have rows of logs, and no row-level security; the logs' own table comes last.
+
+    Until it has it, the policies of the others let everybody see what they saw before.
+    """
+    found = connection.execute(
+        b"""select relname from pg_catalog.pg_class join pg_catalog.pg_attribute on attrelid = pg_class.oid
+             where relnamespace = pg_catalog.to_regnamespace(%s) and relkind in ('r', 'p') and attname = 'log_id'
+               and not attisdropped and not relrowsecurity
+             order by relname = 'log', relname""",
+        [schema],
+    ).fetchall()
+    return [name for (name,) in found]
+
+
+def _has_policy(connection: Connection, schema: str, table: str) -> bool:
+    found = connection.execute(
+        b"select from pg_catalog.pg_policies where schemaname = %s and tablename = %s and policyname = %s",
+        [schema, table, POLICY],
+    )
+    return found.rowcount > 0
