@@ -134,12 +134,13 @@ class RankedServer:
         """How many messages of some logs have each of some terms."""
         rows = self._ask(
             f"""
-            select wanted.term, count(*)
-              from unnest(%s::integer[]) as wanted (term)
-              join {self._schema}.ranked_message as message on message.terms @> array[wanted.term]
-              join unnest(%s::bigint[], %s::bigint[]) as kept (log_id, messages)
-                on kept.log_id = message.log_id and message.number < kept.messages
-             group by wanted.term
+            select wanted.term, found.messages
+              from unnest(%s::integer[]) as wanted (term), lateral (  -- term by term, so that the index is used
+                   select count(*) as messages
+                     from {self._schema}.ranked_message as message
+                     join unnest(%s::bigint[], %s::bigint[]) as kept (log_id, messages)
+                       on kept.log_id = message.log_id and message.number < kept.messages
+                    where message.terms @> array[wanted.term]) as found
             """,
             list(set(terms)),
             *_columns_of(logs),

@@ -110,7 +110,8 @@ STEPS: tuple[Step, ...] = (
     weights bytea not null,
     primary key (log_id, number)
 )""",
-            "create index if not exists ranked_message_terms on {s}.ranked_message using gin (terms)",
+            "create index if not exists ranked_message_terms on {s}.ranked_message"
+            " using gin (terms) with (fastupdate = off)",  # else each question reads what waits to be put into it
             "comment on table {s}.ranked_log is 'How far a log was taken into ranked_message.'",
             "comment on table {s}.ranked_message is 'Checksums of the words of a message, and the weight of each.'",
         ),
