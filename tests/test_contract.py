@@ -19,6 +19,7 @@ from amplifier_core.testing import EventRecorder, MockCoordinator
 
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager, mount
 from tests.support.places import ROOT
+from tests.support.sweeps import proof
 
 Message = dict[str, Any]
 Make = Callable[..., PersistentContextManager]
@@ -84,6 +85,7 @@ async def test_context_manager(make: Make) -> None:
     assert await context.get_messages_for_request() == []
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("arguments", ['{"path": "file.txt"}', "{}", "{...}"])
 async def test_compaction_preserves_tool_pairs(make: Make, arguments: str) -> None:
     """A compacted view has no result without its call."""
@@ -159,6 +161,7 @@ CONVERSATIONS: dict[str, list[Message]] = {
 }
 
 
+@proof(quick=4)
 @pytest.mark.parametrize("looks", [False, True], ids=["at the end", "after each message"])
 @pytest.mark.parametrize("name", CONVERSATIONS)
 async def test_within_the_budget_a_view_is_the_history(make: Make, name: str, looks: bool) -> None:
@@ -223,6 +226,7 @@ def provider_with(window: int, output: int) -> Any:
     return SimpleNamespace(name="one", get_info=lambda: SimpleNamespace(id="one", defaults=defaults))
 
 
+@proof(quick=1)
 async def test_requests_are_compacted_within_the_limits(make: Make) -> None:
     """By a budget that is given, by the provider's window, or by `max_tokens`; in the order of the conversation."""
     for ask, options in (

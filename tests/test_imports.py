@@ -10,6 +10,7 @@ import pytest
 
 import amplifier_module_context_persistent
 from tests.support.places import DOCS, ROOT
+from tests.support.sweeps import proof
 
 PACKAGE = Path(amplifier_module_context_persistent.__file__).parent
 NAME = PACKAGE.name
@@ -128,6 +129,7 @@ def is_among(module: Module, names: set[str]) -> bool:
     return {module.room.replace("/", "."), module.name} & names != set()
 
 
+@proof
 def test_the_table_names_each_room_once(modules: dict[str, Module]) -> None:
     """A package or module that is added, moved or removed is so in docs/architecture.md, too."""
     rooms = [room for floor in FLOORS for room in floor]

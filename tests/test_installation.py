@@ -55,6 +55,7 @@ def mount(python: str | Path, home: Path, *missing: str) -> subprocess.Completed
     return subprocess.run(command, capture_output=True, text=True, cwd=home, env=environment, check=False)
 
 
+@proof
 def test_a_session_begins_without_what_only_commands_need(tmp_path: Path) -> None:
     """Hosts update a module's code without what it depends on."""
     others = {*DEPENDENCIES} - NEEDED - {"amplifier-core", "markdown-it-py", "backports-zstd"}
@@ -62,6 +63,7 @@ def test_a_session_begins_without_what_only_commands_need(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
 
 
+@proof
 @pytest.mark.parametrize("name", sorted(NEEDED)[:: 1 if whole() else 4])
 def test_a_missing_package_is_named_with_the_command(name: str, tmp_path: Path) -> None:
     """A session that needs it says what to do."""
@@ -73,6 +75,7 @@ def test_a_missing_package_is_named_with_the_command(name: str, tmp_path: Path) 
     assert name in command.split()  # it is installed here, and only hidden: perhaps too old
 
 
+@proof
 def test_memory_files_need_one_package_more(tmp_path: Path) -> None:
     """It is asked for when the session is mounted, not at the first message; a session without them needs it not."""
     (tmp_path / "NOTES.md").write_text("Use tabs.")
@@ -117,6 +120,7 @@ def test_the_command_for_many_packages_installs_the_checkout(monkeypatch: pytest
 RUN = "from amplifier_module_context_persistent.toolbox.cli import main; main()"
 
 
+@proof
 @pytest.mark.parametrize("package", ["rich", "click"])
 def test_without_its_extra_the_command_says_in_one_line_what_to_install(package: str, tmp_path: Path) -> None:
     """For each command, the demonstration too, and with exit code 2."""
@@ -131,6 +135,7 @@ def test_without_its_extra_the_command_says_in_one_line_what_to_install(package:
         assert told.endswith(f" install -e '{ROOT}[cli]'")
 
 
+@proof
 def test_one_command_that_lacks_a_package_of_its_own_says_so(tmp_path: Path) -> None:
     """As where a host brings click and rich, and nobody installed the extra: the others work."""
     python = environment_without(tmp_path / "host", "jinja2")

@@ -31,7 +31,7 @@ from tests.support.logs import (
     stored_numbers,
     write_file,
 )
-from tests.support.sweeps import bits_of, proof, spread
+from tests.support.sweeps import bits_of, proof, spread, whole
 
 CALL = {"role": "assistant", "content": "message 5", "tool_calls": [{"id": "a", "arguments": {"n": 2**70, "t": "é\n"}}]}
 KEEP = encode_control("keep", **{"from": "id-1", "to": "id-2"})
@@ -241,15 +241,15 @@ def test_of_ten_unsynced_writes_whatever_the_disk_kept_is_read(tmp_path: Path, f
         before = path.stat().st_size
         append(log, number)
         lengths.append(path.stat().st_size - before)
-    whole, read, seen = content_of(str(path)), 0, set()
+    written, read, seen = content_of(str(path)), 0, set()
     for images, chooser in enumerate(choosers(50)):
         target = tmp_path / f"{images}"
         target.mkdir()
         files.power_cut(str(path.parent), str(target), chooser)
         image = str(target / "log.jsonl")
-        left, offset, kept = content_of(image), len(whole) - sum(lengths), [0]
+        left, offset, kept = content_of(image), len(written) - sum(lengths), [0]
         for number, length in enumerate(lengths, 1):
-            kept += [number] if left[offset : offset + length] == whole[offset : offset + length] else []
+            kept += [number] if left[offset : offset + length] == written[offset : offset + length] else []
             offset += length
         seen.add(tuple(kept))
         if not whole() and images % 3:

@@ -289,6 +289,7 @@ def test_a_session_whose_name_is_no_text_is_found(catalogue: Path) -> None:
     assert opened_for("zebra") == set()
 
 
+@proof
 def test_several_processes_search_and_write_at_once(catalogue: Path) -> None:
     """Each finds what there is, and what is left is a catalogue."""
     write(log_of("more"), messages(80, "one more needle", count=1_000))

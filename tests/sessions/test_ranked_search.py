@@ -33,6 +33,7 @@ from amplifier_module_context_persistent.sessions.ranked_search import RankedSea
 from tests.support.commands import run
 from tests.support.messages import fill
 from tests.support.sessions_of_a_home import log_of, write
+from tests.support.sweeps import proof
 
 WORDS = [f"{a}{b}" for a in ("alpha", "beta", "gamma", "delta") for b in ("", "_one", "_two", "Three")]
 QUESTIONS = ("Which needle was lost?", "gamma three", "alpha needles", "検索", "nothing has this word zzz")
@@ -106,6 +107,7 @@ async def test_a_fill_goes_on_where_it_ended(catalogue: Path) -> None:
     assert after.end_offset > before.end_offset
 
 
+@proof
 async def test_many_small_segments_become_one(catalogue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a session that is searched while it grows."""
     monkeypatch.setattr(segment, "MOST_MESSAGES", 1_000)
@@ -119,6 +121,7 @@ async def test_many_small_segments_become_one(catalogue: Path, monkeypatch: pyte
     assert most == ranked_words.MOST_SMALL
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("table", [*RANKED_TABLES, "ranked"])
 @pytest.mark.parametrize("statement", ["DELETE FROM {} WHERE rowid % 2", "UPDATE {} SET {} = {} || x'00'"])
 def test_rows_that_are_missing_or_altered_change_no_answer(catalogue: Path, table: str, statement: str) -> None:
@@ -166,6 +169,7 @@ def test_a_log_that_is_replaced_is_read_anew() -> None:
     assert ask("third needle")[0][0] == "one"
 
 
+@proof
 def test_what_a_purge_erased_is_found_by_no_question(catalogue: Path) -> None:
     """Nor by its stems; and nothing of it is left in the project's directory."""
     write(log_of("key"), messages(7, "The password is flyingpigs and zebrastripes."))

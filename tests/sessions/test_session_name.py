@@ -16,6 +16,7 @@ from amplifier_module_context_persistent.toolbox.cli.session_argument import com
 from tests.support.commands import is_harmless, run, shows
 from tests.support.messages import user
 from tests.support.sessions_of_a_home import log_of, write
+from tests.support.sweeps import proof
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -44,6 +45,7 @@ STRANGE = {
 }
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("name", STRANGE.values(), ids=STRANGE)
 def test_a_name_is_shown_everywhere_and_does_no_harm(name: str, tmp_path: Path) -> None:
     """In `list`, `show`, `search` and the report; JSON has it as it is."""

@@ -21,6 +21,7 @@ from amplifier_module_context_persistent.sessions.view_rebuild import (
 )
 from tests.support.messages import Message, user
 from tests.support.recorded_sessions import Recorded
+from tests.support.sweeps import proof
 
 
 class CountingReader(LogReader):
@@ -74,6 +75,7 @@ def made_from_nothing(reader: LogReader, book: ReceiptLog, requests: Iterable[Pl
     return [Rebuilder(reader, book).view(noted) for noted in requests]
 
 
+@proof
 def test_they_are_those_that_are_made_from_nothing(reader: CountingReader) -> None:
     """In their order and in any other one: messages, reasons, and whether they are proved."""
     book = read_receipts(reader)
@@ -110,6 +112,7 @@ def damaged(line: bytes) -> bytes:
     return line[:-4] + (b"0" if line[-4:-3] != b"0" else b"1") + line[-3:]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("change", [altered, damaged])
 def test_an_altered_log_is_not_believed(log: Path, change: Callable[[bytes], bytes]) -> None:
     """What is altered proves nothing, and what is damaged alone is named, as by views made from nothing."""

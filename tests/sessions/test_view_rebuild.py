@@ -19,9 +19,10 @@ from tests.support.histories import messages as any_histories
 from tests.support.logs import sealed
 from tests.support.messages import CALLS, Message, result, user
 from tests.support.recorded_sessions import Recorded, assert_proved, controls, made
-from tests.support.sweeps import some
+from tests.support.sweeps import proof, some
 
 
+@proof
 async def test_views_over_compactions_and_restarts_are_proved(recorded: Recorded) -> None:
     """Every view of a session that compacts and is resumed is given back by its receipt."""
     for seed in (3, 4, 5):
@@ -32,6 +33,7 @@ async def test_views_over_compactions_and_restarts_are_proved(recorded: Recorded
     assert_proved(recorded.path, recorded.views)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("replace", [False, True], ids=["clear", "set_messages"])
 async def test_a_view_before_a_reset_is_proved(recorded: Recorded, replace: bool) -> None:
     """What a reset hides is still in the log, and so is the plan that it voided."""
@@ -119,6 +121,7 @@ async def test_a_view_whose_plan_could_not_be_stored_is_proved(
     assert not controls(recorded.path, "plan")
 
 
+@proof
 async def test_options_that_the_bytes_depend_on_are_kept(tmp_path: Path) -> None:
     """A view that was cut at any character is given back, though the default is the ends of lines."""
     recorded = Recorded(tmp_path / "log.jsonl", truncate_boundary="char")

@@ -14,6 +14,7 @@ from tests.support.enforcing_provider import MODELS, Answer, Service
 from tests.support.messages import Message
 from tests.support.reasoning_rules import Exchange, find_invalid
 from tests.support.sent_requests import Sent, sent
+from tests.support.sweeps import proof
 
 TOOLS = [{"name": "look", "parameters": {}, "description": "Looks."}, {"name": "run", "parameters": {}}]
 Edit = Callable[["Conversation"], object]
@@ -136,6 +137,7 @@ def _marked(message: Message) -> list[Message]:
     return [{**block, "cache_control": {"type": "ephemeral"}, "visibility": None} for block in message["content"]]
 
 
+@proof(quick=18)
 @pytest.mark.parametrize("name", EDITS)
 @pytest.mark.parametrize("kinds", [("plain",), ("empty",), ("redacted",)], ids=["thinking", "empty", "redacted"])
 def test_a_change_before_thinking_makes_it_and_what_follows_invalid(name: str, kinds: tuple[str, ...]) -> None:

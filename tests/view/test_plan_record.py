@@ -9,6 +9,7 @@ from amplifier_module_context_persistent.log.record_line import encode_control
 from tests.support.checker import same
 from tests.support.logs import append_bodies
 from tests.support.messages import Message
+from tests.support.sweeps import proof
 from tests.support.windows import Desk
 
 
@@ -33,6 +34,7 @@ WRONG: list[tuple[Message, str]] = [
 ]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(("fields", "reason"), WRONG)
 def test_a_plan_that_cannot_be_followed_is_replaced(
     desk: Desk, fields: Message, reason: str, caplog: pytest.LogCaptureFixture

@@ -11,6 +11,7 @@ from tests.support.checker import assert_valid
 from tests.support.counters import count
 from tests.support.histories import messages
 from tests.support.messages import Message
+from tests.support.sweeps import proof
 from tests.support.view_properties import INTERRUPTED, examples
 from tests.support.windows import TEXT, Desk
 
@@ -66,6 +67,7 @@ def people(view: list[Message]) -> list[str]:
     return [m["content"] for m in view if m["role"] == "user" and "source" not in m["metadata"]]
 
 
+@proof
 def test_people_system_text_and_pins_survive(monkeypatch: pytest.MonkeyPatch) -> None:
     """The view has the same lasting messages, and the same newest ones, as if all had been looked at."""
     desk = long_history()

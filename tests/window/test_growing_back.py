@@ -7,7 +7,7 @@ import pytest
 
 from amplifier_module_context_persistent.window.request import ViewResult
 from tests.support.checker import same
-from tests.support.sweeps import spread
+from tests.support.sweeps import proof, spread
 from tests.support.view_properties import goes_on
 from tests.support.windows import TEXT, Desk, count
 
@@ -58,6 +58,7 @@ def test_a_view_grows_back_after_a_request_with_a_small_window(resumed: bool) ->
     assert goes_on(grown.view or [], later.view or [])
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("steps", [2, 20, 30, 40])
 def test_a_long_turn_that_was_resumed_small_grows_back_with_the_next_turns(steps: int) -> None:
     """However much of the room the rest of that turn has filled since, up to the quarter that growing is worth."""
@@ -151,6 +152,7 @@ def test_a_large_write_leaves_no_trace_once_a_plan_leaves_it_out(turns: int, lin
     assert replanned
 
 
+@proof
 def test_what_was_tried_in_vain_far_back_is_still_told(desk: Desk) -> None:
     """A plan of the history looks back one budget alone; what the plan before knew of older commands goes on."""
     desk.add({"role": "user", "content": "Read all parts."})

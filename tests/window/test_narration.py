@@ -6,6 +6,7 @@ import pytest
 
 from amplifier_module_context_persistent.messages.message import text_of
 from tests.support.messages import Message
+from tests.support.sweeps import proof
 from tests.support.windows import Desk
 
 NARRATED = "claude-sonnet-5-5"
@@ -55,6 +56,7 @@ def test_statements_stay_after_a_plan_as_text(desk: Desk) -> None:
         assert [block["type"] for block in message["content"]] == ["text"]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     ("model", "provider"), [("claude-opus-5-5", "anthropic"), (NARRATED, "openrouter"), ("gpt-6.2", "openai")]
 )
@@ -65,6 +67,7 @@ def test_others_get_none_of_it(desk: Desk, model: str, provider: str) -> None:
     assert found(asked(desk, model, provider)) == []
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     ("model", "block"),
     [

@@ -20,6 +20,7 @@ from tests.support.checker import assert_valid, check_view, same
 from tests.support.messages import Message, result, user
 from tests.support.played_sessions import Session
 from tests.support.recorded_sessions import Recorded, controls
+from tests.support.sweeps import proof
 from tests.support.view_properties import (
     batches,
     budgets,
@@ -102,6 +103,7 @@ async def test_requests_for_the_same_body_go_on_with_the_same_view(session: Reta
     assert all(goes_on(before, after) for before, after in itertools.pairwise(ordinary))
 
 
+@proof
 async def test_a_plan_that_is_made_meanwhile_keeps_the_body(session: Retaining) -> None:
     """Then no view beside it is needed, and the next process finds the body there."""
     await session.add(user("begin"), reminder())
@@ -280,6 +282,7 @@ def bodies_of(history: Sequence[Message]) -> list[str]:
     return [message["content"] for message in told if message["content"].strip()]
 
 
+@proof
 @examples(27)
 @given(stories, policies, pauses, budgets, st.lists(st.tuples(st.integers(0, 40), st.booleans(), st.booleans())))
 def test_any_view_with_bodies_is_valid_and_shows_them(

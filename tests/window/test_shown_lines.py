@@ -19,6 +19,7 @@ from amplifier_module_context_persistent.window.shown_messages import ShownLines
 from tests.support.counted_sessions import CountedReads
 from tests.support.logs import append_bodies, content_of, write_file
 from tests.support.messages import Message, fill, spoil, user
+from tests.support.sweeps import proof
 from tests.support.windows import STAMP, Desk
 
 KINDS: list[dict[str, Any]] = [
@@ -121,6 +122,7 @@ def test_a_log_that_was_removed_is_an_error_of_the_next_view(tmp_path: Path) -> 
         desk.ask(100_000)
 
 
+@proof
 async def test_a_key_that_another_process_redacts_is_in_no_later_request(tmp_path: Path) -> None:
     """Nor in the history, whether the session appends before its next request or not."""
     path = tmp_path / "log.jsonl"

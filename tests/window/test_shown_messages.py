@@ -20,6 +20,7 @@ from amplifier_module_context_persistent.window.shown_messages import ReadLines,
 from amplifier_module_context_persistent.window.view_totals import ViewTotals
 from tests.support.histories import messages as histories
 from tests.support.messages import Message, spoil
+from tests.support.sweeps import proof
 from tests.support.windows import STAMP, TEXT, Desk
 
 ODD: list[Message] = [
@@ -203,6 +204,7 @@ def written(desk: Desk, ask: Callable[[], Any]) -> Iterator[Any]:
     yield built
 
 
+@proof
 @settings(max_examples=40)
 @given(histories(), st.sampled_from([600, 2_000, 100_000]), st.sampled_from([("anthropic", "openai"), ("gemini",)]))
 def test_a_window_that_has_made_many_views_makes_those_of_a_new_one(

@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.toolbox.cli.compare import columns, svg
 from tests.support.commands import run, shows, without_colours
 from tests.support.replays import BUDGET, MESSAGES, plain
 from tests.support.sessions_of_a_home import TERMINAL
-from tests.support.sweeps import spread
+from tests.support.sweeps import proof, spread
 from tests.support.terminals import Terminal, posix
 
 ESTIMATE = ("--tokenizer", "estimate")
@@ -31,6 +31,7 @@ def path(tmp_path: Path) -> Path:
     return plain(tmp_path / "plain.jsonl", MESSAGES)
 
 
+@proof
 def test_policies_are_measured(path: Path) -> None:
     """The JSON has the measures of each, in the order that was asked for, and the sums they rest on."""
     policies = ["truncate:target_usage=0.3,compact_threshold=0.8", "none", "stateless", "sliding"]
@@ -54,6 +55,7 @@ def test_policies_are_measured(path: Path) -> None:
     assert rows[policies[0]]["recoverable"] > rows["sliding"]["recoverable"]
 
 
+@proof
 def test_the_table_fits_a_terminal(path: Path) -> None:
     """Every policy has a line, in 80 columns; in a pipe without escape codes; each figure is explained."""
     asked = ["--budget", str(BUDGET), "--policy", "none", "--policy", "truncate:target_usage=0.4"]
@@ -77,6 +79,7 @@ def test_the_default_policies_are_compared(path: Path) -> None:
     assert found["budget_tokens"] == 200_000
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     ("prices", "cached", "write"),
     list(
@@ -102,6 +105,7 @@ def test_prices_make_it_money(path: Path, prices: list[str], cached: float, writ
     assert f"{row['cost']:.2f}" in compare(path, *asked).output
 
 
+@proof
 def test_an_svg_is_written(path: Path, tmp_path: Path) -> None:
     """It holds a line for each policy; where it cannot be written, that is said."""
     drawn = tmp_path / "chart.svg"
@@ -166,6 +170,7 @@ def test_a_session_without_an_answer_has_no_requests(tmp_path: Path, messages: l
     assert [row["billed"] for row in found["policies"]] == [0, 0, 0]
 
 
+@proof
 @posix
 def test_a_terminal_sees_a_bar(path: Path) -> None:
     """What is being played is shown there while it lasts."""

@@ -25,6 +25,7 @@ from amplifier_module_context_persistent.toolbox.transfer.fork_session import fo
 from tests.support.commands import run, shows
 from tests.support.logs import append, sealed
 from tests.support.sessions_of_a_home import log_of
+from tests.support.sweeps import proof
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -156,6 +157,7 @@ def test_a_session_that_was_written_to_since_the_listing_is_not_deleted() -> Non
     assert path.read_bytes() == before
 
 
+@proof
 def test_prune_deletes_what_is_older() -> None:
     """Of 40 sessions those of this project whose last message is old enough, the oldest first, with their sum."""
     for number in range(40):

@@ -17,7 +17,7 @@ from tests.support.commands import PLAIN, is_harmless, run
 from tests.support.logs import sealed
 from tests.support.places import FIXTURES
 from tests.support.sessions_of_a_home import TERMINAL
-from tests.support.sweeps import some
+from tests.support.sweeps import proof, some
 
 LOGS = [(FIXTURES / name).read_bytes() for name in ("every-kind.jsonl", "damaged.jsonl", "older-module.jsonl")]
 COMMANDS: dict[str, Callable[[Path], list[object]]] = {
@@ -68,6 +68,7 @@ def check(name: str, path: Path, codes: set[int], env: dict[str, str] = TERMINAL
     return done.output
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("kind", ["device", *NAMES])
 def test_what_is_no_file_is_refused(path: Path, kind: str) -> None:
     """It says so at once and exits with 2; a list goes on."""
@@ -80,6 +81,7 @@ def test_what_is_no_file_is_refused(path: Path, kind: str) -> None:
         assert name.startswith(("list", "verify")) or (output[:7], output.count("\n")) == ("Error: ", 1), output
 
 
+@proof(quick=2)
 @pytest.mark.parametrize(
     "content",
     [
@@ -105,6 +107,7 @@ def test_any_file_can_be_looked_at(path: Path, content: bytes) -> None:
         check(name, path, {0, 1, 2})
 
 
+@proof(quick=2)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_hostile_fields_never_reach_the_terminal_raw(path: Path, name: str) -> None:
     """Roles, names, ids, times, arguments, thinking, sources, unknown blocks: all are text, in ASCII too."""
@@ -128,6 +131,7 @@ def test_hostile_fields_never_reach_the_terminal_raw(path: Path, name: str) -> N
         assert ("[bold]" in output) == (name not in WITHOUT_CONTENT)
 
 
+@proof
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=some(50), deadline=None)
 @given(
     log=st.sampled_from(LOGS),

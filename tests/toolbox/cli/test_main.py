@@ -15,6 +15,7 @@ from amplifier_module_context_persistent import __version__
 from amplifier_module_context_persistent.toolbox.cli.main import TABLE, main
 from tests.support.commands import refused, run
 from tests.support.sessions_of_a_home import log_of, write
+from tests.support.sweeps import proof
 
 
 def test_the_installed_command_says_its_version() -> None:
@@ -46,6 +47,7 @@ def large(tmp_path: Path) -> Path:
     return tmp_path / "log.jsonl"
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "arguments",
     [["show"], ["export"]],
@@ -59,6 +61,7 @@ def test_a_reader_that_goes_ends_a_command_without_a_word(large: Path, arguments
     done.stderr.close()
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("arguments", [["show", "log.jsonl"], ["--help"]], ids=" ".join)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
 def test_a_full_disk_is_an_error_of_one_line(large: Path, arguments: list[str]) -> None:
@@ -70,6 +73,7 @@ def test_a_full_disk_is_an_error_of_one_line(large: Path, arguments: list[str]) 
     assert errors == b"Error: cannot continue: No space left on device\n"
 
 
+@proof
 def test_closed_streams_lead_nowhere(tmp_path: Path) -> None:
     """As a shell closes them; no file that is opened takes their places."""
     log = write(tmp_path / "log.jsonl")
@@ -81,6 +85,7 @@ def test_closed_streams_lead_nowhere(tmp_path: Path) -> None:
     assert log.read_bytes() == before
 
 
+@proof
 def test_a_current_directory_that_is_gone_is_told(tmp_path: Path) -> None:
     """Commands that need none work without it."""
     log = write(tmp_path / "log.jsonl")
@@ -97,6 +102,7 @@ def test_a_current_directory_that_is_gone_is_told(tmp_path: Path) -> None:
     assert said(f"show {log}").returncode == 0
 
 
+@proof
 def test_an_interrupt_ends_a_command_without_a_word(large: Path) -> None:
     """The exit code is that of an interrupt."""
     done = start("show", large, stdout=subprocess.PIPE)

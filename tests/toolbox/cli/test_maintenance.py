@@ -21,6 +21,7 @@ from tests.support.logs import (
     stored_numbers,
     write_file,
 )
+from tests.support.sweeps import proof
 from tests.support.terminals import Terminal, posix
 
 
@@ -109,6 +110,7 @@ def test_what_is_wrong_in_many_places_is_said_once(path: str) -> None:
     assert len(json.loads(run("verify", path, "--json", code=1).stdout)["logs"][0]["damage"]) == 16
 
 
+@proof
 @posix
 def test_ctrl_c_at_a_question_is_130(log: str) -> None:
     """As anywhere else; nothing was done."""

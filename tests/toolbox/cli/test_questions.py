@@ -16,6 +16,7 @@ from tests.support.commands import run
 from tests.support.messages import fill
 from tests.support.places import DOCS
 from tests.support.sessions_of_a_home import CONVERSATION, log_of, write
+from tests.support.sweeps import proof
 
 ROWS = re.findall(r"^\| ([^|]+\?) \| (.+) \|$", (DOCS / "cli.md").read_text("utf-8"), re.MULTILINE)
 QUESTIONS = {question: re.findall(r"`context-persistent ([^`]+)`", commands) for question, commands in ROWS}
@@ -117,6 +118,7 @@ def test_each_has_an_answer() -> None:
     assert list(QUESTIONS) == list(ANSWERS) == list(WORDS)
 
 
+@proof(quick=3)
 @pytest.mark.usefixtures("sessions")
 @pytest.mark.parametrize("question", ANSWERS)
 def test_a_question_has_a_command(question: str) -> None:

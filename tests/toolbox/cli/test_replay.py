@@ -15,7 +15,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from tests.support.commands import run
 from tests.support.messages import fill
 from tests.support.replays import BUDGET, COUNTED, MESSAGES, plain, record
-from tests.support.sweeps import spread
+from tests.support.sweeps import proof, spread
 from tests.support.terminals import Terminal, posix
 
 
@@ -181,6 +181,7 @@ TURNS = [
 ]
 
 
+@proof
 @posix
 def test_enter_shows_the_next_message(tmp_path: Path) -> None:
     """Ctrl-D ends it, and so does Ctrl-C. Hours between the messages are not waited for."""
@@ -201,6 +202,7 @@ def test_enter_shows_the_next_message(tmp_path: Path) -> None:
     assert "Traceback" not in terminal.shown
 
 
+@proof
 @posix
 def test_the_real_timing_is_kept(tmp_path: Path) -> None:
     """An hour's pause is announced, with what shortens it; Ctrl-C ends it all quietly."""
@@ -214,6 +216,7 @@ def test_the_real_timing_is_kept(tmp_path: Path) -> None:
     assert "\x1b[2K" not in terminal.shown
 
 
+@proof
 @posix
 @pytest.mark.parametrize("arguments", list(spread([["--max-pause", "0"], ["--speed", "1e9"]], 2, 1)), ids=" ".join)
 def test_no_pause_is_longer_than_wanted(tmp_path: Path, arguments: list[str]) -> None:

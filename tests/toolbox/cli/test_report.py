@@ -15,6 +15,7 @@ from tests.support.pages import read_page
 from tests.support.projects import two_projects
 from tests.support.recorded_sessions import record
 from tests.support.sessions_of_a_home import log_of
+from tests.support.sweeps import proof
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +32,7 @@ def session(tmp_path, recorded):
     return shutil.copy(recorded, tmp_path / "s.jsonl")
 
 
+@proof
 def test_a_report_is_made_and_said(session, tmp_path):
     """Its path on the standard output, what it holds on the error stream."""
     done = run("report", session, "-o", tmp_path / "s.html")
@@ -39,6 +41,7 @@ def test_a_report_is_made_and_said(session, tmp_path):
     assert len(read_page(tmp_path / "s.html").bodies) == 60
 
 
+@proof
 def test_without_a_name_it_is_named_by_the_session(session, tmp_path, monkeypatch):
     """In the working directory; a second time it is refused, and --force replaces it."""
     monkeypatch.chdir(tmp_path)
@@ -60,6 +63,7 @@ def test_a_log_is_not_replaced(session, tmp_path):
     assert session.read_bytes() == other.read_bytes() == before
 
 
+@proof
 def test_json_says_what_was_made(session, tmp_path):
     """One object: path, size, counts."""
     told = json.loads(run("report", session, "-o", tmp_path / "s.html", "--json", "--turn", "1").stdout)
@@ -103,6 +107,7 @@ def opened(monkeypatch):
     return asked
 
 
+@proof
 def test_open_shows_the_page_in_the_browser(session, tmp_path, opened):
     """By its whole path; where there is no browser, the command says where the page is."""
     run("report", session, "-o", tmp_path / "s é.html", "--open")

@@ -17,6 +17,7 @@ from amplifier_module_context_persistent.tokens.on_demand import named_counter
 from amplifier_module_context_persistent.toolbox.cli.show import show_outline
 from tests.support.commands import run, shows
 from tests.support.sessions_of_a_home import CONVERSATION, write
+from tests.support.sweeps import proof
 from tests.support.terminals import Terminal, posix
 
 
@@ -254,6 +255,7 @@ def test_a_damaged_log_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert "Why is the total wrong?" in (done.stdout if "new" not in command else (tmp_path / "new").read_text())
 
 
+@proof
 @posix
 def test_a_terminal_gets_a_pager(path: Path, tmp_path: Path) -> None:
     """The output goes through $PAGER, with colours; leaving it early is no failure, nor is a missing one."""

@@ -61,6 +61,7 @@ def test_there_are_ten_queries() -> None:
     assert len(QUERIES) == 10
 
 
+@proof(quick=2)
 @pytest.mark.parametrize("query", QUERIES, ids=range(len(QUERIES)))
 def test_a_query_of_the_docs_has_an_answer(query: str) -> None:
     """The same without a catalogue."""
@@ -165,6 +166,7 @@ REFUSED = [
 ]
 
 
+@proof(quick=11)
 @pytest.mark.parametrize("query", REFUSED)
 def test_it_writes_nothing_and_reads_no_file(home: Path, query: str) -> None:
     """One line says why it is refused."""
@@ -176,6 +178,7 @@ def test_it_writes_nothing_and_reads_no_file(home: Path, query: str) -> None:
     assert not list(home.glob("new*"))
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     ("query", "given"), [("SELECT '\udcff'", None), ("-", b"SELECT '\xff'")], ids=["argument", "input"]
 )
@@ -186,6 +189,7 @@ def test_a_query_that_is_not_utf_8_is_refused(query: str, given: bytes | None) -
     assert done.stderr == b"Error: the query is not UTF-8 at character 9; give it in UTF-8\n"
 
 
+@proof
 def test_it_ends() -> None:
     """A query without end, and one that nothing can interrupt, in a process of its own."""
     done = run(*ALL, "--timeout", "0.2", f"{WITHOUT_END} SELECT count(*) FROM c", code=2)

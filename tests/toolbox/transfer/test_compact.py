@@ -25,6 +25,7 @@ from tests.support.commands import shows
 from tests.support.forks import CONFIG, play, read, records, turn
 from tests.support.logs import assert_sound
 from tests.support.messages import Message, fill
+from tests.support.sweeps import proof
 
 
 def compacted(path: Path, **options: Any) -> CompactResult:
@@ -102,6 +103,7 @@ async def test_undo_goes_back_one_plan_each_time(tmp_path: Path) -> None:
         compacted(path, undo=True)
 
 
+@proof
 async def test_what_would_be_compacted_again_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "log"
     await play(path, 30)

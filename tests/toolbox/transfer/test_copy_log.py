@@ -20,7 +20,7 @@ from fixtures.generate import generate_session
 from tests.support.logs import STAMP, append, body, reset_bodies, sealed
 from tests.support.postgres import CuttingProxy, TestServer
 from tests.support.recorded_sessions import Recorded
-from tests.support.sweeps import spread
+from tests.support.sweeps import proof, spread
 
 ROOT = Path(__file__).parents[3]
 REAL = sorted((ROOT.parent / "shared" / "transcripts").rglob("*.jsonl"))
@@ -118,6 +118,7 @@ def test_made_logs_are_the_same_on_both_sides(name: str, storage: str, tmp_path:
     assert_same_there(str(source), storage, tmp_path)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "path",
     [*spread([log for log in LOGS if log.name != "bundle.jsonl"], 2), *spread(REAL[:: max(1, len(REAL) // 8)], 8)],
@@ -138,6 +139,7 @@ def test_an_interrupted_append_of_several_messages_is_not_copied(storage: str, t
         assert source.read_bytes()[copied.size_bytes :].startswith(b'{"_record":"bundle"')
 
 
+@proof
 async def test_views_and_receipts_are_the_same(storage: str, tmp_path: Path) -> None:
     """Every view is made again and proved there, and the session goes on with the bytes that it would have here."""
     path = tmp_path / "log.jsonl"

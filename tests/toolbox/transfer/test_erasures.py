@@ -24,6 +24,7 @@ from amplifier_module_context_persistent.toolbox.transfer.erasures import (
 from amplifier_module_context_persistent.toolbox.transfer.import_session import import_all
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import log_of
+from tests.support.sweeps import proof
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -71,6 +72,7 @@ def refused(*arguments: Any) -> str:
     return " ".join(run("import", *arguments, code=2).stderr.split())
 
 
+@proof
 def test_a_deleted_session_is_not_imported_again(tmp_path: Path) -> None:
     """Under no id, from no other place, and not after it grew; `--again` imports it, and later imports add to it."""
     given = source(tmp_path / "talk.jsonl")
@@ -105,6 +107,7 @@ def test_a_session_with_an_id_is_known_by_it(tmp_path: Path) -> None:
     run("import", claude_session(tmp_path / "c.jsonl", "c2", "hello", "hi"))
 
 
+@proof
 def test_an_import_of_all_leaves_deleted_ones_out(tmp_path: Path) -> None:
     """It says so, imports the others, and is no failure."""
     directory = tmp_path / "all"
@@ -164,6 +167,7 @@ def copies_without_a_name(session_id: str, directory: Path) -> list[Path]:
     return [directory / name for name in ("export.jsonl", "headless.jsonl", "end.jsonl")]
 
 
+@proof
 async def test_copies_that_name_no_session_are_known_by_its_messages(tmp_path: Path) -> None:
     """An export as JSON Lines, a log without its first line, a part of one."""
     await own_session("own", f"the key is {KEY}", "Thank you.", "and now", "Done.")
@@ -224,6 +228,7 @@ def test_messages_with_ids_that_others_use_are_known_by_what_they_say_too(tmp_pa
     assert "was deleted here on" in refused(numbered("c.jsonl", "zero", "two"), "--session", "c")
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "purge",
     [["--redact", "sk_live_[A-Za-z0-9]+"], ["--redact", KEY], ["--secrets"]],
@@ -247,6 +252,7 @@ def test_a_purged_text_is_replaced_again(tmp_path: Path, purge: list[str]) -> No
     assert texts("third")[0] == f"key {KEY}"
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("purge", [["--everything"], ["--before", "c1-2"]], ids=["everything", "before"])
 def test_purged_messages_do_not_come_back(tmp_path: Path, purge: list[str]) -> None:
     """What the source has got since is added; under another id nothing is."""

@@ -24,7 +24,7 @@ from tests.support.exports import SESSION, exported, store
 from tests.support.histories import messages as any_histories
 from tests.support.messages import Message
 from tests.support.secret_forms import LETTERS, SAMPLES
-from tests.support.sweeps import some, spread
+from tests.support.sweeps import proof, some, spread
 
 
 def lines(path: Path, into: str, **options: Any) -> list[Message]:
@@ -168,6 +168,7 @@ def secretive(secret: str) -> list[Message]:
     ]
 
 
+@proof(quick=4)
 @pytest.mark.parametrize(("name", "into"), list(spread(product(sorted(SAMPLES), FORMATS), 3)))
 async def test_secrets_do_not_pass(tmp_path: Path, into: str, name: str) -> None:
     """From no place of a message, into no format, to no file; it is counted how many there were."""
@@ -182,6 +183,7 @@ async def test_secrets_do_not_pass(tmp_path: Path, into: str, name: str) -> None
         assert json.dumps(piece)[1:-1] not in written
 
 
+@proof(quick=2)
 @pytest.mark.parametrize("into", FORMATS)
 async def test_redaction_can_be_switched_off(tmp_path: Path, into: str) -> None:
     """Then everything is as it was."""

@@ -17,7 +17,7 @@ from tests.support.forks import CONFIG, play, read, records, turn
 from tests.support.histories import messages as any_histories
 from tests.support.logs import assert_sound
 from tests.support.messages import Message, fill
-from tests.support.sweeps import some, spread
+from tests.support.sweeps import proof, some, spread
 
 
 async def test_a_turn_is_taken_over_in_whole(tmp_path: Path) -> None:
@@ -67,6 +67,7 @@ async def test_the_origin_is_named_and_not_changed(tmp_path: Path) -> None:
     }
 
 
+@proof
 async def test_the_cache_holds_what_a_fork_sends(tmp_path: Path) -> None:
     """Wherever a session is forked, the fork's first view is what the session sent there, compactions and all."""
     views = await play(tmp_path / "log", 30)
@@ -175,6 +176,7 @@ async def test_damage_elsewhere_does_not_hinder(tmp_path: Path) -> None:
     assert verify_log(made.path).is_sound
 
 
+@proof
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=some(30))
 @given(any_histories(), st.integers(0, 30))
 async def test_any_history_can_be_forked(

@@ -21,6 +21,7 @@ from amplifier_module_context_persistent.toolbox.transfer.import_session import 
 from amplifier_module_context_persistent.toolbox.transfer.rewind_session import rewind_session
 from tests.support.messages import Message, fill, user
 from tests.support.resumed_sessions import transcript_of
+from tests.support.sweeps import proof
 
 REMINDER = user("<system-reminder>mind the style</system-reminder>", source="hook")
 HISTORY = [
@@ -156,6 +157,7 @@ async def test_a_rewind_of_an_open_session_leaves_the_hosts_files(tmp_path: Path
     }
 
 
+@proof
 async def test_where_nobody_can_tell_nothing_is_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the system gives no locks, somebody might have the session open."""
     origin = await session(tmp_path)

@@ -20,7 +20,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.written_files impor
 from tests.support.commands import run
 from tests.support.kills import kills
 from tests.support.sessions_of_a_home import log_of, write
-from tests.support.sweeps import whole
+from tests.support.sweeps import proof, whole
 
 pytestmark = [
     pytest.mark.usefixtures("project"),
@@ -104,6 +104,7 @@ PURGES = [
 ]
 
 
+@proof
 @pytest.mark.parametrize("arguments", PURGES, ids=" ".join)
 def test_a_purge_that_was_killed_is_finished_by_a_second_one(
     tmp_path: Path, prepare: Callable[[], None], arguments: Command
@@ -125,6 +126,7 @@ def backups_of(session: str) -> list[Path]:
     return list(log_of(session).parent.glob("*.bak-*"))
 
 
+@proof
 @pytest.mark.parametrize("more", [(), ("--host-files",)], ids=["log", "host-files"])
 @pytest.mark.parametrize("session", ["talk", "forked", "rewound", "imported"])
 def test_a_deletion_that_was_killed_is_finished_by_a_second_one(
@@ -157,6 +159,7 @@ def test_a_killed_deletion_of_a_session_with_sub_agents_is_finished_by_a_second_
         assert not [path for path in sessions.rglob("*") if path.is_file()], count
 
 
+@proof
 def test_a_deletion_says_that_it_finishes_another_one(tmp_path: Path, prepare: Callable[[], None]) -> None:
     """And a deletion of what is whole does not say so."""
     sessions(tmp_path)
@@ -170,6 +173,7 @@ def test_a_deletion_says_that_it_finishes_another_one(tmp_path: Path, prepare: C
     assert (False, False) not in told
 
 
+@proof
 def test_what_a_killed_deletion_left_is_purged_too(tmp_path: Path, prepare: Callable[[], None]) -> None:
     """A purge of all sessions reaches all that is left at any moment."""
     sessions(tmp_path)
@@ -178,6 +182,7 @@ def test_what_a_killed_deletion_left_is_purged_too(tmp_path: Path, prepare: Call
         assert holders() == [], count
 
 
+@proof
 @pytest.mark.parametrize("what", ["fork", "import", "import of a log"])
 def test_a_session_that_is_made_appears_whole_and_is_finished_by_a_second_call(
     tmp_path: Path, prepare: Callable[[], None], what: str
@@ -212,6 +217,7 @@ def test_a_session_that_is_made_appears_whole_and_is_finished_by_a_second_call(
         assert len((directory / "transcript.jsonl").read_text().splitlines()) == len(SAID)
 
 
+@proof
 def test_a_rewind_that_was_killed_is_finished_by_a_second_one(tmp_path: Path, prepare: Callable[[], None]) -> None:
     """The host's transcript ends with the history, and the old one is kept beside it once."""
     sessions(tmp_path)
@@ -224,6 +230,7 @@ def test_a_rewind_that_was_killed_is_finished_by_a_second_one(tmp_path: Path, pr
         assert not [name for name, content in files().items() if is_unfinished(name, content)], count
 
 
+@proof
 def test_an_undo_that_was_killed_leaves_the_plan_before_or_after(tmp_path: Path, prepare: Callable[[], None]) -> None:
     """It appends one record, so there is nothing in between; a second one says why there is no more to undo."""
     long = [{"role": role, "content": f"{number} " + "word " * 400} for number in range(12) for role in ("user",)]

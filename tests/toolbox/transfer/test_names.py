@@ -21,6 +21,7 @@ from amplifier_module_context_persistent.toolbox.transfer.metadata_lock import l
 from amplifier_module_context_persistent.toolbox.transfer.rewind_session import rewind_session
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import CONVERSATION, log_of, write
+from tests.support.sweeps import proof
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -107,6 +108,7 @@ def test_an_import_is_named_by_the_title_of_its_source(tmp_path: Path) -> None:
     assert metadata(log)["session_id"] == Path(log).parent.name
 
 
+@proof
 def test_a_second_import_takes_a_new_title_but_no_persons_name(tmp_path: Path) -> None:
     """What else stands in the metadata stays."""
     log = import_session(claude(tmp_path)).path

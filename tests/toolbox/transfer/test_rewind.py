@@ -22,6 +22,7 @@ from tests.support.forks import CONFIG, play, read, records, turn
 from tests.support.logs import append, assert_sound, body, numbers, sealed
 from tests.support.messages import fill
 from tests.support.recorded_sessions import made
+from tests.support.sweeps import proof
 
 Message = dict[str, Any]
 
@@ -52,6 +53,7 @@ async def test_what_comes_behind_a_turn_is_hidden_and_stays(tmp_path: Path) -> N
     assert_sound(str(tmp_path / "log"))
 
 
+@proof
 async def test_the_cache_holds_what_a_rewound_session_sends(tmp_path: Path) -> None:
     """Its next view is what was sent there, with the compaction that was in force; rewinds may follow rewinds."""
     views = await play(tmp_path / "log", 24)
@@ -63,6 +65,7 @@ async def test_the_cache_holds_what_a_rewound_session_sends(tmp_path: Path) -> N
     assert_sound(str(tmp_path / "log"))
 
 
+@proof
 async def test_views_that_were_handed_out_before_can_still_be_proved(tmp_path: Path) -> None:
     """A rewind, and the plan that it writes again, take nothing from the receipts."""
     await play(tmp_path / "log", 12)
@@ -86,6 +89,7 @@ async def test_a_plan_that_is_written_again_is_one_compaction(tmp_path: Path) ->
     reader.close()
 
 
+@proof
 async def test_a_session_that_is_open_follows(tmp_path: Path) -> None:
     """With its next call, plan and all, and appends after the place that was gone back to."""
     async with PersistentContextManager(tmp_path / "log", **CONFIG) as manager:

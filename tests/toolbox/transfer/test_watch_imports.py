@@ -19,6 +19,7 @@ from amplifier_module_context_persistent.toolbox.transfer.watch_imports import W
 from tests.support.commands import run
 from tests.support.imports import write_jsonl
 from tests.support.sessions_of_a_home import start
+from tests.support.sweeps import proof
 
 KEY = "hunter2-zebrastripes"
 SECONDS: Iterator[float] = itertools.count(0.0, 2.0)
@@ -69,6 +70,7 @@ def test_a_session_is_imported_once_and_then_what_is_new(source: Path) -> None:
     assert look(place_of(source)) == [], "a second watcher finds it imported"
 
 
+@proof
 def test_a_file_that_changes_all_the_while_is_imported_all_the_same(source: Path) -> None:
     """After half a minute."""
     lines = [says("s1", number, f"text {number}") for number in range(40)]
@@ -82,6 +84,7 @@ def test_a_file_that_changes_all_the_while_is_imported_all_the_same(source: Path
     assert added > 10
 
 
+@proof
 @pytest.mark.parametrize("purge", [("--redact", KEY), ("--everything",)], ids=["redacted", "emptied"])
 def test_what_was_purged_does_not_come_back(source: Path, purge: tuple[str, ...]) -> None:
     """Not a byte of it, though the source still has it and grows."""
@@ -110,6 +113,7 @@ def test_what_was_purged_does_not_come_back(source: Path, purge: tuple[str, ...]
     )
 
 
+@proof
 def test_what_was_deleted_does_not_come_back(source: Path) -> None:
     """Also as it grows."""
     write_jsonl(source, [says("s1", 0, "one")])
@@ -121,6 +125,7 @@ def test_what_was_deleted_does_not_come_back(source: Path) -> None:
     assert not (Path.home() / ".amplifier" / "projects" / project_slug("/w/app") / "sessions" / "s1").exists()
 
 
+@proof
 def test_the_command_goes_on_until_it_is_interrupted(source: Path) -> None:
     """It says what it added."""
     write_jsonl(source, [says("s1", 0, "one")])

@@ -10,6 +10,7 @@ import pytest
 from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
 from amplifier_module_context_persistent.toolbox.transfer.importers.lines import MOST_LINE_BYTES
 from tests.support.imports import history_and_view, imported, imported_history, records, texts, write_jsonl
+from tests.support.sweeps import proof
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -160,6 +161,7 @@ async def test_a_sub_agents_rollout_names_its_parent(tmp_path: Path) -> None:
     assert header["parent_id"] == "0199-p"
 
 
+@proof
 def test_compressed_files_and_bombs(tmp_path: Path) -> None:
     """Files of several frames are read whole; a bomb, a cut file and an empty one are refused; nothing is written."""
     plain = write_jsonl(tmp_path / "plain", [META, item("user", "one"), item("assistant", "1")]).read_bytes()

@@ -10,6 +10,7 @@ import pytest
 
 from amplifier_module_context_persistent.forms import gemini
 from tests.support.imports import history_and_view, imported, imported_history, texts
+from tests.support.sweeps import proof
 
 TALK: list[dict[str, Any]] = [
     {"role": "user", "parts": [{"text": "go"}, {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]},
@@ -31,6 +32,7 @@ SHAPES = {
 }
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("shape", [*SHAPES, "lines"])
 async def test_contents_in_their_shapes(tmp_path: Path, shape: str) -> None:
     """Written again by their form they are what they were, signatures too."""

@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.toolbox.transfer.import_session import 
 from amplifier_module_context_persistent.toolbox.transfer.importers.branches import split_tree
 from amplifier_module_context_persistent.toolbox.transfer.importers.registry import FORMATS
 from tests.support.imports import history_and_view, imported, texts, write_jsonl
-from tests.support.sweeps import some
+from tests.support.sweeps import proof, some
 
 SAYS = {"type": "user", "uuid": "u", "message": {"role": "user", "content": "hi"}}
 CODEX = {"type": "response_item", "payload": {"type": "message", "role": "user", "content": "hi"}}
@@ -28,6 +28,7 @@ def deep(levels: int) -> str:
     return '{"a":' * levels + "1" + "}" * levels
 
 
+@proof
 async def test_deep_nesting_is_lost_and_named(tmp_path: Path) -> None:
     """Too deep to be stored, to be parsed, or just not: the rest is imported."""
     called = {**SAYS, "uuid": "d", "message": {"role": "user", "content": [{"type": "x", "y": json.loads(deep(230))}]}}
@@ -43,6 +44,7 @@ async def test_deep_nesting_is_lost_and_named(tmp_path: Path) -> None:
     assert [loss.line for loss in report.not_carried] == [2, 3, 4]
 
 
+@proof
 def test_a_line_that_memory_may_not_hold(tmp_path: Path) -> None:
     """It is passed over without being held; all around it is imported, within 200 MB."""
     source = tmp_path / "in.jsonl"
@@ -65,6 +67,7 @@ def test_a_line_that_memory_may_not_hold(tmp_path: Path) -> None:
     assert int(peak) < 200_000  # of this process alone; `ru_maxrss` begins with that of the process that started it
 
 
+@proof(quick=5)
 @pytest.mark.parametrize("name", sorted({*FORMATS, "auto"}))
 @pytest.mark.parametrize(
     "content",
@@ -104,6 +107,7 @@ BARE = {"role": "user", "content": "hi"}
 LINES = {"claude-code": SAYS, "codex": CODEX, "pi": PI, "copilot-cli": COPILOT, "gemini-cli": GEMINI}
 
 
+@proof(quick=2)
 @pytest.mark.parametrize("other", [*LINES, "jsonl"])
 @pytest.mark.parametrize("name", LINES)
 def test_two_formats_in_one_file_are_refused(tmp_path: Path, name: str, other: str) -> None:
@@ -120,6 +124,7 @@ def test_two_formats_in_one_file_are_refused(tmp_path: Path, name: str, other: s
     assert os.listdir(tmp_path) == ["in"]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "entries",
     [
@@ -180,6 +185,7 @@ def test_any_parents_make_sessions(named: list[int], speaks: int) -> None:
         assert common == sorted(set(common) - set(own))
 
 
+@proof
 @settings(max_examples=some(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.randoms(use_true_random=False), st.sampled_from([SAYS, CODEX, PI]), st.integers(1, 30))
 async def test_any_damage_has_an_account(
@@ -219,6 +225,7 @@ SILENT: dict[str, tuple[Any, Any]] = {
 }
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("name", SILENT)
 async def test_what_says_nothing_is_no_message_and_is_noted_so(tmp_path: Path, name: str) -> None:
     """Only one line becomes a message; the other one is kept as it is, or said to have no content."""

@@ -7,7 +7,7 @@ import pytest
 from tests.support.imports import imported
 from tests.support.independent_counts import COUNTERS, messages
 from tests.support.places import SHARED
-from tests.support.sweeps import spread
+from tests.support.sweeps import proof, spread
 
 FORMATS, TRANSCRIPTS = SHARED / "formats", SHARED / "transcripts"
 FILES = [
@@ -17,6 +17,7 @@ FILES = [
 ]
 
 
+@proof(quick=1)
 @pytest.mark.skipif(not FILES, reason="the shared files are not at hand")
 @pytest.mark.parametrize("path", list(spread(FILES, 12)), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_nothing_is_lost_doubled_or_made_up(path: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
 from tests.support.imports import history_and_view, imported, imported_history, records, texts
+from tests.support.sweeps import proof
 
 AGENT = {"name": "a", "version": "1", "model_name": "m", "tool_definitions": [{"type": "function"}]}
 STEPS: list[dict[str, Any]] = [
@@ -191,6 +192,7 @@ async def test_a_call_of_opencode_without_output_stays_open(tmp_path: Path) -> N
     assert [(m["tool_call_id"], m["content"]) for m in history if m["role"] == "tool"] == [("c1", "")]
 
 
+@proof(quick=2)
 @pytest.mark.parametrize(
     "name", ["atif", "opencode", "gemini-cli", "codex", "claude-code", "pi", "copilot-cli", "openai"]
 )

@@ -9,6 +9,7 @@ import pytest
 from amplifier_module_context_persistent.forms.request_bodies import to_openai_responses
 from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
 from tests.support.imports import history_and_view, imported, records, texts, write_jsonl
+from tests.support.sweeps import proof
 
 Message = dict[str, Any]
 
@@ -61,6 +62,7 @@ NATIVE = [
 ]
 
 
+@proof
 async def test_results_in_an_anthropic_user_message_are_results(tmp_path: Path) -> None:
     """In a body, a list and lines alike; the text beside them is a person's, and the view calls nothing interrupted."""
     body = {
@@ -117,6 +119,7 @@ async def test_chat_completions(tmp_path: Path) -> None:
     assert history[2]["tool_call_id"] == history[1]["tool_calls"][0]["id"]
 
 
+@proof
 async def test_responses(tmp_path: Path) -> None:
     """Items of an answer are one message, a server's calls too; other items are kept; `input` may be a text."""
     for source in (
@@ -151,6 +154,7 @@ async def test_native_tools_of_responses(tmp_path: Path) -> None:
     assert failed == ["c2", "c3"]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     ("messages", "expected"),
     [

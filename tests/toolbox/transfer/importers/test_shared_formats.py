@@ -6,12 +6,13 @@ import pytest
 
 from tests.support.imports import history_and_view, imported
 from tests.support.places import SHARED
-from tests.support.sweeps import spread
+from tests.support.sweeps import proof, spread
 
 FORMATS = SHARED / "formats"
 FILES = sorted(path for path in FORMATS.rglob("*.json*") if path.is_file()) if FORMATS.is_dir() else []
 
 
+@proof(quick=1)
 @pytest.mark.skipif(not FILES, reason="the shared files are not at hand")
 @pytest.mark.parametrize("path", list(spread(FILES, 2)), ids=lambda path: f"{path.parent.name}-{path.stem}")
 async def test_each_file_is_imported(path: Path, tmp_path: Path) -> None:

@@ -19,12 +19,14 @@ from amplifier_module_context_persistent.toolbox.transfer.importers import lines
 from amplifier_module_context_persistent.toolbox.transfer.importers import source_file as source_module
 from tests.support.claude_entries import says
 from tests.support.imports import imported, write_jsonl
+from tests.support.sweeps import proof
 
 ENTRIES = [says("u1", None, "one"), says("u2", "u1", "two")]
 LINES = "".join(json.dumps(entry) + "\n" for entry in ENTRIES).encode()
 DOCUMENT = json.dumps({"messages": ENTRIES}, indent=1).encode()
 
 
+@proof(quick=3)
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -58,6 +60,7 @@ def test_files_that_hold_no_session_are_told_apart(tmp_path: Path, content: byte
     assert os.listdir(tmp_path) == ["given"]
 
 
+@proof
 def test_a_gzip_file_is_read(tmp_path: Path) -> None:
     """Whatever its name, of several members too; the session is the one that the plain file is."""
     plain = imported(write_jsonl(tmp_path / "plain.jsonl", ENTRIES))
@@ -131,6 +134,7 @@ def test_each_line_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert sum(parsed.values()) == len(parsed) == (200 if kind == "lines" else 1)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
 def test_text_that_windows_wrote_is_read(tmp_path: Path, codec: str) -> None:
     """UTF-16 with a byte order mark or without, and UTF-8 with one; line ends of Windows."""
