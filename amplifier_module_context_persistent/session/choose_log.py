@@ -14,7 +14,7 @@ from ..config import Config
 from ..config.option_table import MEMORY
 from ..errors import ConfigError
 from ..log.base import Log
-from ..log.database_location import location_of
+from ..log.database_location import location_of, parse_location
 from ..log.open_log import IN_MEMORY, open_log
 from ..paths import LOG_NAME, check_session_id, log_name, log_path
 
@@ -76,6 +76,10 @@ def _location_in(config: Config, session_id: str | None, working_dir: str | None
     if session_id is None:
         raise ConfigError("storage: a log in a database is named by the session's id, and this session has none")
     check_session_id(session_id)
+    try:
+        parse_location(f"{config.storage}")
+    except ValueError as error:
+        raise ConfigError(f"storage: {str(error).removeprefix('the storage ')}") from None
     return location_of(f"{config.storage}", log_name(session_id, working_dir or os.getcwd(), config.project))
 
 

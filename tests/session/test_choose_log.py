@@ -8,6 +8,7 @@ from amplifier_core.testing import MockCoordinator
 
 from amplifier_module_context_persistent import InMemoryContextManager, mount
 from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.errors import ConfigError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.paths import log_name
@@ -72,3 +73,14 @@ async def test_it_keeps_no_file(tmp_path, monkeypatch, caplog) -> None:
     assert manager.log_path is None
     assert list(tmp_path.iterdir()) == []
     assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    ("storage", "named"),
+    [("postgresql://u:p@ss@h/db", "URL"), ("postgresql://u@h/db?pgbouncer=true", "'pgbouncer'"), ("mysql://h/db", "")],
+)
+def test_a_storage_that_cannot_be_read_is_a_wrong_configuration(storage: str, named: str) -> None:
+    """As any other option: the error says which, and comes before anything connects."""
+    with pytest.raises(ConfigError, match=f"storage: .*{named}") as raised:
+        choose_log(Config.load({"storage": storage}), session_id="s", parent_id=None, working_dir=None)
+    assert "ss@h" not in str(raised.value)
