@@ -24,6 +24,7 @@ import regex
 
 from ..errors import ContextPersistentError, RecallError
 from ..log.record_line import CRC_TAIL_BYTES, MARK
+from .composed import either_form, forms_of, in_either_form
 from .expression import literals_of, longest_plain, size_of
 
 MOST_CHARS = 200
@@ -101,6 +102,9 @@ def text_pattern(query: str, *, ignore_case: bool = True) -> Pattern:
     if len(query) > MOST_TEXT_CHARS:
         raise RecallError(f"query: a text to look for has at most {MOST_TEXT_CHARS:,} characters, not {len(query):,}")
     flags = regex.IGNORECASE | (regex.ASCII if query.isascii() else 0) if ignore_case else 0
+    if len(forms := forms_of(query)) > 1:
+        literals = tuple((form,) for form in forms)
+        return Pattern(_compiled(either_form(query), flags), b"", ignore_case, literals=literals)
     needle = (query.lower() if ignore_case else query).encode() if is_plain(query, any_case=ignore_case) else b""
     return Pattern(_compiled(regex.escape(query), flags), needle, ignore_case, query, ((query,),))
 
@@ -113,6 +117,7 @@ def regex_pattern(query: str, *, ignore_case: bool = False) -> Pattern:
     """
     if len(query) > MOST_CHARS:
         raise RecallError(f"query: a regular expression has at most {MOST_CHARS} characters, not {len(query):,}")
+    query = in_either_form(query)
     expression = compile_regex(query, re.MULTILINE | (re.IGNORECASE if ignore_case else re.NOFLAG))
     any_case = bool(expression.flags & regex.IGNORECASE)
     literals = literals_of(query)

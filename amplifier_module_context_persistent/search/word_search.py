@@ -12,10 +12,12 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from unicodedata import normalize
 
 import regex
 
 from ..errors import RecallError
+from .composed import common_parts, either_form
 from .expression import longest_plain
 from .pattern import MOST_TEXT_CHARS, Pattern, is_plain
 
@@ -86,17 +88,16 @@ def words_pattern(query: str) -> AllWords:
 def _term(found: re.Match[str]) -> Pattern | None:
     said = found["plain"] if found["plain"] is not None else found["phrase"]
     is_beginning = bool(found["begin"]) or (found["plain"] is not None and said.endswith("*"))
-    words = _WORD.findall(said)
+    words = _WORD.findall(normalize("NFC", said))
     if not words:
         return None
     before = "" if _is_unparted(words[0][0]) else f"(?<!{_IN_A_WORD})"
     after = "" if is_beginning or _is_unparted(words[-1][-1]) else f"(?!{_IN_A_WORD})"
-    expression = regex.compile(
-        before + r"\W+".join(map(regex.escape, words)) + after, regex.IGNORECASE | regex.VERSION0
-    )
-    needle = longest_plain(words, any_case=True, is_plain=partial(is_plain, any_case=True)).encode()
+    expression = regex.compile(before + r"\W+".join(map(either_form, words)) + after, regex.IGNORECASE | regex.VERSION0)
+    parts = [part for word in words for part in common_parts(word)]
+    needle = longest_plain(parts, any_case=True, is_plain=partial(is_plain, any_case=True)).encode()
     # The text is a line break: a phrase may go over the ends of lines.
-    return Pattern(expression, needle, ignores_case=True, text="\n", literals=(tuple(words),))
+    return Pattern(expression, needle, ignores_case=True, text="\n", literals=(tuple(parts),))
 
 
 def _is_unparted(char: str) -> bool:

@@ -68,7 +68,12 @@ FindPlaces = Callable[[LogReader], list[int] | None]
     help="PATTERN is a question: show the N messages that answer best.",
 )
 @click.option("--explain", "explains", is_flag=True, help="With --best: also say why each message was found.")
-@click.option("--newest", "by_time", is_flag=True, help="With --best: show the newest of them first.")
+@click.option(
+    "--newest",
+    "by_time",
+    is_flag=True,
+    help="Show the newest first: of sessions, of messages, or with --best of answers.",
+)
 @click.option("-i", "--ignore-case", is_flag=True, help="Ignore case.")
 @click.option("-F", "--fixed", is_flag=True, help="PATTERN is plain text, not a regular expression.")
 @click.option("-w", "--words", "in_words", is_flag=True, help='PATTERN is words: `retry "reset by peer" time*`.')
@@ -120,8 +125,8 @@ def search_command(
     if hidden and wanted.tools:
         raise click.UsageError("give one of --hidden and --tool")
     is_literal = ignore_case or fixed or in_words or hidden or names or count or lines
-    if best is None and (explains or by_time):
-        raise click.UsageError("--explain and --newest are of --best N")
+    if best is None and explains:
+        raise click.UsageError("--explain is of --best N")
     if best is not None and is_literal:
         raise click.UsageError("--best takes a question: give no option for texts (-i, -F, -w, -C, -l, -c, --hidden)")
     chosen = _chosen(sessions, everywhere=everywhere, last=last, wanted=wanted)
@@ -133,7 +138,12 @@ def search_command(
         found = _pattern(pattern, fixed=fixed, ignore_case=ignore_case, in_words=in_words)
         printer = MatchPrinter(chosen.look, several=len(chosen.files) > 1, names=names, count=count, as_json=as_json)
         context_lines = 0 if names or count else lines
-        one = _Search(found, printer, role=role, tools=wanted.tools, context=context_lines, hidden=hidden)
+        one = _Search(
+            found, printer, role=role, tools=wanted.tools, context=context_lines, hidden=hidden, by_time=by_time
+        )
+        if by_time:
+            newest = {session: -chosen.look(str(session.path)).last_s for session in chosen.files}
+            chosen.files.sort(key=newest.__getitem__)
         code = _search_all(one, chosen)
         if code == FINDINGS and wanted.tools:
             _check_tools(wanted.tools, chosen)
@@ -311,6 +321,7 @@ class _Search:
     tools: tuple[str, ...]
     context: int
     hidden: bool
+    by_time: bool
 
     def run(self, path: str, find_places: FindPlaces | None) -> bool:
         """Search one session, print each match as it is found, and say whether there was one.
@@ -336,7 +347,7 @@ class _Search:
                 among=among,
                 hidden=self.hidden,
             )
-            for found in found_here:
+            for found in reversed(list(found_here)) if self.by_time else found_here:
                 given_up += not found.is_whole
                 if not found.lines:
                     continue
