@@ -1,6 +1,6 @@
 """What the next request of a session costs now: its last one's input again, from the prompt cache or anew.
 
-How long a provider keeps what it cached is in `window/prompt_cache.py`. The answer, and what is said next, come on top.
+How long a provider keeps what it cached is in `view/cache_life.py`. The answer, and what is said next, come on top.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..view.cache_life import cache_lives_s
 from ..view.recipients import ANTHROPIC, family_of
-from ..window.prompt_cache import CACHE_LIVES
 from .prices import PriceList
 from .totals import GatheredFigures
 
@@ -60,8 +60,7 @@ def resume_cost(
     if price is None:
         return None
     family = family_of(provider, model)
-    lives_s = next(row.seconds for row in CACHE_LIVES if row.family in ("", family))
-    is_cold = not cacheable or now_s - asked_s > lives_s
+    is_cold = not cacheable or now_s - asked_s > cache_lives_s(provider, model)
     if not is_cold:
         return ResumeCost(price.cost(tokens - cacheable, cacheable, 0, 0, 0), tokens, is_cold=False)
     written = cacheable if family == ANTHROPIC else 0

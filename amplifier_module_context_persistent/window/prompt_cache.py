@@ -2,34 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ..messages.metadata import instant_of
-from ..view.recipients import ANTHROPIC, GEMINI, OPENAI, family_of
-
-
-class CacheLife(NamedTuple):
-    """How long the models of a family keep what they cached after it was used last."""
-
-    family: str
-    """Empty for any."""
-    seconds: float
-    source: str
-    read_on: str
-
-
-_DAY = 86_400.0
-
-
-CACHE_LIVES = (
-    CacheLife(ANTHROPIC, 300.0, "Claude docs, Prompt caching: five minutes, unless an hour was paid for", "2026-11-23"),
-    CacheLife(
-        OPENAI, _DAY, "OpenAI API reference, prompt_cache_retention: 24h, where data may be retained", "2026-11-23"
-    ),
-    CacheLife(GEMINI, _DAY, "none is documented for implicit caching; the longest that another one has", "2026-11-23"),
-    CacheLife("", 300.0, "none: the shortest that a provider is known to have", "2026-11-23"),
-)
-"""The first row that fits says how long."""
+from ..view.cache_life import cache_lives_s
 
 
 class PromptCache:
@@ -54,7 +28,5 @@ class PromptCache:
         """
         before, self._asked_at = instant_of(self._asked_at or viewed_at), now
         asked = instant_of(now)
-        family = family_of(provider, model)
-        known = next(row.seconds for row in CACHE_LIVES if row.family in ("", family))
-        lives = self._ttl_s if self._ttl_s is not None else known
+        lives = self._ttl_s if self._ttl_s is not None else cache_lives_s(provider, model)
         return bool(lives and before and asked and (asked - before).total_seconds() > lives)

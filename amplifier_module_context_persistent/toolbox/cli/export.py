@@ -6,24 +6,32 @@ Exit codes: 0 done, 1 something could not be read (the rest was exported), 2 not
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
+from ...errors import ContextPersistentError
 from ...messages.secrets.own_forms import OwnForms
+from ...sessions.filters import ALL_SESSIONS, SessionFilter
+from ...sessions.find_session import SessionFile
 from ..transfer.export_session import FORMATS, Export, export_session, redacted_values
 from .exit_codes import DONE, FINDINGS
+from .filter_options import check_no_filter, chosen_sessions, filter_options
+from .list_ import MessageFilter
 from .parameters import Span, SpanType, chosen_positions, not_empty, own_forms_options
 from .progress import progress
-from .session_argument import session_argument
-from .terminal import counted, escaped, making, one_line, open_transcript, telling_damage, unreadable
+from .session_argument import NAME_ONE, optional_session_argument
+from .terminal import counted, escaped, making, one_line, open_transcript, reason, telling_damage, unreadable
 
 _MOST_SHOWN = 20  # places of secrets; --json has all
 
 
 @click.command("export")
-@session_argument
+@optional_session_argument
+@filter_options()
+@click.option("--grep", "words", metavar="TEXT", help="Only sessions in which a message says TEXT, whatever its case.")
 @click.option(
     "--format",
     "into",
@@ -37,7 +45,7 @@ _MOST_SHOWN = 20  # places of secrets; --json has all
     "--output",
     callback=not_empty,
     metavar="FILE",
-    help="Write to a new file (mode 0600) instead of the standard output.",
+    help="Write to a new file (mode 0600) instead of the standard output; of many sessions, a directory.",
 )
 @click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
 @click.option("--range", "span", type=SpanType(), help="Only this message, or messages A:B.")
@@ -48,10 +56,13 @@ _MOST_SHOWN = 20  # places of secrets; --json has all
 @click.pass_context
 def export(
     context: click.Context,
-    path: str,
+    path: str | None,
     into: str,
     output: str | None,
     *,
+    everywhere: bool,
+    wanted: SessionFilter,
+    words: str | None,
     turn_span: Span | None,
     span: Span | None,
     no_redact: bool,
@@ -61,11 +72,25 @@ def export(
 ) -> None:
     """Export the live history of SESSION, without its secrets.
 
+    Or that of the sessions that filters choose, into a directory: a file for each, in a directory for each project.
+
     Secrets are replaced by [REDACTED]: values under sensitive keys, tokens of published formats, passwords in URLs,
     commands, headers and settings. Their number, kinds and places are reported on the standard error, never their
     values. A secret in no known form and without a name is not recognised: read an export before you give it away.
     The search for secrets takes about a second for each 3 MB of text.
     """
+    if path is None:
+        if not everywhere and wanted == ALL_SESSIONS and words is None:
+            raise click.UsageError(f"{NAME_ONE}; or give --all or a filter, and -o DIRECTORY, for many sessions")
+        if output in (None, "-") or turn_span or span:
+            raise click.UsageError("many sessions go whole into a directory; name it with -o")
+        sessions = _saying(words, chosen_sessions(wanted, everywhere=everywhere))
+        context.exit(
+            _export_many(sessions, str(output), into, redact=not no_redact, own=own, force=force, as_json=as_json)
+        )
+    check_no_filter(wanted, everywhere=everywhere)
+    if words is not None:
+        raise click.UsageError("--grep chooses among sessions; give it without SESSION or --last")
     if as_json and output in (None, "-"):
         raise click.UsageError("--json is about a file; name one with -o")
     with progress(path) as files:
@@ -100,6 +125,56 @@ def export(
         click.echo(escaped(f"{one_line(str(output))}: {counted(done.messages, 'message')}."), err=True)
         _tell(done)
     context.exit(FINDINGS if done.unread else DONE)
+
+
+_ENDINGS = {"markdown": ".md", "atif": ".json", "openai": ".json", "anthropic": ".json", "otlp": ".json"}
+"""Of files in a format; of all others `.jsonl`."""
+
+
+def _saying(words: str | None, sessions: list[SessionFile]) -> list[SessionFile]:
+    """Those in which a message says some words; all if none are asked for."""
+    if words is None:
+        return sessions
+    matches = MessageFilter(words, sessions)
+    return [one for one in sessions if matches.is_found_in(one)]
+
+
+def _export_many(
+    sessions: Sequence[SessionFile],
+    directory: str,
+    into: str,
+    *,
+    redact: bool,
+    own: OwnForms | None,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Export each session into a file of its own; one that fails does not stop the others. The exit code."""
+    written: list[dict[str, object]] = []
+    failed: list[dict[str, str]] = []
+    for one in sessions:
+        name = "".join(char if char.isalnum() or char in "-_." else "-" for char in one.id)
+        target = Path(directory, one.project or ".", f"{name}{_ENDINGS.get(into, '.jsonl')}")
+        try:
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with progress(str(one.path), title="exporting") as files:
+                done = export_session(
+                    str(one.path), str(target), into, redact=redact, own=own, force=force, files=files
+                )
+        except (OSError, ContextPersistentError, ValueError) as error:
+            failed.append({"session": one.id, "error": reason(error)})
+            continue
+        counts = {"messages": done.messages, "redacted": done.redacted, "unread_lines": done.unread}
+        written.append({"session": one.id, "project": one.project, "path": str(target.absolute()), **counts})
+    if as_json:
+        click.echo(json.dumps({"format": into, "exports": written, "failed": failed}))
+    else:
+        for told in written:
+            click.echo(escaped(one_line(str(told["path"]))))
+        for why in failed:
+            click.echo(escaped(one_line(f"NOT exported: {why['session']}: {why['error']}")), err=True)
+        click.echo(f"{counted(len(written), 'session')} exported.", err=True)
+    return DONE if not failed and all(not told["unread_lines"] for told in written) else FINDINGS
 
 
 def _tell(export: Export) -> None:

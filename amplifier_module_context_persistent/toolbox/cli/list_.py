@@ -84,7 +84,7 @@ def list_sessions(
         pages = _pages(everywhere=everywhere)
     else:
         sessions = sessions_of(directories, everywhere=everywhere, wanted=wanted)
-        matches = _MessageFilter(words, sessions) if words is not None else None
+        matches = MessageFilter(words, sessions) if words is not None else None
         pages = [sorted(sessions, key=lambda session: -session.modified_s)]
     look = _SessionPicker(pages, wanted, matches)
     seen: Iterator[Overview] = islice(look.newest_first(), wanted.most)
@@ -157,7 +157,7 @@ class _SessionPicker:
         self,
         pages: Iterable[list[SessionFile]],
         wanted: SessionFilter,
-        matches: _MessageFilter | None,
+        matches: MessageFilter | None,
     ) -> None:
         self._pages, self._wanted, self._matches = pages, wanted, matches
         self._held: frozenset[Identity | str] = frozenset()
@@ -205,7 +205,7 @@ def _watched_file(session: SessionFile) -> AbstractContextManager[FileSystem]:
     return nullcontext(FileSystem()) if isinstance(session.path, str) else progress(str(session.path))
 
 
-class _MessageFilter:
+class MessageFilter:
     """Says in which sessions a message says something; what cannot be read says nothing."""
 
     def __init__(self, words: str, sessions: Sequence[SessionFile]) -> None:

@@ -11,6 +11,7 @@ from amplifier_module_context_persistent.paths import LOG_NAME
 from tests.support.commands import refused, run, shows
 from tests.support.exports import SESSION, exported, store
 from tests.support.secret_forms import SAMPLES
+from tests.support.sessions_of_a_home import log_of, write
 
 HOSTILE = "[bold]b[/bold]\x1b[31mred\x1b[0m \x9b5n \u202e\x07 \ud800 </details>"
 
@@ -167,3 +168,18 @@ def test_an_imported_session_is_named_by_its_id(tmp_path: Path, monkeypatch: pyt
     assert Path(told["path"]).name == LOG_NAME
     for name in (told["session_id"], told["session_id"][:8], "--last"):
         assert "> one" in run("export", name).stdout
+
+
+@pytest.mark.usefixtures("project")
+def test_many_sessions_are_exported_into_a_directory(tmp_path: Path) -> None:
+    """Those that filters and a text choose; one that is there already is named, and the others are written."""
+    write(log_of("one"))
+    write(log_of("two"), [{"role": "user", "content": "Ticket 17 is open."}])
+    write(log_of("far", "../other"), [{"role": "user", "content": "The ticket 17, again."}])
+    told = json.loads(run("export", "--all", "--grep", "ticket 17", "-o", tmp_path / "out", "--json").stdout)
+    assert sorted(one["session"] for one in told["exports"]) == ["far", "two"]
+    assert "Ticket 17" in (tmp_path / "out" / log_of("two").parents[2].name / "two.md").read_text()
+    done = run("export", "--name", "two", "-o", tmp_path / "out", code=1)
+    assert "NOT exported: two: " in done.stderr
+    run("export", "--project", ".", "--format", "jsonl", "-o", tmp_path / "out")
+    assert "name it with -o" in run("export", "--all", code=2).stderr

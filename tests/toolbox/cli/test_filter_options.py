@@ -15,7 +15,7 @@ from tests.support.sessions_of_a_home import CONVERSATION, log_of, write
 
 pytestmark = pytest.mark.usefixtures("project")
 
-FILTERED = ("list", "show", "search", "stats", "sql", "reports", "verify", "prune", "purge")
+FILTERED = ("list", "show", "search", "stats", "sql", "reports", "verify", "prune", "purge", "files", "export")
 FILTERS = ("--all", "--project", "--since", "--until", "--model", "--tool", "--name", "--failed", "--number")
 
 

@@ -77,7 +77,7 @@ def test_a_page_for_people() -> None:
 
 def test_options_that_do_not_go_together() -> None:
     """They are refused, not ignored."""
-    for options in (("--explain",), ("--newest",), ("--best", "3", "-F"), ("--best", "3", "-w"), ("--best", "3", "-l")):
+    for options in (("--explain",), ("--best", "3", "-F"), ("--best", "3", "-w"), ("--best", "3", "-l")):
         run("search", QUESTION, *options, code=2)
     run("search", QUESTION, "about-git", "--since", "1d", code=2)
     assert "put several words in quotes" in run("search", *QUESTION.split(), code=2).output
