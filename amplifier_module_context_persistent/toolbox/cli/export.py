@@ -22,7 +22,7 @@ from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .list_ import MessageFilter
 from .parameters import Span, SpanType, chosen_positions, not_empty, own_forms_options
 from .progress import progress
-from .session_argument import NAME_ONE, optional_session_argument
+from .session_argument import NAME_ONE, optional_session_argument, picked
 from .terminal import counted, escaped, making, one_line, open_transcript, reason, telling_damage, unreadable
 
 _MOST_SHOWN = 20  # places of secrets; --json has all
@@ -79,6 +79,8 @@ def export(
     values. A secret in no known form and without a name is not recognised: read an export before you give it away.
     The search for secrets takes about a second for each 3 MB of text.
     """
+    if path is None and not everywhere and wanted == ALL_SESSIONS and words is None:
+        path = picked()
     if path is None:
         if not everywhere and wanted == ALL_SESSIONS and words is None:
             raise click.UsageError(f"{NAME_ONE}; or give --all or a filter, and -o DIRECTORY, for many sessions")

@@ -232,13 +232,21 @@ def optional_session_argument(command: Callable[..., R]) -> Callable[..., R]:
 
 
 def session_argument(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command the same; one of the two must be given."""
+    """Give a command the same; one of the two must be given, or a person chooses from a list in a terminal."""
 
     @optional_session_argument
     @functools.wraps(command)
     def named(*arguments: Any, path: str | None, **options: Any) -> R:
-        if path is None:
+        chosen = path if path is not None else picked()
+        if chosen is None:
             raise click.UsageError(NAME_ONE)
-        return command(*arguments, path=path, **options)
+        return command(*arguments, path=chosen, **options)
 
     return named
+
+
+def picked() -> str | None:
+    """The session that a person chooses from a list; None without a terminal, or if nobody says."""
+    from .pick_session import can_pick, pick_session  # most commands name their session
+
+    return pick_session(sessions_here()) if can_pick() else None

@@ -16,12 +16,14 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from ...catalogue.catalogue_file import CatalogueError
 from ...log.database_location import stored_name
+from ...log.filesystem import FileSystem
 from ...log.record_line import ROLES
 from ...messages.message import result_id_of
 from ...messages.metadata import redacted_kinds
 from ...messages.outcome import ANSWERED, outcome_of
-from ...sessions.filters import SessionFilter
+from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.session_name import name_of
 from ...sessions.session_origin import relatives_of, source_compactions
@@ -34,7 +36,7 @@ from .message_printer import HIDDEN, MessagePrinter
 from .pager import paged
 from .parameters import Span, SpanType, chosen_positions
 from .progress import progress
-from .session_argument import NAME_ONE, optional_session_argument, session_file
+from .session_argument import NAME_ONE, optional_session_argument, picked, session_file
 from .tables import aligned, without_empty
 from .terminal import (
     UnusableError,
@@ -91,6 +93,8 @@ def show(
     tools, of_sessions = wanted.tools, replace(wanted, tools=())  # `--tool` is about messages here
     if as_outline and (span or role or tools or errors):
         raise click.UsageError("--outline takes no option but --turn and --json")
+    if path is None and not (errors or everywhere or of_sessions != ALL_SESSIONS):
+        path = picked()
     if path is None:
         if not errors or turn_span or span or role:
             raise click.UsageError(f"{NAME_ONE}; --errors alone, with --all or filters, is about many sessions")
@@ -205,15 +209,15 @@ def _resuming(path: str) -> list[str]:
     """What resuming the session costs; nothing if that is not known, or if a long log had to be read for it."""
     from ...sessions.prices import PriceList
     from ...sessions.resume_cost import resume_costs
-    from .many_sessions import gathering
+    from ...sessions.totals import gathered
     from .tables import resuming_line
 
     try:
         if stored_name(path) is not None or os.path.getsize(path) > _MOST_COUNTED_BYTES:
             return []
-        with gathering([session_file(path)], named_counter("auto")) as found:
+        with gathered([session_file(path)], named_counter("auto"), lambda _: nullcontext(FileSystem())) as found:
             costs = resume_costs(found, PriceList())
-    except (OSError, UnusableError):
+    except (OSError, UnusableError, CatalogueError):
         return []
     line = [resuming_line(cost) for cost in costs.values()]
     return [text[0].upper() + text[1:] for text in line]

@@ -42,7 +42,7 @@ from .filter_options import check_no_filter, chosen_sessions, filter_options, pe
 from .list_ import scaled
 from .many_sessions import gathering, source_line, source_of
 from .progress import progress
-from .session_argument import NAME_ONE, optional_session_argument
+from .session_argument import NAME_ONE, optional_session_argument, picked
 from .spend_limit import SpendLimit, SpendLimitType
 from .tables import cost_notes, money, percent, show_cost, show_table, without_empty
 from .terminal import console, counted, duration, escaped, one_line, open_transcript, unreadable
@@ -93,6 +93,8 @@ def stats(
 
     A table of prices looks like this: {"model": {"input": 3, "output": 15, "cached": 0.3, "write": 3.75}}.
     """
+    if path is None and not everywhere and by is None and limit is None and wanted == ALL_SESSIONS:
+        path = picked()
     if path is not None:
         check_no_filter(wanted, everywhere=everywhere)
         if by is not None or limit is not None:
