@@ -209,6 +209,7 @@ SECTIONS = {
             "or a directory of such.",
         ),
         "fork": CommandEntry("cli.fork:fork", "Make a new session that begins with SESSION's history up to turn N."),
+        "diff": CommandEntry("cli.diff:diff", "Show where SESSION and OTHER part, and what each did since."),
         "copy": CommandEntry(
             "cli.copy:copy", "Copy a session's log byte for byte: to keep it, to move it, into a database."
         ),

@@ -39,6 +39,7 @@ ANSWERS = {
     "Which commands failed?": ["NO RESULT"],
     "How do I keep turn 7 out of what the model sees?": ["Turn 7 is hidden from views", "Turn 7 may be shown again"],
     "How do I go on from turn 12?": ["up to turn 12", "  amplifier session resume "],
+    "What did a fork and its origin each do since?": ["The first 4 messages are the same, up to turn 1."],
     "How do I erase a key everywhere?": ["something to purge in 1", "Remove it for good?"],
     "How do I move it to another machine?": ["read back and the same", "with all that the log holds"],
     "How do I hand it to a colleague?": ["report-"],
@@ -68,6 +69,7 @@ WORDS = {
     "Which commands failed?": "the calls that failed",
     "How do I keep turn 7 out of what the model sees?": "out of what the model sees",
     "How do I go on from turn 12?": "begins with SESSION's history up to turn N",
+    "What did a fork and its origin each do since?": "and what each did since",
     "How do I erase a key everywhere?": "a text from all logs",
     "How do I move it to another machine?": "to move it",
     "How do I hand it to a colleague?": "to send round",
@@ -113,6 +115,7 @@ async def write_sessions() -> None:
         await fill(manager, [*CONVERSATION, *turns])
         await manager.get_messages_for_request()
         await manager.add_message(last)
+    run("fork", log_of("5f2c-long"), "--at", "1", "--session", "forked", "-o", log_of("forked"))
 
 
 def test_each_has_an_answer() -> None:

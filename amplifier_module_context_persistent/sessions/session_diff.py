@@ -1,0 +1,89 @@
+"""Where two sessions part, and what each did since: a fork and its origin, or any two that begin alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import zip_longest
+from typing import Any
+
+from ..catalogue.figures import figures_of
+from ..messages.message import Message
+from ..messages.metadata import first_line
+from ..tokens.counter import TokenCounter
+from .costs import costs_by_turn
+from .file_uses import file_calls
+from .prices import PriceList
+from .transcript import Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What a session did after the messages that both have.
+
+    Attributes:
+        messages: how many messages came after them.
+        turns: its turns after them, by their numbers; the first one may have begun before.
+        first_lines: what the person wrote in these turns, a line each.
+        calls: calls of tools.
+        files: by path, what was done to it: read, changed, created, deleted.
+        cost: of the requests of these turns, in US dollars, as far as their models have prices.
+    """
+
+    messages: int
+    turns: list[int]
+    first_lines: list[str]
+    calls: int
+    files: dict[str, list[str]]
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDiff:
+    """How many messages two sessions have in common at their beginning, in which turn they end, and what came since."""
+
+    common_messages: int
+    common_turns: int
+    one: Since
+    other: Since
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return asdict(self)
+
+
+def diff_of(one: Transcript, other: Transcript, counter: TokenCounter, prices: PriceList) -> SessionDiff:
+    """Compare two sessions.
+
+    Raises:
+        LogUnreadableError: a log's bytes changed while they were read.
+        CatalogueError: Python has no SQLite.
+    """
+    common = 0
+    for mine, theirs in zip_longest(_said(one), _said(other)):
+        if mine is None or mine != theirs:
+            break
+        common += 1
+    turns = sum(turn.stop <= common for turn in one.turns())
+    return SessionDiff(common, turns, *(_since(each, common, counter, prices) for each in (one, other)))
+
+
+def _said(transcript: Transcript) -> Iterator[tuple[Any, ...]]:
+    for message in transcript.messages():
+        yield message.get("role"), message.get("content"), message.get("tool_calls"), message.get("tool_call_id")
+
+
+def _since(transcript: Transcript, common: int, counter: TokenCounter, prices: PriceList) -> Since:
+    turns = [turn for turn in transcript.turns() if turn.stop > common]
+    later: list[Message] = list(transcript.messages(common))
+    files: dict[str, list[str]] = {}
+    for call in file_calls(transcript):
+        if call.message > common and call.action not in files.setdefault(call.path, []):
+            files[call.path].append(call.action)
+    with figures_of(transcript.reader, counter) as figures:
+        costs = costs_by_turn(figures, prices)
+    numbers = [turn.number for turn in turns]
+    begun = [next(iter(transcript.messages(turn.start, turn.start + 1))) for turn in turns]
+    calls = sum(len(message.get("tool_calls") or ()) for message in later)
+    cost = sum(costs.get(number, 0.0) for number in numbers)
+    return Since(len(later), numbers, [first_line(message) for message in begun], calls, files, cost)

@@ -1,0 +1,65 @@
+"""`context-persistent diff`: where two sessions part, and what each did since.
+
+Exit codes: 0 done, 1 they are the same, 2 unusable.
+"""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from ...sessions.prices import PriceList
+from ...sessions.session_diff import Since, diff_of
+from ...tokens.on_demand import named_counter
+from .exit_codes import DONE, FINDINGS
+from .session_argument import complete, path_of, session_argument, session_name
+from .tables import money
+from .terminal import UnusableError, counted, cut, one_line, open_transcript, say, unreadable
+
+_MOST_LINES = 20
+_LINE_CELLS = 70
+
+
+@click.command("diff")
+@session_argument
+@click.argument("other", required=False, shell_complete=complete)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def diff(context: click.Context, path: str, other: str | None, *, as_json: bool) -> None:
+    """Show where SESSION and OTHER part, and what each did since.
+
+    Without OTHER, SESSION is compared with the one that it was forked from. Messages are compared from the beginning
+    on; then turns, calls, files and cost of each are shown. `view --diff` compares two requests of one session.
+    """
+    with open_transcript(path) as one, unreadable(path):
+        if other is None:
+            parent = one.header.get("parent_id")
+            if not isinstance(parent, str):
+                raise UnusableError(f"{one_line(path)}: it was not forked from another session; name the OTHER one")
+            other = parent
+        target = path_of(other)
+        with open_transcript(target) as two, unreadable(target):
+            found = diff_of(one, two, named_counter("auto"), PriceList())
+    if as_json:
+        click.echo(json.dumps({"paths": [path, target], **found.to_json()}))
+    else:
+        say(f"The first {counted(found.common_messages, 'message')} are the same, up to turn {found.common_turns:,}.")
+        for name, since in ((path, found.one), (target, found.other)):
+            _show(session_name(name), since)
+    is_same = not found.one.messages and not found.other.messages
+    context.exit(FINDINGS if is_same else DONE)
+
+
+def _show(name: str, since: Since) -> None:
+    counts = (
+        f"{counted(since.messages, 'message')}, {counted(len(since.turns), 'turn')}, {counted(since.calls, 'call')}"
+    )
+    say(f"{name}: {counts}, {money(since.cost)}")
+    for turn, line in list(zip(since.turns, since.first_lines, strict=True))[:_MOST_LINES]:
+        say(f"  turn {turn:,}: {cut(one_line(line), _LINE_CELLS)}")
+    for path, actions in list(since.files.items())[:_MOST_LINES]:
+        say(f"  {path}: {', '.join(actions)}")
+    more = max(len(since.turns), len(since.files)) - _MOST_LINES
+    if more > 0:
+        say(f"  ... and {more:,} more; --json has all")
