@@ -48,6 +48,12 @@ _ROWS = """
 
 
 TOUCHED_S = 3600
+MAY_TOUCH = """
+    exists (select from pg_catalog.pg_attribute
+             where attrelid = pg_catalog.to_regclass('{s}.log') and attname = 'touched'
+               and pg_catalog.has_column_privilege(attrelid, attnum, 'update'))
+"""
+"""Whether the role may write `touched`; one that older tables gave its rights may not."""
 _IS_BEHIND = f"log.touched < pg_catalog.now() - interval '{TOUCHED_S} s'"
 
 
@@ -118,13 +124,6 @@ def read_head(connection: Connection, schema: str, name: str, *, lock: bool = Fa
     )
     row = connection.execute(statement.encode(), [name]).fetchone()
     return Head(*row) if row else None
-
-
-def may_touch(connection: Connection, schema: str) -> bool:
-    """Whether the role may write `touched`; one that older tables gave its rights may not."""
-    question = b"select pg_catalog.has_column_privilege(%s, 'touched', 'update')"
-    row = connection.execute(question, [f"{schema}.log"]).fetchone()
-    return bool(row and row[0])
 
 
 def create(connection: Connection, schema: str, name: str, *, like: int | None = None) -> int | None:

@@ -358,7 +358,9 @@ class Server:
         if self.location.prepares:
             connection.execute(_OWN_SEARCH_PATH, [connection.info.backend_pid])
         question = f"""
-            select number, pg_catalog.current_setting('fsync', true), {is_done_query(schema)} from {schema}.version
+            select number, pg_catalog.current_setting('fsync', true), {is_done_query(schema)},
+                   {rows.MAY_TOUCH.format(s=schema)}
+              from {schema}.version
         """  # a server may not know fsync
         try:
             row = connection.execute(question.encode()).fetchone()
@@ -367,10 +369,9 @@ class Server:
         if row is None:
             reason = f"{shown} has no tables of ours in the schema {schema}; context-persistent storage init makes them"
             raise LogUnreadableError(errno.ENOENT, reason)
-        version, fsync, done = row
+        version, fsync, done, may_touch = row
         self._steps = connection.steps = names_done(done)  # type: ignore[attr-defined]  # of DeadlineConnection
-        if connection.has(TOUCHED):  # type: ignore[attr-defined]  # likewise
-            connection.touches = rows.may_touch(connection, schema)  # type: ignore[attr-defined]  # likewise
+        connection.touches = connection.has(TOUCHED) and may_touch  # type: ignore[attr-defined]  # likewise
         with contextlib.suppress(psycopg.Error):  # a server of another kind may have none
             connection.timeline = timeline_of(connection)  # type: ignore[attr-defined]  # of DeadlineConnection
         if version != SCHEMA_VERSION:

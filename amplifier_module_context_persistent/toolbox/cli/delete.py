@@ -172,8 +172,7 @@ def _may_be_old(sessions: Iterable[SessionFile], older: float) -> list[SessionFi
     glances = Glances()
     written = [str(one.path) for group in groups.values() for one in group if one.modified_s >= older]
     glances.expect(written)
-    kept = {path: glances.of(path) for path in written}
-    used = {path for path, one in kept.items() if one is not None and _last_s(one) >= older}
+    used = {path for path in written if (kept := glances.of(path)) is not None and _last_s(kept) >= older}
     left = (group for group in groups.values() if not any(str(one.path) in used for one in group))
     return [one for group in left for one in group]
 
