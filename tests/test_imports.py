@@ -237,6 +237,7 @@ def test_help_names_the_public_names() -> None:
         assert (getattr(amplifier_module_context_persistent, name).__doc__ or "").strip(), f"{name} has no docstring"
 
 
+@proof
 def test_what_is_let_pass_by_lint_or_types_says_why() -> None:
     """In the same line."""
     silent = re.compile(r".*(?:# noqa|# type: ignore)(?!: [A-Z0-9]+ - |\[[\w-]+\]  # ).*")

@@ -32,6 +32,7 @@ def lines(seed: int, messages: int, mean_bytes: int = 1_000) -> list[bytes]:
     return [json.dumps(m, ensure_ascii=False, separators=(",", ":")).encode() + b"\n" for m in session]
 
 
+@proof
 def test_sessions_are_the_recorded_ones() -> None:
     """The bytes of a session are the same in every process and Python version: sizes, roles, repeated reads."""
     assert hashlib.sha256(b"".join(lines(7, 60))).hexdigest() == SMALL_SESSION
@@ -61,6 +62,7 @@ def test_length(n: int) -> None:
     assert check_view(session) == []
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("mean_bytes", [0, 500])
 def test_valid(mean_bytes: int) -> None:
     """Every session is a valid view of itself."""
@@ -73,6 +75,7 @@ def test_lazy() -> None:
     assert len(list(islice(generate_session(1, 10**9), 5))) == 5
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("mean_bytes", [600, 4_000])
 def test_mean_bytes(mean_bytes: int) -> None:
     """The mean line comes to the bytes that were asked for, within a tenth."""

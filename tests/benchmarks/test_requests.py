@@ -35,6 +35,7 @@ async def test_a_session_is_the_same_for_a_seed() -> None:
     assert mixed_session(7) != mixed_session(8)
 
 
+@proof
 async def test_a_turn_of_screenshots_keeps_its_limit() -> None:
     """Few breaks of the prefix, and every image that gave way to a line is recalled byte for byte."""
     shots = await screenshots(30, 90_000, max_request_bytes=1_000_000)

@@ -213,6 +213,7 @@ def counted_otherwise(path: str) -> None:
     assert all_figures(path, counter=other) == all_figures(path, counter=other, keeps=False)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("change", [edited, replaced, counted_otherwise])
 def test_a_log_that_is_another_one_is_added_up_anew(path: str, change: Callable[[str], None]) -> None:
     """And one that was counted with another tokenizer since."""

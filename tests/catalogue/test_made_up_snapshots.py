@@ -40,6 +40,7 @@ def check_that_it_opens(path: str, expected: dict[str, Any]) -> bool:
         return begun
 
 
+@proof
 def test_whatever_a_snapshot_says_the_log_opens(path: str) -> None:
     """Something in its description is another value, is missing, or stands twice; the checksums hold."""
     expected = known(path, trusting=False)
@@ -102,6 +103,7 @@ def more_records_than_bytes(described: dict[str, Any]) -> None:
     described["records"] = 1 << 40
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "change",
     [many_headers, many_reports, many_live_again, more_records_than_bytes],

@@ -40,6 +40,7 @@ from tests.support.sweeps import proof, some, spread
 pytestmark = pytest.mark.usefixtures("snapshots_of_any_size")
 
 
+@proof
 @settings(max_examples=some(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 30), count=st.integers(1, 25), damage=st.sampled_from([0.0, 0.0, 0.05, 0.3]))
 def test_with_a_snapshot_a_reader_knows_what_it_knows_without(
@@ -78,6 +79,7 @@ def test_with_a_snapshot_a_reader_knows_what_it_knows_without(
         remove(path)
 
 
+@proof
 def test_most_logs_can_have_one(path: str) -> None:
     """The comparison above is of snapshots that are used: of sound logs, wherever no reset is open."""
     used = sound = 0

@@ -411,6 +411,7 @@ async def test_an_image_is_not_counted_as_prose() -> None:
     assert await manager.get_messages_for_request() == await manager.get_messages()
 
 
+@proof
 async def test_a_cap_on_messages_is_kept_by_plans_that_free_few_tokens() -> None:
     """`max_messages` counts by itself, however short the messages are."""
     session = Session(max_tokens=200_000, max_messages=20)

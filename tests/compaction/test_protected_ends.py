@@ -19,7 +19,7 @@ from amplifier_module_context_persistent.view.entry import Entry
 from tests.support.checker import assert_valid, same
 from tests.support.drafts import check_total, draft, kept
 from tests.support.messages import Message, entries, fill
-from tests.support.sweeps import spread
+from tests.support.sweeps import proof, spread
 from tests.support.windows import Desk
 
 TEXT = "The order keeps its total until it was acknowledged. " * 8
@@ -107,6 +107,7 @@ def turn(number: int) -> list[Message]:
     ]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("option", ["protect_first", "protect_last"])
 @pytest.mark.parametrize("messages", list(spread([3, 7, 0], 3)))
 async def test_the_messages_stay_as_they_are(option: str, messages: int) -> None:
@@ -124,6 +125,7 @@ async def test_the_messages_stay_as_they_are(option: str, messages: int) -> None
     assert (lost == 0) == (messages == 7)
 
 
+@proof
 async def test_a_far_history_keeps_its_first_messages() -> None:
     """Also where a long history is planned for the first time, of which most is never looked at."""
     manager = InMemoryContextManager(tokenizer="estimate", max_tokens=4_000, protect_first=2)

@@ -280,6 +280,7 @@ def test_beside_a_large_newest_message_the_task_and_the_last_answer_stay(desk: D
     assert shown[len(work.messages) - 2] == "The last part is done; shall I deploy it?"
 
 
+@proof
 @pytest.mark.parametrize(
     "words", ["检查重试队列并且不要丢失任务", "please look at how the retries behave, and tell me"]
 )

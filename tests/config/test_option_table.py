@@ -12,6 +12,7 @@ from amplifier_module_context_persistent import InMemoryContextManager, Persiste
 from amplifier_module_context_persistent.config import Config, Options, checks
 from amplifier_module_context_persistent.config.foreign_keys import ELSEWHERE, WITHOUT_MEANING, in_our_keys, nearest_key
 from amplifier_module_context_persistent.errors import ConfigError
+from tests.support.sweeps import proof
 
 PATHS = (["a", "~/a/{session_id}", Path("a"), None], ["", 3, ["a"], True])
 FLAGS = ([True, False], [1, 0, "true", "no"])
@@ -91,6 +92,7 @@ def test_every_key_is_in_the_table() -> None:
     assert VALUES.keys() == Config.options().keys()
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(("key", "value"), [(key, value) for key, (good, _) in VALUES.items() for value in good])
 def test_allowed_values(key: str, value: Any) -> None:
     """They are taken as they are, lists as tuples."""
@@ -99,6 +101,7 @@ def test_allowed_values(key: str, value: Any) -> None:
     assert getattr(config, key) == (tuple(value) if isinstance(value, list) else value)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(("key", "value"), [(key, value) for key, (_, bad) in VALUES.items() for value in bad])
 def test_refused_values(key: str, value: Any) -> None:
     """The error names the key, the value, and what is allowed."""

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from tests.support.places import DOCS, ROOT
+from tests.support.sweeps import proof
 
 PAGE = (DOCS / "architecture.md").read_text(encoding="utf-8")
 WALK = PAGE.partition("## The walk of a message")[2].partition("\n## ")[0]
@@ -22,6 +23,7 @@ def test_a_file_of_the_walk_exists(file: str) -> None:
     assert (PACKAGE / file).is_file()
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(("file", "name"), NAMED)
 def test_a_name_of_the_walk_is_defined_in_its_file(file: str, name: str) -> None:
     """A function, a method or a class."""

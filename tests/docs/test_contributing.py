@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.support.places import ROOT
+from tests.support.sweeps import proof
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 RECIPES = {
@@ -52,6 +53,7 @@ def test_every_benchmark_is_listed() -> None:
     assert modules - {"benchmarks.fit_rare", "benchmarks.fit_tables", "benchmarks.fit_tokens"} == set(BENCHMARKS)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("name", BENCHMARKS)
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 def test_a_benchmark_starts(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import RecordError
 from amplifier_module_context_persistent.forms.recognise import FORMS, is_plain, shape_of
 from tests.support.foreign_messages import Message
+from tests.support.sweeps import proof
 
 TEXTS = ([], [{"type": "text", "text": "one"}], [{"type": "text", "text": "one"}, {"type": "text", "text": ""}])
 
@@ -38,6 +39,7 @@ def test_other_blocks_are_looked_at(block: object) -> None:
     assert not is_plain({"role": "user", "content": [{"type": "text", "text": "a"}, block]})
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "event",
     [

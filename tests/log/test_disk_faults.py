@@ -104,6 +104,7 @@ def test_a_block_that_comes_back_as_it_was_costs_what_stood_in_it(path: str, log
     print(f"old blocks: {number - 29}")
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("of", [2, 10, 22, 25])
 def test_an_edited_copy_of_a_line_takes_nobodys_place(path: str, of: int) -> None:
     """A line with another text and an id that the log holds is reported and not live, wherever it stands."""
@@ -131,6 +132,7 @@ def rewinds() -> Iterator[tuple[int, bool]]:
     return ((nth, forever) for forever in (False, True) for nth in range(1, 14))
 
 
+@proof(quick=1)
 def test_a_rewind_of_which_any_call_fails_is_in_force_or_not(path: str) -> None:
     """As a whole; the caller is told which, or that nobody knows; and the next one works."""
     seen = set()

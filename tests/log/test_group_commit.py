@@ -418,6 +418,7 @@ threading.Thread(target=late).start()
 """
 
 
+@proof
 @pytest.mark.parametrize(("durability", "was_used"), list(spread(product(("fsync", "write"), ("used", "new")), 3)))
 def test_an_append_as_the_interpreter_ends_is_stored(path: str, durability: str, was_used: str) -> None:
     """By a thread that outlives the main one, and by a function of `atexit`: on the caller's thread, and none hangs."""

@@ -56,6 +56,7 @@ def goes_on(path: str, exchanged: set[int] = frozenset()) -> None:  # type: igno
     log.close()
 
 
+@proof
 def test_any_two_lines_may_change_places(tmp_path: Path) -> None:
     """Nothing else leaves the live history, and nothing else that a reset hid comes back."""
     path, count = str(tmp_path / "log.jsonl"), 0

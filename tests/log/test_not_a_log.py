@@ -85,6 +85,7 @@ async def test_a_session_does_not_begin_in_a_file_of_another_kind(tmp_path: Path
     assert path.read_bytes() == content
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "content", [b"", b"\n", bytes(5_000), RECORD[:7], b'{"_record":"header","ver', b'{"rolm":"user"}\n']
 )

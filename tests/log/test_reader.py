@@ -144,6 +144,7 @@ def test_a_log_that_may_only_be_read_is_read(path: str, files: FakeFiles) -> Non
     assert numbers(reader) == [0, 1]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("op", ["fstat", "read", "stat"])
 @pytest.mark.parametrize("nth", [1, 2, 3, 4, 5])
 def test_a_failed_read_leaves_nothing_half_read(path: str, op: str, nth: int, files: FakeFiles) -> None:

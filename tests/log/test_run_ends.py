@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.logs import body, kept, reset_bodies, sealed
 from tests.support.scans import ids, scan
-from tests.support.sweeps import spread
+from tests.support.sweeps import proof, spread
 
 COUNT = 5
 
@@ -37,6 +37,7 @@ def subsets() -> Iterator[list[int]]:
         yield [number for number in range(COUNT) if mask >> number & 1]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("damage", [overwritten, with_foreign_lines, one_block])
 def test_what_can_be_read_of_a_run_stays_live(damage: object) -> None:
     """For every run of a history and every part of the history that was lost after the reset."""

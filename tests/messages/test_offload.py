@@ -211,6 +211,7 @@ async def test_compaction_shortens_them_further(tmp_path: Path, boundary: str) -
     assert session.path.read_text(encoding="utf-8").count('"_record":"plan"') > 2
 
 
+@proof
 async def test_a_view_is_counted_as_it_is_shown(session: Offloading) -> None:
     """Neither the threshold nor the budget sees what is offloaded."""
     await session.add(user("read"))

@@ -44,6 +44,7 @@ TABLES = (
 )
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("password", PASSWORDS)
 @pytest.mark.parametrize("template", [*SAID, *LOGINS, *TABLES])
 def test_a_password_goes_from_a_sentence_a_login_and_a_table(template: str, password: str) -> None:
@@ -80,6 +81,7 @@ LABELS = (
 LISTS = (":\n{}", "\n\n{}", ": {}", ":\n{}\n\nThese codes are shown once.")
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("kind", CODES)
 @pytest.mark.parametrize("label", LABELS)
 @pytest.mark.parametrize("layout", LISTS)

@@ -113,6 +113,7 @@ def test_an_expression_of_the_table_has_samples_and_near_misses(known: Format) -
         assert known.expression.search(found[0][: min(len(found[0]) // 3, 10)]) is None
 
 
+@proof
 def test_every_row_says_where_it_is_documented_and_has_hints() -> None:
     """Each sample of a row holds one of the row's hints, else nobody would look."""
     assert [known.kind for known in TOKENS if not known.source or not known.hints] == []

@@ -371,6 +371,7 @@ def test_code_paths_and_placeholders_stay(text: str) -> None:
     assert redact_text(text) == text
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("form", LINES)
 def test_secrets_in_commands_headers_and_settings_are_known(form: str) -> None:
     """What has no form of its own goes where its place says what it is; what stands around it stays."""

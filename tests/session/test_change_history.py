@@ -39,6 +39,7 @@ async def manager(request: pytest.FixtureRequest, path: Path):
         yield made
 
 
+@proof
 async def test_a_rewind_ends_the_history_at_a_turn_or_a_message(manager: PersistentContextManager) -> None:
     """What came after it is hidden, stays in the log, and the session goes on."""
     for number in (1, 2, 3):
@@ -68,6 +69,7 @@ async def test_a_pop_takes_back_what_one_call_added(manager: PersistentContextMa
     assert await texts(manager) == []
 
 
+@proof
 async def test_a_plan_outlives_a_pop_of_what_it_does_not_cover(path: Path) -> None:
     """Views keep their prefix, in this process and in the next one."""
     async with PersistentContextManager(path, max_tokens=8_000) as manager:

@@ -14,6 +14,7 @@ from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.session.choose_log import choose_log, log_in_memory
 from tests.support.messages import user
+from tests.support.sweeps import proof
 
 
 def test_a_configured_path_is_a_file(tmp_path: Path) -> None:
@@ -40,6 +41,7 @@ def test_a_log_in_memory_has_the_configured_bound() -> None:
     assert isinstance(outcome, ValueError)
 
 
+@proof
 async def test_a_session_that_is_not_to_be_kept_leaves_nothing(home: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A host that hands a whole history to a new id for each request makes no log each time; nobody is warned."""
     for number in range(3):

@@ -97,6 +97,7 @@ async def test_resume_by_set_messages_on_a_fresh_session_is_obeyed(path: Path) -
     assert without_stamps(await manager.get_messages()) == expected
 
 
+@proof
 async def test_an_id_that_is_taken_is_derived_the_same_way_at_every_resume(path: Path) -> None:
     """Other content under a known id, and a message that was cleared, are stored once, however often they come."""
     history, _ = await first_session(path, [user("one"), user("two")])

@@ -15,6 +15,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.thread_pool import MOST_IDLE
 from tests.support.logs import in_a_fork
+from tests.support.sweeps import proof
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="it counts descriptors in /proc")
 
@@ -75,6 +76,7 @@ async def test_what_was_queued_before_is_stored_first(tmp_path: Path) -> None:
         assert len(await again.get_messages()) == 50
 
 
+@proof
 @LINUX
 async def test_a_log_that_the_host_gave_stays_open_until_it_is_dropped_itself(tmp_path: Path) -> None:
     log = FileLog(tmp_path / "log.jsonl")

@@ -55,6 +55,7 @@ def records(path: str) -> list[tuple[str, int]]:
     return [(json.loads(line).get("_record", "message"), len(line)) for line in content_of(path).splitlines()]
 
 
+@proof
 async def test_compactions_do_not_make_the_file_grow_without_bound(tmp_path: Path, start_session: StartSession) -> None:
     """A plan's record has a bounded size, whatever it leaves out: no compaction stores the history again (FIELD 8)."""
     path = str(tmp_path / "log.jsonl")

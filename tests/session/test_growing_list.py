@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager, to_openai
+from tests.support.sweeps import proof
 
 Message = dict[str, Any]
 
@@ -71,6 +72,7 @@ def without_stamps(messages: list[Message]) -> list[Message]:
     return [{key: value for key, value in message.items() if key != "metadata"} for message in messages]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("step", [1, 2, 3])
 @pytest.mark.parametrize("form", PARALLEL)
 async def test_a_list_that_grows_after_kills_is_the_history(form: str, step: int, tmp_path: Path) -> None:

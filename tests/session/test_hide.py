@@ -146,6 +146,7 @@ async def test_after_a_rewind_the_hidden_turn_in_progress_is_shown(session: Hidi
     assert await session.shown() == {1, 2}
 
 
+@proof
 async def test_a_fork_hides_what_its_origin_hides(session: Hiding, tmp_path: Path) -> None:
     """Its next plans leave it out too."""
     await session.play(1, 4)

@@ -19,6 +19,7 @@ from tests.support.real_sessions import (
     texts,
 )
 from tests.support.recorded_sessions import controls
+from tests.support.sweeps import proof
 
 # -- the mount plan ----------------------------------------------------------------------------------------------------
 
@@ -73,6 +74,7 @@ async def test_a_child_session_gets_a_file_beside_the_configured_one(
     assert texts(await child.get_messages()) == ["to the child"]
 
 
+@proof
 async def test_a_root_session_continues_another_ones_configured_file(
     start_session: StartSession, record_events: RecordEvents, tmp_path: Path
 ) -> None:

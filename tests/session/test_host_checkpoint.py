@@ -83,6 +83,7 @@ async def test_turns_that_the_log_never_held_are_appended_once(path: Path) -> No
     await manager.close()
 
 
+@proof
 async def test_a_session_of_another_module_begins_with_the_hosts_history(path: Path) -> None:
     """An empty log takes the whole list, its system messages too, and decides from then on."""
     told = Host()
@@ -125,6 +126,7 @@ async def test_a_bad_message_is_refused_and_nothing_is_changed(path: Path) -> No
     await manager.close()
 
 
+@proof
 async def test_a_session_in_memory_takes_the_hosts_history() -> None:
     """It begins with it, and further lists replace nothing."""
     manager = InMemoryContextManager(tokenizer="estimate")

@@ -96,6 +96,7 @@ async def test_a_file_that_was_cut_by_hand_is_noticed_by_its_time(host: Host) ->
     assert "/clear" in host.display.shown[0][0]
 
 
+@proof
 @pytest.mark.parametrize("turns", [2, 3])
 async def test_a_transcript_that_lags_or_is_whole_is_no_edit(host: Host, turns: int) -> None:
     """A host that was killed has not saved the last turn; nobody cut anything."""

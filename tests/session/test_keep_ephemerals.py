@@ -8,6 +8,7 @@ import pytest
 from tests.support.commands import run
 from tests.support.messages import Message, user
 from tests.support.recorded_sessions import Recorded, assert_proved
+from tests.support.sweeps import proof
 
 ASIDE = {"role": "user", "content": "<system-reminder>aside</system-reminder>", "metadata": {"ephemeral": True}}
 
@@ -58,6 +59,7 @@ async def test_history_and_search_do_not_have_them(tmp_path: Path) -> None:
     run("search", "done", session.path)
 
 
+@proof
 async def test_a_host_that_hands_its_history_back_changes_nothing(tmp_path: Path) -> None:
     """At a resume it knows of no ephemeral message; one with a new message at its end is taken."""
     session = await session_with_aside(tmp_path / "log.jsonl", keep_ephemerals=True)
@@ -73,6 +75,7 @@ async def test_a_host_that_hands_its_history_back_changes_nothing(tmp_path: Path
     await session.manager.close()
 
 
+@proof
 async def test_a_repair_by_the_host_keeps_the_order(tmp_path: Path) -> None:
     """A list with a result that the log lacks, put after its call, is taken, with the word that ends the turn."""
     async with Recorded(tmp_path / "log.jsonl", max_tokens=100_000, keep_ephemerals=True) as session:

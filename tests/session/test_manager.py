@@ -159,6 +159,7 @@ async def write(manager: PersistentContextManager, writer: str, count: int) -> N
             await manager.get_messages_for_request()
 
 
+@proof
 @pytest.mark.parametrize("durability", ["fsync", "write"])
 async def test_thirty_two_tasks_lose_nothing(path: Path, durability: str) -> None:
     """Every message is there once, each task's in its order, in the file too."""
@@ -169,6 +170,7 @@ async def test_thirty_two_tasks_lose_nothing(path: Path, durability: str) -> Non
     assert by_writer(await open_manager(path).get_messages()) == expected
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("durability", ["fsync", "write"])
 async def test_two_threads_with_a_loop_each_lose_nothing(path: Path, durability: str) -> None:
     """One manager may be used from two event loops at the same time."""
@@ -211,6 +213,7 @@ async def test_a_cancelled_add_is_stored_once_or_not_at_all(path: Path) -> None:
     assert [number for number in stored if number not in cancelled] == [*returned, 200]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("kind", ["file", "memory"])
 async def test_a_caller_that_changes_what_it_holds_changes_nothing(path: Path, kind: str) -> None:
     """Neither what was handed in, nor what was handed out, nor a memory file or ephemeral message in a view."""
@@ -266,6 +269,7 @@ class Forgetful(MemoryLog):
         raise LogFailedError(errno.EIO, "nobody knows whether this is stored")
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("stores", [True, False])
 async def test_a_message_of_an_unknown_append_may_be_added_again(stores: bool) -> None:
     """It is stored once, whatever became of the first attempt; a later one with the same words is another message."""
@@ -282,6 +286,7 @@ async def test_a_message_of_an_unknown_append_may_be_added_again(stores: bool) -
         assert [message["content"] for message in await manager.get_messages()] == ["yes", "go on", "go on"]
 
 
+@proof
 async def test_a_closed_session_that_a_host_still_holds_keeps_no_view(tmp_path: Path) -> None:
     """Hosts hold sub-agents' sessions until their process ends; a later call makes the same view again."""
     async with PersistentContextManager(tmp_path / "log.jsonl", durability="write") as manager:

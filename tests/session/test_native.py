@@ -162,6 +162,7 @@ async def test_a_long_turn_is_compacted_within(tmp_path: Path, module: type[Nati
         assert [m["content"] for m in view[:2]] == ["Native compacted conversation.", asked["content"]]
 
 
+@proof(quick=1)
 @MODULES
 async def test_an_item_is_the_same_after_a_restart(tmp_path: Path, module: type[NativeModule]) -> None:
     """Byte for byte, and the views that show it are proved by their receipts."""
@@ -359,6 +360,7 @@ async def test_a_rewind_into_what_an_item_stands_for_leaves_it_to_our_own_engine
         assert host.reasons == ["the history that it stands for was replaced"]
 
 
+@proof
 @pytest.mark.parametrize("purge", [redact("question"), redact("said before")])
 async def test_a_purge_of_messages_removes_the_item(tmp_path: Path, provider: ClaudeModule, purge: Any) -> None:
     """It is an opaque text of the messages, and an altered one would be refused."""
@@ -382,6 +384,7 @@ async def test_the_part_that_an_item_stands_for_is_recalled(tmp_path: Path) -> N
         assert "zebra" in (await manager.recall(first["metadata"]["message_id"])).text
 
 
+@proof
 async def test_every_item_is_asked_for_as_the_conversation_is(tmp_path: Path, provider: ClaudeModule) -> None:
     """With the current system prompt and the earlier item, without what the running turn adds (context-managed)."""
     async with opened(tmp_path / "s.jsonl") as manager:

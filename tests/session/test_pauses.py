@@ -65,6 +65,7 @@ async def test_a_pause_brings_the_plan_forward(tmp_path: Path, pause: int, plann
     await session.manager.close()
 
 
+@proof
 @pytest.mark.parametrize("thinks", [False, True])
 async def test_reasoning_of_the_running_turn_is_worth_more(tmp_path: Path, thinks: bool) -> None:
     """In the middle of a tool loop a plan is made early only where none is lost by it."""

@@ -86,6 +86,7 @@ async def test_a_pin_holds_its_whole_tool_group(session: Pinning) -> None:
     assert_sound(str(session.path))
 
 
+@proof
 async def test_what_was_left_out_before_comes_back_with_the_next_plan(session: Pinning) -> None:
     """Not earlier: until then views go on as they were."""
     ids = await session.begin()
@@ -114,6 +115,7 @@ async def test_a_call_that_comes_back_takes_no_later_calls_result(session: Pinni
     assert [m["content"] for m in session.views[-1] if m["role"] == "tool"] == [INTERRUPTED]
 
 
+@proof
 async def test_letting_go(session: Pinning) -> None:
     """From the next plan on the message is like any other."""
     ids = await session.begin()
@@ -127,6 +129,7 @@ async def test_letting_go(session: Pinning) -> None:
     assert [record["pinned"] for record in controls(session.path, "pin")] == [True, False]
 
 
+@proof
 async def test_a_pin_in_a_far_history_without_a_plan(session: Pinning) -> None:
     """The first plan of a long history keeps it."""
     ids = await session.begin()
@@ -135,6 +138,7 @@ async def test_a_pin_in_a_far_history_without_a_plan(session: Pinning) -> None:
     assert await session.shows(range(1, 4))
 
 
+@proof
 async def test_the_pins_of_another_process_hold(session: Pinning) -> None:
     """As soon as they stand in the log."""
     ids = await session.begin()
@@ -152,6 +156,7 @@ def pins(path: Path) -> set[int]:
         return set(reader.index.session.pins)
 
 
+@proof
 async def test_a_pin_ends_with_a_reset_that_drops_its_message(session: Pinning) -> None:
     """And stays where the reset keeps it."""
     ids = await session.begin()
@@ -177,6 +182,7 @@ async def test_what_is_not_live_cannot_be_pinned(session: Pinning, message_id: s
     assert not controls(session.path, "pin")
 
 
+@proof
 async def test_pins_that_no_longer_fit_are_an_error_until_one_is_let_go(session: Pinning) -> None:
     """No view is handed out in the meantime, and no other plan is tried."""
     ids = await session.begin()
@@ -276,6 +282,7 @@ async def test_a_purge_removes_the_pins_of_what_it_removes(session: Pinning) -> 
     assert await purged(session, Purge(cleared=True)) in ([], [ids[2]])
 
 
+@proof
 async def test_a_pin_of_a_message_that_a_reset_moved_stays(session: Pinning) -> None:
     """A purge of what stood before a message leaves the pins of messages after it, wherever their records stand."""
     await session.add(user("a"), user("b"))

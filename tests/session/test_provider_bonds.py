@@ -28,6 +28,7 @@ async def turn(session: Recorded, maker: Any, number: int, family: str = "") -> 
         await session.add(answer(family, at, calls=calls), *([result(at)] if calls else []))
 
 
+@proof
 async def test_each_provider_gets_its_own_and_nothing_of_others(tmp_path: Path) -> None:
     """Who made what is known by the receipts, also in the next process; the log keeps all."""
     async with Recorded(tmp_path / "log.jsonl", max_tokens=100_000) as session:

@@ -131,6 +131,7 @@ async def test_several_questions_at_once(manager: Manager) -> None:
     assert {answer[0] for answer in answers[1::2]} == {ids[12]}
 
 
+@proof(quick=1)
 async def test_an_answer_in_time_says_what_is_lacking(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> None:
     """A history that is not indexed within the time is ranked as far as it is; the next recall goes on."""
     await add(manager, *(f"A zebra number {number}." for number in range(400)))
@@ -143,6 +144,7 @@ async def test_an_answer_in_time_says_what_is_lacking(manager: Manager, monkeypa
     assert "ranked so far" not in page.output
 
 
+@proof
 async def test_a_large_log_is_indexed_in_its_catalogue(tmp_path: Path) -> None:
     """Once: the next process goes on there, also where the catalogue was damaged."""
     path = tmp_path / "log.jsonl"
@@ -158,6 +160,7 @@ async def test_a_large_log_is_indexed_in_its_catalogue(tmp_path: Path) -> None:
             assert (await found(manager, "why did indexes become corrupt"))[0] == ids[2_400]
 
 
+@proof
 async def test_an_append_does_not_touch_the_index(tmp_path: Path) -> None:
     """Nor does a request; the catalogue gets ranked words when a question is asked."""
     path = tmp_path / "log.jsonl"
@@ -169,6 +172,7 @@ async def test_an_append_does_not_touch_the_index(tmp_path: Path) -> None:
         assert connection.execute("SELECT count(*) FROM ranked_terms").fetchone()[0] == 0
 
 
+@proof
 async def test_the_order_is_the_same_wherever_a_session_is_kept(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """In a file, in memory and in a database: the same terms, weights and ties."""
     rng = random.Random(11)

@@ -218,6 +218,7 @@ async def test_an_expression_searches_all_that_messages_say(manager: Manager) ->
     assert await found(manager, r"\b[a-d]\d\.py\b", regex=True) == ids[::-1]
 
 
+@proof(quick=1)
 async def test_role_tool_and_time_narrow_a_search(manager: Manager) -> None:
     """A tool's name stands for its calls and its results, also where a result does not say it."""
     ids = await add(
@@ -284,6 +285,7 @@ async def stepwise(
     return [hit.reference for hit in page.hits]
 
 
+@proof(quick=1)
 async def test_a_search_goes_in_steps_and_lets_appends_in_between(
     manager: Manager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,6 +295,7 @@ async def test_a_search_goes_in_steps_and_lets_appends_in_between(
     assert await stepwise(manager, monkeypatch, lambda: add(manager, "needle, later")) == ids[::-1]
 
 
+@proof(quick=1)
 async def test_a_history_that_is_replaced_meanwhile_is_searched_anew(
     manager: Manager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,6 +344,7 @@ async def test_a_search_does_not_hold_up_the_event_loop(tmp_path: Path) -> None:
         assert gap_s < 0.25  # 20 ms on a machine that does nothing else
 
 
+@proof(quick=1)
 @pytest.mark.usefixtures("impatient")
 async def test_an_expression_that_runs_away_holds_up_neither_appends_nor_its_answer(
     manager: Manager, monkeypatch: pytest.MonkeyPatch
@@ -358,6 +362,7 @@ async def test_an_expression_that_runs_away_holds_up_neither_appends_nor_its_ans
     assert re.search(r"\[\d+ messages? took too long and may hold more", page.output)
 
 
+@proof(quick=1)
 @pytest.mark.usefixtures("impatient")
 async def test_a_search_that_is_cancelled_leaves_its_thread(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not go on with messages for which nobody waits."""
@@ -384,6 +389,7 @@ async def test_a_search_that_is_cancelled_leaves_its_thread(manager: Manager, mo
 # -- I7 ----------------------------------------------------------------------------------------------------------------
 
 
+@proof
 @examples(18)
 @given(history=histories.messages(), budget=st.integers(3_000, 20_000), cut=st.integers(0, 400))
 def test_i7_what_a_view_leaves_out_is_had_again(history: list[Message], budget: int, cut: int) -> None:

@@ -111,12 +111,14 @@ async def test_turns_made_under_another_module_are_appended_in_order(host: Host)
     assert host.bytes == stored
 
 
+@proof
 async def test_a_host_that_keeps_no_metadata_is_understood(host: Host) -> None:
     """Without ids the history is recognised by its contents."""
     history = without_stamps(await host.add(*turn(1), calling("c1"), result("c1"), says("done")))
     assert contents(await host.set([*history, *turn(2)])) == contents([*history, *turn(2)])
 
 
+@proof
 async def test_system_messages_that_the_host_leaves_out_stay(host: Host) -> None:
     """And one that only the host has is not stored."""
     hooked = {"role": "system", "content": "mind the style", "metadata": {"source": "hook"}}
@@ -164,6 +166,7 @@ async def test_any_other_list_changes_nothing(host: Host, listed: Any) -> None:
     assert host.bytes == stored
 
 
+@proof
 async def test_what_another_process_added_meanwhile_is_kept(host: Host) -> None:
     """A list that no longer begins with the whole history is not taken, and nothing is hidden."""
     history = await host.add(*turn(1))
@@ -316,6 +319,7 @@ async def test_a_repair_is_diagnosed_once(host: Host, interrupted: list[Message]
     assert {m["metadata"]["message_id"] for m in before} <= {m["metadata"]["message_id"] for m in history}
 
 
+@proof
 async def test_closing_messages_are_taken_only_where_a_turn_lacks_its_end(host: Host) -> None:
     """The host puts one after every result; one says something."""
     history = await host.add(*DONE, user("go on"), calling("c1"), result("c1"))

@@ -15,6 +15,7 @@ from amplifier_module_context_persistent.paths import LOG_NAME
 from tests.support import real_sessions
 from tests.support.messages import Message, fill, user
 from tests.support.secret_forms import sample
+from tests.support.sweeps import proof
 
 TOKEN = sample("ghp_{a36}", 1)
 OTHER = sample("npm_{a36}", 2)
@@ -115,6 +116,7 @@ async def test_arguments_in_a_json_text_are_told_too(session: Session) -> None:
     assert TOKEN not in session.stored()
 
 
+@proof
 async def test_what_is_handed_back_is_recognised(session: Session) -> None:
     """A host that kept its own copy resumes with it: nothing is stored twice, and no key is written."""
     given = [user(f"{number}: {TOKEN}") for number in range(3)]

@@ -106,6 +106,7 @@ async def test_results_are_in_the_order_of_their_calls(path: Path, stored: tuple
         await manager.close()
 
 
+@proof
 async def test_a_repair_in_the_middle_is_for_the_host_and_changes_no_view(path: Path) -> None:
     """The model has answered without the result: what it was shown stays, to the byte, and the host is content."""
     manager = open_session(path)
@@ -149,6 +150,7 @@ async def test_what_the_host_stored_after_a_repair_is_known_at_the_next_resume(p
     await manager.close()
 
 
+@proof
 async def test_a_repeated_tail_does_not_keep_a_missing_result_out(path: Path) -> None:
     """Each part of a list is judged by itself."""
     await fill(open_session(path), [user("go"), says("done"), user("go"), calling("c1"), user("go")])
@@ -176,6 +178,7 @@ async def test_words_of_a_repair_that_was_rewound_are_taken_again(path: Path) ->
     await manager.close()
 
 
+@proof
 async def test_an_answer_that_was_taken_back_is_no_closing_message(path: Path) -> None:
     """A host that resumes from an old list does not bring back what another one took out of the history."""
     manager = open_session(path)
@@ -202,6 +205,7 @@ async def test_kept_ephemerals_stay_where_they_are_when_a_late_result_is_moved(p
     await manager.close()
 
 
+@proof
 async def test_a_host_file_has_the_order_that_the_host_knows(tmp_path: Path) -> None:
     """Also where the log has a repaired result behind what followed it."""
     path = tmp_path / "sessions" / "s1" / LOG_NAME

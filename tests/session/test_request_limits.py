@@ -83,6 +83,7 @@ async def test_what_was_left_out_is_recalled_byte_for_byte(tmp_path: Path) -> No
         assert recalled == 29 - len(shown)
 
 
+@proof
 async def test_the_number_of_images_is_kept_too(tmp_path: Path) -> None:
     """Down to half of it at once."""
     async with Recorded(tmp_path / "log.jsonl", max_images=10, max_tokens=200_000) as session:
@@ -142,6 +143,7 @@ async def test_a_providers_own_limits_hold() -> None:
     assert images_in(await manager.get_messages_for_request(provider=provider)) == [screenshot(2)["source"]["data"]]
 
 
+@proof
 async def test_a_budget_stays_below_the_step_of_a_models_tariff() -> None:
     """Of a model whose price is known, unless somebody says how much may be sent."""
     told = SimpleNamespace(id="claude-haiku-5-5", context_window=1_000_000, max_output_tokens=8_000)

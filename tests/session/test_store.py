@@ -58,6 +58,7 @@ async def test_a_restart_changes_no_byte_of_the_view(path: Path) -> None:
     assert prefix_breaks(views) < len(views) - 1
 
 
+@proof
 async def test_a_file_of_the_older_module_opens_and_goes_on(path: Path) -> None:
     """Bare messages with a top-level timestamp are history; new records go after them, and they stay as they are."""
     old = [

@@ -149,6 +149,7 @@ async def test_a_view_that_leaves_no_room_is_sent_as_the_span_alone() -> None:
     assert summaries(view)
 
 
+@proof
 async def test_the_next_plan_goes_on_with_the_summary() -> None:
     """A second summary replaces the first, which its request holds; between them nothing but appending happens."""
     manager, provider = InMemoryContextManager(**CONFIG), Provider()
@@ -380,6 +381,7 @@ class Caching(Provider):
         return answer.model_copy(update={"usage": Usage(total_tokens=0, output_tokens=10, **self.usage)})
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     ("usage", "share"),
     [

@@ -18,6 +18,7 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter, 
 from tests.support.checker import check_view
 from tests.support.messages import fill
 from tests.support.real_sessions import StartSession
+from tests.support.sweeps import proof
 
 
 async def ask(manager: PersistentContextManager, **question: Any) -> ToolResult:
@@ -145,6 +146,7 @@ async def test_halves_of_surrogate_pairs_do_not_reach_a_request() -> None:
 # -- a session that recalls --------------------------------------------------------------------------------------------
 
 
+@proof
 async def test_an_elided_answer_names_the_original(tmp_path: Path) -> None:
     """What was recalled and is shortened later is had again from where it first stood, not from the copy."""
     manager = PersistentContextManager(

@@ -93,6 +93,7 @@ async def test_a_resumed_session_starts_calibrated(tmp_path):
     assert all("content" not in record for record in records if record.get("_record") == "usage")
 
 
+@proof
 async def test_a_disabled_meter_leaves_the_budget_alone(tmp_path):
     """With token_meter: estimate the provider's larger counts change no view."""
     manager, readings = await open_manager(tmp_path / "log.jsonl", token_meter="estimate")

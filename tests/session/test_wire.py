@@ -107,6 +107,7 @@ async def test_a_number_that_is_not_finite_is_no_number(family: str) -> None:
         json.dumps(body, allow_nan=False)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("family", ["", "anthropic", "openai", "gemini", "acme"])
 async def test_half_a_surrogate_pair_becomes_the_sign_for_it(family: str) -> None:
     """In texts, arguments, names and keys; history keeps it, and two halves side by side are their character."""
@@ -130,6 +131,7 @@ async def test_history_is_not_altered(tmp_path: Path) -> None:
         assert [{k: v for k, v in message.items() if k != "metadata"} for message in history] == given_messages
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     ("ids", "shown"),
     [

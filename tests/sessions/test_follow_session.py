@@ -138,6 +138,7 @@ async def test_a_message_that_is_not_there_cannot_be_gone_on_from(
         await anext(follow_session(place_of(tmp_path / "log.jsonl"), after="mffff"))
 
 
+@proof
 async def test_changes_are_told_and_what_comes_after_them_is_given(
     session: PersistentContextManager, followed: Followed
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from amplifier_module_context_persistent.sessions.prices import DEFAULT_PRICES, PRICES_AS_OF, Price, PriceList
 from amplifier_module_context_persistent.tokens.tariff_steps import TARIFF_STEPS, tariff_step
+from tests.support.sweeps import proof
 
 KNOWN_DIFFERENCES = {
     # Claude docs, "Claude Sonnet 4.5" (read 2026-11-26): its context window has 200,000 tokens. The package keeps the
@@ -86,6 +87,7 @@ def test_our_rows_differ_from_the_package_only_with_a_source() -> None:
     assert differing == KNOWN_DIFFERENCES
 
 
+@proof
 def test_looking_a_price_up_asks_no_network_and_starts_no_thread() -> None:
     """The package could update itself; that is never started."""
     script = (

@@ -115,6 +115,7 @@ def test_only_what_may_match_is_read_of_a_log() -> None:
         assert len(positions) < len(transcript) / 2
 
 
+@proof
 async def test_what_was_appended_is_found() -> None:
     """At once, and the catalogue grows by it."""
     searched("zebra")
@@ -149,6 +150,7 @@ def test_a_log_that_was_edited_is_searched_whole() -> None:
     assert '"none"' in searched("zebras")[1]
 
 
+@proof
 def test_plain_message_files_are_searched_too() -> None:
     """They have no chain: what changed is taken in anew."""
     log = log_of("plain")
@@ -213,6 +215,7 @@ def test_sessions_come_and_go(catalogue: Path) -> None:
     assert kept == told
 
 
+@proof
 def test_a_purge_takes_the_catalogue_along(catalogue: Path) -> None:
     """And the next one knows nothing of what was purged."""
     write(log_of("secret"), messages(40, "the codeword xylophone"))
@@ -249,6 +252,7 @@ def test_random_text_does_not_make_the_catalogue_large(catalogue: Path) -> None:
     assert catalogue.stat().st_size < 0.5 * sum(map(len, text)) + EMPTY_BYTES
 
 
+@proof
 def test_what_was_read_before_a_purge_is_not_written_back(catalogue: Path) -> None:
     """A search that opened the log of before adds nothing of it."""
     write(log_of("secret"), messages(40, "the codeword xylophone"))
@@ -279,6 +283,7 @@ def test_one_log_is_searched_without_a_catalogue(catalogue: Path) -> None:
     assert not catalogue.exists()
 
 
+@proof
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are Unicode")
 def test_a_session_whose_name_is_no_text_is_found(catalogue: Path) -> None:
     """The catalogue knows it like the others."""

@@ -79,6 +79,7 @@ def catalogue(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         assert ask(question) == without_catalogue(question) == ask(question), question
 
 
+@proof
 def test_a_filled_catalogue_is_asked_without_reading_logs(catalogue: Path) -> None:
     """The first question fills it."""
     first: list[int] = []
@@ -136,6 +137,7 @@ def test_rows_that_are_missing_or_altered_change_no_answer(catalogue: Path, tabl
     assert not read
 
 
+@proof
 def test_rows_of_another_session_count_for_nothing(catalogue: Path) -> None:
     """Each is checked with the session's mark and its own place."""
     answers = [ask(question) for question in QUESTIONS]
@@ -160,6 +162,7 @@ def test_a_catalogue_that_is_being_filled_is_waited_for(catalogue: Path, monkeyp
     writer.close()
 
 
+@proof
 def test_a_log_that_is_replaced_is_read_anew() -> None:
     """By another one with the same name, longer or shorter."""
     ask(QUESTIONS[0])

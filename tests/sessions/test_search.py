@@ -21,6 +21,7 @@ from amplifier_module_context_persistent.sessions.search_session import (
 )
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from tests.support.logs import append_bodies
+from tests.support.sweeps import proof
 
 TEXT = "one\ntwo two\nthree\nfour\nfive\nsix\ntwo"
 
@@ -111,6 +112,7 @@ ARGUMENTS: list[object] = [
 ]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("ignore_case", [False, True])
 @pytest.mark.parametrize(
     "wanted",

@@ -109,6 +109,7 @@ DAMAGED = {
 }
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED)
 def test_a_damaged_file_names_nothing(content: bytes) -> None:
     """And the session is shown as if it had no name."""

@@ -91,6 +91,7 @@ async def test_a_late_result_is_proved_before_and_after(recorded: Recorded) -> N
     assert [message["content"] for message in recorded.views[1]][2] == "first"
 
 
+@proof
 async def test_views_of_smaller_budgets_are_proved(recorded: Recorded) -> None:
     """A plan that no later process follows is kept aside for the receipts that name it, and is not the session's."""
     await recorded.play(30)

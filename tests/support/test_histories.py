@@ -158,6 +158,7 @@ def test_plain_histories_are_valid_views(history: list[Message]) -> None:
     assert check_view(numbered(history), history=numbered(history)) == []
 
 
+@proof
 def test_plain_histories_are_varied() -> None:
     """Plain sessions have both shapes of calls, parallel ones, thinking with its copy, and head texts."""
     wanted = {
@@ -178,6 +179,7 @@ def test_plain_histories_are_varied() -> None:
     assert_occurs(plain_histories(), {name: FEATURES[name] for name in wanted})
 
 
+@proof
 def test_json_values_has_every_kind() -> None:
     """Big integers, NaN, infinities, lone surrogates and nested values occur."""
     kinds: dict[str, Callable[[Any], bool]] = {

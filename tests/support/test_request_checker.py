@@ -16,6 +16,7 @@ from tests.support.request_checker import (
     limit_violations,
     published,
 )
+from tests.support.sweeps import proof
 
 SMALL = image_block(png(640, 480, 300))
 
@@ -29,6 +30,7 @@ def within(*blocks: Message) -> list[Message]:
     return [{"role": "tool", "tool_call_id": "c", "name": "t", "content": [result]}]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     ("view", "provider", "rule"),
     [
@@ -61,6 +63,7 @@ def test_lower_limits_can_be_given() -> None:
     assert limit_violations(shows(SMALL, SMALL), most_images=1) == ["images: the view has 2 of 1"]
 
 
+@proof
 def test_a_document_that_is_too_large_is_found_by_its_number() -> None:
     """It is told from those that are not."""
     documents = [

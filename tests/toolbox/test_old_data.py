@@ -124,6 +124,7 @@ def id_of(body: bytes) -> str:
     return found[1].decode() if found else ""
 
 
+@proof(quick=1)
 @every_log
 def test_exports_give_the_messages_as_they_were_stored(revision: str, name: str, tmp_path: Path) -> None:
     """A copy is the same bytes; an export as JSON lines has the messages of the live history, in their order."""

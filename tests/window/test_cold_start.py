@@ -108,6 +108,7 @@ def test_a_pinned_result_whose_call_is_older_keeps_it(desk: Desk) -> None:
     assert [m["content"] for m in found if m["role"] == "tool"] == ["What was found."]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     ("config", "pinned"), [({}, {"pinned": True}), ({"protect_first": 2}, {})], ids=["pinned", "among the first"]
 )

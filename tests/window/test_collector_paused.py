@@ -7,6 +7,7 @@ import gc
 import pytest
 
 from amplifier_module_context_persistent.window.message_source import collector_paused
+from tests.support.sweeps import proof
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +42,7 @@ def test_much_that_was_parsed_is_not_looked_at_afterwards(count, is_looked_at):
     assert any(one is parsed[-1] for one in young) is is_looked_at
 
 
+@proof
 def test_objects_that_a_process_froze_stay_frozen():
     """A server that froze its objects before it forked shares them with its children."""
     gc.freeze()

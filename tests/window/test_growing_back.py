@@ -128,6 +128,7 @@ def test_what_is_kept_small_on_purpose_stays_small(policy: dict[str, object]) ->
     assert desk.ask(LARGE).compaction is None
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(("turns", "lines"), list(spread(product((20, 45), (3_500, 4_000)), 3)))
 def test_a_large_write_leaves_no_trace_once_a_plan_leaves_it_out(turns: int, lines: int) -> None:
     """Against the same session without it: no view is smaller than there, or than a plan makes it, write or not."""

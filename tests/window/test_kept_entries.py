@@ -6,6 +6,7 @@ from fixtures.generate import generate_session
 from tests.support.checker import same
 from tests.support.counters import count
 from tests.support.logs import append_bodies
+from tests.support.sweeps import proof
 from tests.support.windows import Desk
 
 
@@ -33,6 +34,7 @@ def test_a_reset_voids_the_plan(desk: Desk) -> None:
     assert desk.window.plan is None
 
 
+@proof
 def test_a_window_aside_begins_with_the_plan_and_leaves_it_alone(desk: Desk) -> None:
     """Its plans are its own."""
     desk.talk(20)
@@ -68,6 +70,7 @@ def test_stored_system_messages_give_way_to_a_factory(desk: Desk) -> None:
     assert [m["content"] for m in without][:4] == ["old", "hook", "file", "developer"]
 
 
+@proof
 def test_a_larger_budget_looks_at_more_of_a_long_history(desk: Desk) -> None:
     """What was left unread for a small budget is read for a larger one: no view leaves history out without a plan."""
     desk.add(*generate_session(4, 300))

@@ -92,6 +92,7 @@ def test_a_long_statement_keeps_its_beginning_and_its_end(desk: Desk) -> None:
     assert all(text.endswith("And so I change the parser.") and len(text) < 800 for text in said)
 
 
+@proof
 def test_requests_go_on_from_one_another(desk: Desk) -> None:
     """Also over plans that were made before there was this text: they keep what they showed."""
     before: list[Message] = []

@@ -125,6 +125,7 @@ async def test_a_body_that_the_view_shows_costs_nothing(session: Retaining) -> N
     assert await session.retaining("", BODY, BODY) == ordinary
 
 
+@proof
 async def test_a_body_in_a_result_that_was_cut(session: Retaining) -> None:
     """The result stands whole, with the call that it answers and that call's other results."""
     calls = [{"id": f"c{n}", "tool": "read", "arguments": {}} for n in (1, 2)]
@@ -140,6 +141,7 @@ async def test_a_body_in_a_result_that_was_cut(session: Retaining) -> None:
     assert view[1:4] == (await session.manager.get_messages())[1:4]
 
 
+@proof
 async def test_the_newest_message_that_is_the_body_holds_it(session: Retaining) -> None:
     """Neither one that quotes it, nor an older copy."""
     await session.add(
@@ -175,6 +177,7 @@ async def test_a_body_in_a_head_text_is_shown(session: Retaining) -> None:
         await session.retaining("stored rule")
 
 
+@proof
 async def test_a_body_far_back_in_a_history_without_a_plan(session: Retaining) -> None:
     """Also where the first plan of a long history never looks at it."""
     await session.add(user("begin"), reminder())
@@ -183,6 +186,7 @@ async def test_a_body_far_back_in_a_history_without_a_plan(session: Retaining) -
     assert shows_all(view, [BODY])
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("content", [f'é {BODY}\n"quoted\\" \x00\u2028', f"half \ud83d {BODY}"])
 async def test_a_body_is_found_however_its_record_is_written(session: Retaining, content: str) -> None:
     """Also escaped characters, and what only the standard library writes."""
@@ -214,6 +218,7 @@ async def test_what_is_no_list_of_texts_is_refused(session: Retaining, given: An
         await session.manager.get_messages_for_request_retaining(retain_contents=given)
 
 
+@proof
 async def test_a_body_that_does_not_fit_is_an_error(session: Retaining) -> None:
     """It gives the floor; other requests go on as they did, and so does one for a body that fits."""
     huge = "<system-reminder>" + "much too long " * 4_000
@@ -246,6 +251,7 @@ async def test_a_forced_rebuild_fits_its_budget_and_the_session_goes_on_with_it(
     assert await session.view() == view
 
 
+@proof
 async def test_a_forced_rebuild_that_cannot_fit_is_an_error(session: Retaining) -> None:
     """And the session's view stays what it was."""
     ordinary = await with_dropped_reminder(session)
@@ -254,6 +260,7 @@ async def test_a_forced_rebuild_that_cannot_fit_is_an_error(session: Retaining) 
     assert await session.view() == ordinary
 
 
+@proof
 async def test_without_it_a_smaller_budget_disturbs_nothing(session: Retaining) -> None:
     """As any request with a smaller explicit budget."""
     ordinary = await with_dropped_reminder(session)

@@ -14,6 +14,7 @@ from amplifier_module_context_persistent.window.when_to_plan import matters, nee
 from tests.support.checker import same
 from tests.support.commands import shows
 from tests.support.counters import count
+from tests.support.sweeps import proof
 from tests.support.windows import TEXT, Desk
 
 
@@ -29,6 +30,7 @@ def test_no_plan_is_made_before_the_summary_that_is_wanted() -> None:
     assert desk.window.plan is None
 
 
+@proof
 def test_a_plan_that_frees_too_little_is_not_made_nor_tried_again() -> None:
     """Until the view has grown by `compact_min_gain`, or the budget has shrunk by so much or is too small."""
     desk = Desk(compact_min_gain=0.2, protected_recent=0.0)

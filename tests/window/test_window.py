@@ -10,6 +10,7 @@ from amplifier_module_context_persistent.window import window
 from amplifier_module_context_persistent.window.request import ViewRequest
 from tests.support.checker import same
 from tests.support.counters import count
+from tests.support.sweeps import proof
 from tests.support.view_properties import goes_on
 from tests.support.windows import Desk
 
@@ -40,6 +41,7 @@ def test_the_collector_rests_while_a_plan_is_made(monkeypatch: pytest.MonkeyPatc
     assert (seen, gc.isenabled()) == ([False], True)
 
 
+@proof
 def test_a_plan_that_was_not_stored_is_followed_all_the_same(desk: Desk) -> None:
     """Also where the log holds an older one: the window does not fall back on it."""
     desk.talk(20)

@@ -17,7 +17,7 @@ from tests.support.log_contract import LogContract, OpenLog
 from tests.support.logs import append, append_bodies, body, findings, numbers, reset_bodies, write_file
 from tests.support.postgres import TestServer
 from tests.support.postgres_proofs import prove_cuts, prove_kills
-from tests.support.sweeps import whole
+from tests.support.sweeps import proof, whole
 
 CUTS = 40 if whole() else 10
 KILLS = 2
@@ -80,16 +80,19 @@ def test_a_location_opens_a_log_in_postgres(location: str) -> None:
         assert log.describe().location.endswith("#project/session")
 
 
+@proof
 def test_connections_are_cut_anywhere(server: TestServer) -> None:
     """In appends, resets and purges: what was acknowledged is stored once, in order; what a purge removed is gone."""
     prove_cuts(server, CUTS)
 
 
+@proof
 def test_the_server_is_killed_under_writers(server: TestServer) -> None:
     """What was acknowledged is there after each crash, once; who was waiting goes on by itself."""
     prove_kills(server, KILLS)
 
 
+@proof
 def test_a_server_that_is_rolled_back_has_lost_messages(server: TestServer, location: str) -> None:
     """Its directory is replaced by an older copy under open clients: each of them says what is gone, and goes on."""
     writer, reader = PostgresLog(location, lock_timeout_s=60), PostgresLog(location, lock_timeout_s=60)

@@ -120,6 +120,7 @@ sys.exit(main())
 """
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     ("module", "arguments"),
     [

@@ -11,6 +11,7 @@ import pytest
 from tests.support.busy_homes import BusyHome
 from tests.support.commands import is_harmless, run, shows
 from tests.support.sessions_of_a_home import log_of, write
+from tests.support.sweeps import proof
 
 CALLS = [{"id": "a", "tool": "bash", "arguments": {}}, {"id": "b", "tool": "grep", "arguments": {}}]
 MESSAGES: list[dict[str, Any]] = [
@@ -53,6 +54,7 @@ def test_the_text_names_the_sessions() -> None:
     assert done.stderr.startswith("2 messages in 1 of 2 sessions, up to 2026-01-05 ")
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("seed", range(3))
 def test_they_are_the_same_without_a_catalogue(home: Path, seed: int) -> None:
     BusyHome(home, seed, damage=0.2).grow()

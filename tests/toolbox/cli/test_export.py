@@ -12,6 +12,7 @@ from tests.support.commands import refused, run, shows
 from tests.support.exports import SESSION, exported, store
 from tests.support.secret_forms import SAMPLES
 from tests.support.sessions_of_a_home import log_of, write
+from tests.support.sweeps import proof
 
 HOSTILE = "[bold]b[/bold]\x1b[31mred\x1b[0m \x9b5n \u202e\x07 \ud800 </details>"
 
@@ -97,6 +98,7 @@ def test_lines_that_cannot_be_read_are_told(log: Path) -> None:
     assert "5 lines of the log cannot be read" in done.stderr
 
 
+@proof
 def test_an_import_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What came over, what did not and why, and where it lies; the exit code says that something was left out."""
     monkeypatch.chdir(tmp_path)

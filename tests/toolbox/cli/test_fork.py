@@ -11,6 +11,7 @@ from tests.support.commands import refused, run, shows
 from tests.support.forks import play, read
 from tests.support.logs import content_of
 from tests.support.sessions_of_a_home import log_of, write
+from tests.support.sweeps import proof
 
 
 @pytest.fixture
@@ -20,6 +21,7 @@ async def log(tmp_path: Path) -> Path:
     return tmp_path / "log"
 
 
+@proof
 async def test_a_fork_is_told(log: Path, tmp_path: Path) -> None:
     """Which session it is, what it comes from, and where it lies."""
     done = run("fork", log, "--at", "11", "-o", tmp_path / "new", "--session", "s2")
@@ -52,6 +54,7 @@ async def test_a_fork_that_cannot_be_whole_says_so(log: Path, tmp_path: Path) ->
     shows(run("fork", log, "-o", tmp_path / "new", code=1).stdout, "NOT copied: line ", "must be an object")
 
 
+@proof
 async def test_a_rewind_asks_first(log: Path) -> None:
     """Without a yes nothing is done; it says what stays, what is hidden, and the way back, which works."""
     history, _ = await read(log)

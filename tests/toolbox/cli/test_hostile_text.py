@@ -146,6 +146,7 @@ def test_damaged_logs_can_be_looked_at(path: Path, log: bytes, name: str, cuts: 
     check(name, path, {0, 1, 2})
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_looking_changes_nothing(path: Path, name: str) -> None:
     """Neither the log, one with a torn tail too, nor what lies beside it."""

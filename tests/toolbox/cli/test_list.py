@@ -19,6 +19,7 @@ from amplifier_module_context_persistent.catalogue import catalogue_file
 from tests.support.commands import is_harmless, run
 from tests.support.messages import fill
 from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, log_of, write
+from tests.support.sweeps import proof
 from tests.support.terminals import Terminal, posix
 
 pytestmark = pytest.mark.usefixtures("project")
@@ -121,6 +122,7 @@ def test_more_of_each_session() -> None:
     assert ("COST" in head, "1.50  " in row) == (True, True)
 
 
+@proof
 @posix
 def test_a_terminal_gets_short_ids_and_cut_titles() -> None:
     """An id is as long as it must be to name the session; a long title is marked where it is cut, whole in a pipe."""
@@ -200,6 +202,7 @@ def test_the_list_as_json() -> None:
     assert 100 < tokens < 600
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     ("state", "written_bytes"),
     [

@@ -16,6 +16,7 @@ from tests.support.commands import run, shows
 from tests.support.logs import sealed
 from tests.support.messages import fill
 from tests.support.sessions_of_a_home import log_of, write
+from tests.support.sweeps import proof
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -181,6 +182,7 @@ def test_a_session_that_cannot_be_read_is_named_and_hides_no_other(tmp_path: Pat
     assert len(holders(home)) == 1
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "arguments",
     [["--everything", "--all"], ["--redact", "x", "--all", "talk"], ["--redact", "x"], ["--torn"]],

@@ -38,6 +38,7 @@ def path(tmp_path: Path, recorded: bytes) -> Path:
     return tmp_path / "log.jsonl"
 
 
+@proof
 def test_the_conversation_is_played(path: Path) -> None:
     """Each message in order with its number and role, as `show` prints it; in a pipe at once, without escape codes."""
     done = run("replay", path)
@@ -50,6 +51,7 @@ def test_the_conversation_is_played(path: Path) -> None:
     assert "--full shows them" not in run("replay", path, "--full").output
 
 
+@proof
 def test_views_are_those_of_the_receipts(path: Path) -> None:
     """The hashes are those that `views` lists, all proved, with letters for what became of each message."""
     listed = json.loads(run("views", path, "--json").output)["requests"]
@@ -98,6 +100,7 @@ def test_it_starts_at_a_turn(path: Path) -> None:
     assert "there is no turn" in run("replay", path, "--turn", str(max(turns) + 1), code=2).output
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("arguments", [["--views"], ["--policy", "sliding_window"], ["--budget", "15000"]])
 def test_a_session_without_receipts_is_played_under_a_policy(tmp_path: Path, arguments: list[str]) -> None:
     """It is said under which, with what budget; nothing is proved."""
@@ -113,6 +116,7 @@ def test_a_session_without_receipts_is_played_under_a_policy(tmp_path: Path, arg
     assert {one["proved"] for one in seen} == {None}
 
 
+@proof
 def test_an_altered_log_is_told(path: Path) -> None:
     """Where a view is another one than was handed out, the exit code is 1."""
     first = MESSAGES[0]["content"].encode()[:12]
@@ -161,6 +165,7 @@ def test_what_makes_no_sense_is_unusable(tmp_path: Path, arguments: list[str], s
     assert said in run("replay", plain(tmp_path / "plain.jsonl", MESSAGES[:5]), *arguments, code=2).output
 
 
+@proof
 def test_a_long_history_is_drawn_on_one_line(tmp_path: Path) -> None:
     """Neighbours share a letter, and the counts are exact."""
     filler = [{"role": "user", "content": f"word {number}"} for number in range(1_000)]

@@ -9,6 +9,7 @@ from amplifier_module_context_persistent.toolbox.cli.replay import RequestPanel,
 from amplifier_module_context_persistent.toolbox.replay import Seen, open_transcript, requests
 from amplifier_module_context_persistent.toolbox.replay.visibility import DROPPED, ELIDED, KEPT, SUMMARISED
 from tests.support.replays import MESSAGES, record
+from tests.support.sweeps import proof
 
 
 @pytest.fixture
@@ -36,6 +37,7 @@ def test_a_terminal_without_blocks_gets_plain_signs() -> None:
         assert "#" in text
 
 
+@proof
 async def test_a_request_fits_the_width_and_says_whether_it_is_proved(seen: list[Seen]) -> None:
     """Every line, with compaction or without; what was altered stands out."""
     for one in seen:
@@ -49,6 +51,7 @@ async def test_a_request_fits_the_width_and_says_whether_it_is_proved(seen: list
     assert "REFUSED" in RequestPanel(80).request(replace(seen[0], proved=None, view=None)).plain
 
 
+@proof
 async def test_marks_are_one_letter_a_message_or_a_share(seen: list[Seen]) -> None:
     """As many letters as messages where there is room, else as many as cells; the counts are exact."""
     marks = max((one.marks for one in seen if one.marks), key=lambda marks: marks.total)

@@ -272,6 +272,7 @@ def test_a_terminal_gets_a_pager(path: Path, tmp_path: Path) -> None:
     assert "It rounds too early." in terminal.shown
 
 
+@proof
 @posix
 def test_json_and_pipes_get_no_pager(path: Path, tmp_path: Path) -> None:
     """Programs read those."""

@@ -99,6 +99,7 @@ def test_a_command_says_the_same(unchanged: str, arguments: list[str]) -> None:
     assert (there.exit_code, bool(there.output)) == (here.exit_code, True)
 
 
+@proof
 def test_policies_are_compared(unchanged: str) -> None:
     """With the same numbers, apart from times."""
 
@@ -110,6 +111,7 @@ def test_policies_are_compared(unchanged: str) -> None:
     assert measured("--storage", unchanged) == measured()
 
 
+@proof
 def test_sessions_are_listed(both: str) -> None:
     """With the columns that a file has; of other projects with --all."""
     with closing(open_log(location_of(both, "-other/s2"))) as log:
@@ -123,6 +125,7 @@ def test_sessions_are_listed(both: str) -> None:
     assert "only one of" in run("list", ".", "--storage", both, code=2).output
 
 
+@proof
 def test_the_environment_names_the_database(both: str) -> None:
     """A file's path still names a file."""
     os.remove(path := log_of("s1-long-enough"))
@@ -202,6 +205,7 @@ def test_a_session_can_be_followed(both: str, monkeypatch: pytest.MonkeyPatch) -
     assert "77" in run("tail", "s1", "-f", "-n", "1", "--storage", both, code=130).output
 
 
+@proof
 def test_a_session_is_forked_and_rewound_there(both: str) -> None:
     """The fork lies beside it; a second one of the same name is refused."""
     done = json.loads(run("fork", "s1", "--at", "2", "--session", "other", "--json", "--storage", both).output)
@@ -292,6 +296,7 @@ async def test_one_question_finds_which_sessions_to_search(
     assert (listed["session"], len(looked_at)) == ("s0", 2)
 
 
+@proof
 async def test_what_list_says_is_kept_in_the_database(storage: str, both: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next list opens no log that is as it was; what changed is looked at anew, and no text is kept."""
     opened: list[str] = []

@@ -165,6 +165,7 @@ def test_following_ends_with_an_interrupt(tmp_path: Path) -> None:
     assert (output, errors, followed.returncode) == (b"", b"", 130)
 
 
+@proof
 def test_a_log_that_is_removed_ends_it(tmp_path: Path) -> None:
     """It says so, and exits with 2."""
     path = write(tmp_path / "log.jsonl", [user("first")])

@@ -68,6 +68,7 @@ def test_an_id_that_is_not_live_is_refused(path: str) -> None:
     assert content_of(path) == content
 
 
+@proof
 def test_an_expression_that_runs_away_is_given_up_and_nothing_is_changed(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,6 +93,7 @@ def test_where_nothing_goes_nothing_is_written(path: str) -> None:
     assert purged(path, EVERYTHING).is_nothing
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("purge", [before(2), CLEARED, redact("message"), EVERYTHING])
 def test_a_plan_of_a_purge_tells_what_the_purge_does(path: str, purge: Purge) -> None:
     """`plan_purge` counts the same and writes nothing."""
@@ -181,6 +183,7 @@ def test_a_log_that_is_open_elsewhere_goes_on_with_the_new_file(path: str) -> No
     assert_sound(path)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("mode", ["before", "cleared", "everything", "redact"])
 async def test_a_session_goes_on_behind_a_purge(path: str, start_session: StartSession, mode: str) -> None:
     """A running session, compacted before, hands out what the new log holds, makes valid views, and appends to it."""

@@ -24,6 +24,7 @@ def torn_log(path: str) -> None:
     append_to(path, 2, 3)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("forever", [False, True])
 @pytest.mark.parametrize("code", [5, 28])
 def test_every_call_of_a_purge_may_fail(tmp_path: Path, forever: bool, code: int) -> None:

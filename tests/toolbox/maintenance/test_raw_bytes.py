@@ -9,6 +9,7 @@ import pytest
 from amplifier_module_context_persistent.toolbox.maintenance.raw_bytes import holds_match, redact_bytes
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import log_of, write
+from tests.support.sweeps import proof
 
 SECRET = "hunter2secret"
 ESCAPED = "".join([f"\\u{ord(char):04x}" for char in SECRET])
@@ -53,6 +54,7 @@ def test_a_damaged_line_holds_no_purged_text(written: str, after: str) -> None:
     assert "damaged" in run("verify", "one", code=1).stdout
 
 
+@proof(quick=1)
 @pytest.mark.usefixtures("project")
 @pytest.mark.parametrize("written", WRITTEN)
 @pytest.mark.parametrize("is_elsewhere", [False, True], ids=["alone", "in a message too"])

@@ -170,6 +170,7 @@ async def test_an_answer_fits_twenty_thousand_tokens(server: Server[Any]) -> Non
         assert any(answer[name] for name in ("answers", "messages", "turns", "sessions") if name in answer)
 
 
+@proof
 async def test_the_server_writes_nothing(server: Server[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a catalogue nor anything else; what it indexed it keeps in memory, and goes on where it ended."""
     write(log_of("large"), [{"role": "user", "content": f"needle {number} " * 40} for number in range(2_000)])

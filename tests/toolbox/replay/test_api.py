@@ -69,6 +69,7 @@ async def test_requests_of_a_history_that_was_replaced_are_told_as_well(tmp_path
     assert seen[-1].place == 9 - [m["role"] for m in reversed(MESSAGES[20:30])].index("assistant")
 
 
+@proof
 def test_it_can_be_called_where_an_event_loop_runs(tmp_path: Path) -> None:
     """A notebook or a test may play a session without leaving its loop; half of it may be left unplayed."""
     path = plain(tmp_path / "plain.jsonl", MESSAGES)
@@ -81,6 +82,7 @@ def test_it_can_be_called_where_an_event_loop_runs(tmp_path: Path) -> None:
     assert asyncio.run(inside()) == 1 + sum(message["role"] == "assistant" for message in MESSAGES)
 
 
+@proof
 def test_a_replay_has_figures_of_each_request(tmp_path: Path) -> None:
     """They add up to the measures; what sending everything bills is what a policy's bill is a share of."""
     told: list[tuple[str, int, int]] = []

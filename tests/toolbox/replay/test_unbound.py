@@ -9,6 +9,7 @@ from amplifier_module_context_persistent.toolbox.cli.main import main
 from amplifier_module_context_persistent.toolbox.replay import compare, open_transcript, requests
 from tests.support.messages import Message, user
 from tests.support.recorded_sessions import Recorded
+from tests.support.sweeps import proof
 
 FILLER = "The order keeps its total until it was acknowledged. " * 20
 
@@ -46,6 +47,7 @@ async def test_receipts_say_what_was_left_out(tmp_path: Path) -> None:
     assert "3 views left out reasoning" in run.invoke(main, ["stats", str(session.path)]).output
 
 
+@proof
 async def test_a_policy_is_told_by_the_requests_that_it_makes(tmp_path: Path) -> None:
     """Not by what was sent when the session was recorded: without plans and with one head all of it is valid."""
     session = await recorded(tmp_path / "log.jsonl")

@@ -31,6 +31,7 @@ def session() -> list[Message]:
     return messages
 
 
+@proof
 async def test_views_are_given_back_with_it(tmp_path: Path) -> None:
     """Proved; it goes back to its maker unaltered, and another model gets a line about it."""
     views = await record(tmp_path / "log.jsonl", session())

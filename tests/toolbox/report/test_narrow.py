@@ -53,6 +53,7 @@ def test_a_phone_has_the_list_of_turns(opened):
     assert page.run(IS_IN_SIGHT)
 
 
+@proof
 def test_counts_stand_beside_the_search_box(opened):
     """Neither the counts of the head, however long the names of relatives, nor those of a search lie under it."""
     session = [{"role": "user", "content": f"needle {number}"} for number in range(1200)]

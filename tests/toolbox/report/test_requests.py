@@ -149,6 +149,7 @@ async def test_a_history_that_was_cleared_is_told_apart(tmp_path):
     assert [LETTERS[letter] for letter in fates(page, -1)] == [last.marks.of(place) for place in range(last.place)]
 
 
+@proof
 def test_only_requests_about_the_turns_that_are_shown(log, seen):
     """Their places are those on the page; runs begin with its first message."""
     with open_transcript(log) as transcript:

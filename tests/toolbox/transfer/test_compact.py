@@ -37,6 +37,7 @@ async def add_turn(manager: PersistentContextManager, number: int) -> list[Messa
     return copy.deepcopy(await manager.get_messages_for_request())
 
 
+@proof
 async def test_it_makes_the_plan_that_the_session_would_make(tmp_path: Path) -> None:
     """The dry run says so before; history stays, and the log is sound."""
     path, other = tmp_path / "log", tmp_path / "other"
@@ -65,6 +66,7 @@ def test_a_log_whose_receipts_cannot_be_read_is_refused() -> None:
         compacted(Path("fixtures/every-kind.jsonl"), dry_run=True)
 
 
+@proof
 async def test_running_sessions_follow_and_go_back(tmp_path: Path) -> None:
     """After the undo the view begins with the bytes that it had under the plan before."""
     path = tmp_path / "log"
@@ -83,6 +85,7 @@ async def test_running_sessions_follow_and_go_back(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, ["view", str(path)]).exit_code == 0  # the last receipt is proved
 
 
+@proof
 async def test_undo_goes_back_one_plan_each_time(tmp_path: Path) -> None:
     """To the plans before in their order, and last to the whole history."""
     path = tmp_path / "log"

@@ -110,6 +110,7 @@ def assert_same_there(source: str, storage: str, tmp_path: Path) -> None:
         reader.close()
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("name", list(spread(made_logs(), 2)))
 def test_made_logs_are_the_same_on_both_sides(name: str, storage: str, tmp_path: Path) -> None:
     """Whatever state a log is in."""

@@ -127,6 +127,7 @@ def test_an_import_of_all_leaves_deleted_ones_out(tmp_path: Path) -> None:
     assert texts("c1") == ["hello", "hi"]
 
 
+@proof
 def test_a_copy_of_a_deleted_log_is_not_imported_again(tmp_path: Path) -> None:
     """It has the same log's id. Nor does a copy made before a purge bring anything back; one made after it may come."""
     run("import", claude_session(tmp_path / "a.jsonl", "c1", f"key {KEY}", "hi"))
@@ -180,6 +181,7 @@ async def test_copies_that_name_no_session_are_known_by_its_messages(tmp_path: P
     assert texts("back")[1:] == ["Thank you.", "and now", "Done."]
 
 
+@proof
 async def test_a_purge_is_known_by_the_messages_too(tmp_path: Path) -> None:
     """A text that was purged is replaced in an export of before; messages that went do not come back, others may."""
     await own_session("own", f"the password is {PASSWORD}", "Thank you.", "and now", "Done.")
@@ -198,6 +200,7 @@ async def test_a_purge_is_known_by_the_messages_too(tmp_path: Path) -> None:
     assert texts("kept") == ["and now", "Done."]
 
 
+@proof
 async def test_a_fork_and_its_origin_are_told_apart(tmp_path: Path) -> None:
     """A fork has its origin's messages: that the fork was deleted does not forbid an export of the origin."""
     await own_session("own", "first", "Yes.", "second", "Done.")
@@ -211,6 +214,7 @@ async def test_a_fork_and_its_origin_are_told_apart(tmp_path: Path) -> None:
     assert "was deleted here on" in refused(tmp_path / "own.jsonl", "--session", "yours")
 
 
+@proof
 def test_messages_with_ids_that_others_use_are_known_by_what_they_say_too(tmp_path: Path) -> None:
     """Some programs number their messages in each session."""
 

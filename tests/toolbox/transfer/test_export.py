@@ -252,6 +252,7 @@ async def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
         exported(tmp_path / "log", "html")
 
 
+@proof
 @settings(deadline=None, max_examples=some(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(any_histories(), st.sampled_from(FORMATS))
 async def test_any_history_can_be_exported(

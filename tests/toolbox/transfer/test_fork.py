@@ -20,6 +20,7 @@ from tests.support.messages import Message, fill
 from tests.support.sweeps import proof, some, spread
 
 
+@proof
 async def test_a_turn_is_taken_over_in_whole(tmp_path: Path) -> None:
     """Turns count from 1, as in the host's session fork; the last one, or none named, is everything."""
     await play(tmp_path / "log", 3, session_id="origin")

@@ -91,6 +91,7 @@ async def test_a_fork_has_the_files_by_which_the_host_knows_a_session(tmp_path: 
     assert all(stat.S_IMODE((fork / name).stat().st_mode) == 0o600 for name in ("metadata.json", "transcript.jsonl"))
 
 
+@proof
 async def test_the_transcript_of_a_fork_agrees_with_its_log(tmp_path: Path) -> None:
     """The host sets it at the first resume, and that changes nothing."""
     origin = await session(tmp_path)

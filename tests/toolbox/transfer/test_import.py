@@ -24,7 +24,7 @@ from tests.support.histories import messages as any_histories
 from tests.support.logs import assert_sound
 from tests.support.messages import fill
 from tests.support.places import FIXTURES
-from tests.support.sweeps import some
+from tests.support.sweeps import proof, some
 
 Message = dict[str, Any]
 
@@ -194,6 +194,7 @@ def test_a_named_format_is_held_to(tmp_path: Path) -> None:
     assert import_session(tmp_path / "in", path=tmp_path / "new", source_format="older").format == "older"
 
 
+@proof
 def test_what_is_more_than_memory_holds_comes_over_in_order(tmp_path: Path) -> None:
     """A session of 20 MB is written aside while its source is read; one message is larger than a block of it."""
     sizes = [3_000_000 if number == 100 else 40_000 for number in range(450)]
@@ -204,6 +205,7 @@ def test_what_is_more_than_memory_holds_comes_over_in_order(tmp_path: Path) -> N
         assert [message["content"] for message in transcript.messages()] == [line["content"] for line in lines]
 
 
+@proof
 def test_an_import_loads_no_engine(tmp_path: Path) -> None:
     """Neither to write sessions nor to add to them: what views are made with stays where it is."""
     write_lines(tmp_path / "in", said("one"))

@@ -15,6 +15,7 @@ from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
 from tests.support.imports import write_jsonl
+from tests.support.sweeps import proof
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +67,7 @@ def test_another_session_of_the_same_id_keeps_its_own_place(home: Path) -> None:
     assert import_session(talk(home / "s1.jsonl", 2)).path == first.path
 
 
+@proof
 def test_a_copy_of_a_log_goes_on_where_it_is(home: Path) -> None:
     """And a log that is a session of another project already is none again."""
     report = import_session(talk(home / "s1.jsonl", 2))
@@ -95,6 +97,7 @@ def test_two_sessions_of_one_id_are_told_by_their_paths(home: Path) -> None:
     assert Path(find_session(str(session_files()[0].path))).name == LOG_NAME
 
 
+@proof
 def test_a_killed_addition_is_finished(home: Path) -> None:
     """Its header says what it meant to write; what it did not write comes with the next import, plans too."""
     report = import_session(talk(home / "s1.jsonl", 1))

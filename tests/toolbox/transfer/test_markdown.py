@@ -14,6 +14,7 @@ from amplifier_module_context_persistent.toolbox.transfer.markdown import fenced
 from tests.support.commands import shows
 from tests.support.growth import assert_grows_with_the_text
 from tests.support.histories import messages as any_histories
+from tests.support.sweeps import proof
 
 HOSTILE = [
     "~~~ a`b\n```\n<img src=x onerror=alert(1)>\n```\n~~~",
@@ -49,6 +50,7 @@ def outside_of_fences(markdown: str) -> list[str]:
     return lines
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("role", ["user", "assistant", "system", "tool"])
 def test_what_a_message_says_stays_in_its_place(role: str, text: str) -> None:

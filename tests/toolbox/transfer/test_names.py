@@ -171,6 +171,7 @@ def test_metadata_that_stays_locked_is_left_alone(monkeypatch: pytest.MonkeyPatc
     assert done.messages
 
 
+@proof
 def test_an_imported_session_with_a_busy_lock_keeps_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -182,6 +183,7 @@ def test_an_imported_session_with_a_busy_lock_keeps_its_name(
     assert "keeps its name" in caplog.text
 
 
+@proof
 def test_the_metadata_of_an_open_session_is_not_changed(tmp_path: Path) -> None:
     """An older host writes it without a lock."""
     log = import_session(claude(tmp_path, "First title")).path

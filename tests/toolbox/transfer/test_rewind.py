@@ -27,6 +27,7 @@ from tests.support.sweeps import proof
 Message = dict[str, Any]
 
 
+@proof
 async def test_what_comes_behind_a_turn_is_hidden_and_stays(tmp_path: Path) -> None:
     """The old bytes stand as they were; a reset with one kept run stands after them."""
     await play(tmp_path / "log", 3)
@@ -76,6 +77,7 @@ async def test_views_that_were_handed_out_before_can_still_be_proved(tmp_path: P
     assert all(view.proved for view in views)
 
 
+@proof
 async def test_a_plan_that_is_written_again_is_one_compaction(tmp_path: Path) -> None:
     """Statistics count it once."""
     await play(tmp_path / "log", 12)
@@ -107,6 +109,7 @@ async def test_a_session_that_is_open_follows(tmp_path: Path) -> None:
     assert_sound(str(tmp_path / "log"))
 
 
+@proof
 async def test_a_message_is_a_place_too(tmp_path: Path) -> None:
     """It is the last one that stays; the call that it leaves open has a stand-in in views."""
     await play(tmp_path / "log", 3)
@@ -117,6 +120,7 @@ async def test_a_message_is_a_place_too(tmp_path: Path) -> None:
     assert "interrupted" in view[-1]["content"]
 
 
+@proof
 async def test_a_fork_is_the_way_back(tmp_path: Path) -> None:
     """At the message that is named as the last hidden one: it has all that the rewind hid."""
     await play(tmp_path / "log", 5)

@@ -17,7 +17,7 @@ from tests.support.checker import anthropic_violations, openai_violations
 from tests.support.histories import messages as any_histories
 from tests.support.imports import history_and_view, texts
 from tests.support.messages import fill
-from tests.support.sweeps import some
+from tests.support.sweeps import proof, some
 
 Message = dict[str, Any]
 
@@ -146,6 +146,7 @@ async def test_an_atif_step_names_the_steps_that_its_request_saw(tmp_path: Path)
     assert last["steps"][-1][1] < max(requests)
 
 
+@proof
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=some(20))
 @given(any_histories())
 async def test_a_second_round_changes_nothing(tmp_path_factory: pytest.TempPathFactory, history: list[Message]) -> None:

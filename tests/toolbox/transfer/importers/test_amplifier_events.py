@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.imports import history_and_view, imported, write_jsonl
+from tests.support.sweeps import proof
 
 ID = "s-1"
 
@@ -39,6 +40,7 @@ async def usages(path: Path) -> list[Any]:
     return [one["metadata"] for one in history if one["role"] == "assistant"]
 
 
+@proof
 @pytest.mark.parametrize("place", ["events.jsonl", "context-intelligence/events.jsonl"])
 async def test_as_many_responses_as_answers_are_theirs_in_order(tmp_path: Path, place: str) -> None:
     """Other events, other sessions' and damaged lines count for nothing."""

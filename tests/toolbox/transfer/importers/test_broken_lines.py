@@ -51,6 +51,7 @@ async def test_a_record_behind_a_cut_one_is_imported(tmp_path: Path, cut: int) -
     assert f"{cut} characters that are no whole record" in loss.reason
 
 
+@proof
 async def test_a_cut_record_behind_a_whole_one_is_named(tmp_path: Path) -> None:
     """As a file ends that a killed program wrote."""
     source = write_jsonl(tmp_path / "s.jsonl", [FIRST, ANSWER + SECOND[:40]], end="")
@@ -58,6 +59,7 @@ async def test_a_cut_record_behind_a_whole_one_is_named(tmp_path: Path) -> None:
     assert [loss.line for loss in imported(source).not_carried] == [2]
 
 
+@proof
 async def test_line_breaks_inside_a_text_belong_to_it(tmp_path: Path) -> None:
     """Some programs write them as they are; the lines are accounted for."""
     raw = json.dumps(answers("a1", "u1", "msg_1", {"type": "text", "text": "one#two##}#four"})).replace("#", "\n")
@@ -67,6 +69,7 @@ async def test_line_breaks_inside_a_text_belong_to_it(tmp_path: Path) -> None:
     assert (account.lines, account.not_conversational) == (7, {"line that belongs to the record before it": 4})
 
 
+@proof
 async def test_a_cut_line_does_not_swallow_the_next_record(tmp_path: Path) -> None:
     """A record that is whole by itself ends the one before it."""
     source = write_jsonl(tmp_path / "s.jsonl", [FIRST, ANSWER[:80], SECOND])

@@ -53,6 +53,7 @@ async def test_progress_tells_of_a_sub_agent_that_has_no_file(tmp_path: Path) ->
     assert report.account.lines == report.account.accounted == 7
 
 
+@proof
 async def test_a_sub_agent_is_not_doubled(tmp_path: Path) -> None:
     """Where it has a file of its own, or stands in the session as a side chain, that says more than `progress`."""
     source = write_jsonl(tmp_path / "s.jsonl", told_of_an_agent())

@@ -62,6 +62,7 @@ async def test_an_output_in_blocks_is_read_from_its_file(tmp_path: Path) -> None
     assert await result_of(source) == WHOLE
 
 
+@proof
 async def test_the_beginning_stays_if_the_file_is_gone(tmp_path: Path) -> None:
     """The rest is named as lost."""
     source = session(tmp_path, "/gone/t1.txt")

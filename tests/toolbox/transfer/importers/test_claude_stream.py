@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.imports import history_and_view, imported_history, records, texts
+from tests.support.sweeps import proof
 
 ID = "5f0e0000-0000-4000-8000-000000000001"
 
@@ -54,6 +55,7 @@ RUN = [
 ]
 
 
+@proof
 async def test_a_run_with_a_sub_agent(tmp_path: Path) -> None:
     """Records of one answer are one message; what a sub-agent does is its own session, started by the call."""
     report, history, _ = await imported_history(tmp_path / "out.jsonl", RUN)

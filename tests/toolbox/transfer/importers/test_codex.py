@@ -93,6 +93,7 @@ async def test_items_become_messages_and_events_tell_of_them(tmp_path: Path) -> 
     assert any(message["content"] == "<b>list</b> the files" for message in view)
 
 
+@proof
 async def test_turns_that_were_rolled_back_are_a_branch(tmp_path: Path) -> None:
     """The live session goes on before them; where no event tells who speaks, tags do."""
     report = imported(
@@ -196,6 +197,7 @@ def event(text: str) -> Entry:
     return line("event_msg", type="agent_reasoning", text=text)
 
 
+@proof
 @pytest.mark.parametrize("order", ["before", "after"])
 async def test_what_was_reasoned_is_kept_where_the_item_is_encrypted(tmp_path: Path, order: str) -> None:
     """An event repeats an item only if the item says the same; its text belongs to the encrypted state beside it."""

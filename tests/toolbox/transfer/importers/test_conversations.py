@@ -10,6 +10,7 @@ import pytest
 
 from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
 from tests.support.imports import history_and_view, imported, records, texts
+from tests.support.sweeps import proof
 
 Node = dict[str, Any]
 
@@ -63,6 +64,7 @@ def export(path: Path, *conversations: Node) -> Path:
     return path
 
 
+@proof
 async def test_a_conversation_of_chatgpt(home: Path) -> None:
     """The branch of the current node is the session; calls, results and thoughts are such; files are named as lost."""
     report = imported(export(home / "conversations.json", CHAT), home / "log.jsonl")
@@ -84,6 +86,7 @@ async def test_a_conversation_of_chatgpt(home: Path) -> None:
     assert [one.reason for one in report.account.lost] == ["image file-service://file-1 is not in the file"]
 
 
+@proof
 async def test_each_conversation_is_a_session(home: Path) -> None:
     """With its own title; a second import adds what is new in one; one id for all of them is refused."""
     other = conversation("two", node("a", None, "b", "user", "hello"), node("b", "a", "", "assistant", "hi"))

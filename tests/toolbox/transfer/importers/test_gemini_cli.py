@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.imports import history_and_view, imported, records, texts, write_jsonl
+from tests.support.sweeps import proof
 
 Entry = dict[str, Any]
 
@@ -58,6 +59,7 @@ async def test_a_document(tmp_path: Path) -> None:
     assert records(report.path, "header")[0]["source"]["title"] == "Reading"
 
 
+@proof
 async def test_json_lines_with_later_versions_and_rewinds(tmp_path: Path) -> None:
     """The last version of a message counts; a rewind takes a message and all after it away, into a branch."""
     report = imported(

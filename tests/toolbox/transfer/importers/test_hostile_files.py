@@ -238,6 +238,7 @@ async def test_what_says_nothing_is_no_message_and_is_noted_so(tmp_path: Path, n
     assert (account.metadata + account.not_conversational).total() == 1
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "content",
     [

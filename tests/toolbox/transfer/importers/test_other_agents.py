@@ -100,6 +100,7 @@ async def test_a_session_of_copilot_cli(tmp_path: Path) -> None:
     assert report.account.metadata == {"session.start": 1, "session.something_new": 1}
 
 
+@proof
 async def test_a_compaction_and_a_rewind_of_copilot_cli(tmp_path: Path) -> None:
     """The summary is what the model was given; what a rewind took away is a branch."""
 
@@ -131,6 +132,7 @@ async def test_a_compaction_and_a_rewind_of_copilot_cli(tmp_path: Path) -> None:
     assert texts(branch) == ["user: go", "assistant: half", "user: wrong way", "assistant: lost work"]
 
 
+@proof
 async def test_a_session_of_opencode(tmp_path: Path) -> None:
     """Steps of an answer are messages, each followed by its results; a call that runs still stays open."""
     told = {

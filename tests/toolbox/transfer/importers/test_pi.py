@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.imports import history_and_view, imported, imported_history, records, texts, write_jsonl
+from tests.support.sweeps import proof
 
 Entry = dict[str, Any]
 HEAD = {"type": "session", "version": 3, "id": "pi-1", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/w"}
@@ -59,6 +60,7 @@ async def test_messages_calls_thinking_usage_and_errors(tmp_path: Path) -> None:
     assert kept[0]["message"]["errorMessage"] == "overloaded"
 
 
+@proof
 async def test_the_last_lines_path_is_the_session(tmp_path: Path) -> None:
     """What hangs elsewhere is a branch, with its summary as a note; a branch without messages is none."""
     report = imported(
@@ -81,6 +83,7 @@ async def test_the_last_lines_path_is_the_session(tmp_path: Path) -> None:
     assert texts(left) == ["user: one", "assistant: 1", "user: two"]
 
 
+@proof
 async def test_a_compaction_keeps_the_newest_messages(tmp_path: Path) -> None:
     """By id, or as older files say it by the number of the entry; the summary stands before what was kept."""
     for number, kept in enumerate(({"firstKeptEntryId": "u2"}, {"firstKeptEntryIndex": 3})):

@@ -10,12 +10,14 @@ import pytest
 
 from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
 from tests.support.imports import imported_history, texts, write_jsonl
+from tests.support.sweeps import proof
 
 LANGCHAIN = {"type": "human", "data": {"content": "go", "type": "human"}}
 PYDANTIC = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "go"}]}
 VERCEL = {"id": "1", "role": "user", "parts": [{"type": "text", "text": "go"}]}
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("is_list", [True, False], ids=["list", "lines"])
 @pytest.mark.parametrize(
     ("message", "named"),

@@ -101,6 +101,7 @@ async def test_a_malformed_block_loses_none_of_the_others(tmp_path: Path) -> Non
     assert texts(history)[3] == "user: and now"
 
 
+@proof
 async def test_chat_completions(tmp_path: Path) -> None:
     """Arguments are parsed, images become blocks; the older `function_call` gets an id."""
     older = [

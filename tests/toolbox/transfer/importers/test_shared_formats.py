@@ -27,6 +27,7 @@ async def test_each_file_is_imported(path: Path, tmp_path: Path) -> None:
     )
 
 
+@proof
 @pytest.mark.skipif(not FILES, reason="the shared files are not at hand")
 async def test_a_real_session_has_its_results(tmp_path: Path) -> None:
     """All 186 results of the session answer a call, also those that lie off the newest leaf's path."""

@@ -88,6 +88,7 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert not {name for name in set(os.listdir(tempfile.gettempdir())) - before if "import-" in name}
 
 
+@proof
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
 def test_the_standard_input_is_read(tmp_path: Path, packed: bool) -> None:
     """As `-`; the second time nothing is new."""
@@ -160,6 +161,7 @@ def test_another_encoding_is_refused_with_a_way_out(tmp_path: Path, codec: str) 
         import_session(tmp_path / "s.json", path=tmp_path / "log")
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("prefix", ["Exporting session: ses_1", "\ufeffInfo\r\n", "PS C:\\> opencode export\n\n"])
 def test_text_before_a_document_is_passed_over(tmp_path: Path, prefix: str) -> None:
     """A command's own words, which a redirection took in; the report says so."""
