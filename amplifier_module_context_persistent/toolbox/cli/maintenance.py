@@ -98,7 +98,10 @@ def _named(sessions: Sequence[str], *, last: bool, everywhere: bool, wanted: Ses
         return sessions or [last_path()]
     if not everywhere and wanted == ALL_SESSIONS:
         raise click.UsageError("name at least one SESSION, or give --last, --all or a filter")
-    return [str(one.path) for one in chosen_sessions(wanted, everywhere=everywhere)]
+    chosen = chosen_sessions(wanted, everywhere=everywhere)
+    if not chosen:
+        click.echo("no session matches", err=True)
+    return [str(one.path) for one in chosen]
 
 
 @click.command()

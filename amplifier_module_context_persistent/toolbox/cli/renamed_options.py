@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from difflib import get_close_matches
+
 import click
 
 from .terminal import UnusableError, one_line
@@ -15,7 +18,6 @@ _RENAMED = {
     "--limit": "--number",
     "--before": "--until",
     "--after": "--since",
-    "--older": "--until",
     "--newer": "--since",
     "--session": "--name",
     "--tools": "--tool",
@@ -45,9 +47,33 @@ def in_one_line(error: click.UsageError) -> UnusableError:
     said = one_line(error.format_message())
     if isinstance(error, click.NoSuchOption):
         said = _no_such_option(error, context)
+    elif context is not None and (found := _NO_COMMAND.fullmatch(error.format_message())):
+        return UnusableError(_no_such_command(found[1], context, path))
     elif type(error) is click.UsageError and not said.startswith(("Got unexpected", "No such command")):
         return UnusableError(said)  # it says what to do
     return UnusableError(f"{said.rstrip('.')}; see `{path} --help`")
+
+
+_NO_COMMAND = re.compile(r"No such command '(.*)'\.?", re.DOTALL)
+_COMMANDS = {
+    **dict.fromkeys(("cost", "costs", "usage", "money", "spend"), "stats"),
+    **dict.fromkeys(("ls", "sessions", "history"), "list"),
+    **dict.fromkeys(("grep", "find"), "search"),
+    **dict.fromkeys(("cat", "log", "read"), "show"),
+    **dict.fromkeys(("rm", "remove"), "delete"),
+    **dict.fromkeys(("undo", "reset"), "rewind"),
+    **dict.fromkeys(("html", "page"), "report"),
+}
+"""By what somebody may call it, the command."""
+
+
+def _no_such_command(given: str, context: click.Context, path: str) -> str:
+    """Say that there is no such command, and which may be meant."""
+    group = context.command
+    names = group.list_commands(context) if isinstance(group, click.Group) else []
+    close = [_COMMANDS[given]] if _COMMANDS.get(given) in names else get_close_matches(given, names, 1)
+    hint = f"; did you mean `{path} {close[0]}`?" if close else f"; see `{path} --help`"
+    return f"there is no command {one_line(given)}{hint}"
 
 
 def _no_such_option(error: click.NoSuchOption, context: click.Context | None) -> str:

@@ -180,3 +180,15 @@ def test_verify_takes_filters() -> None:
     far.write_bytes(far.read_bytes().replace(b"cent", b"dime"))
     assert len(json.loads(run("verify", "--name", "o", "--json").stdout)["logs"]) == 1
     assert len(json.loads(run("verify", "--all", "--json", code=1).stdout)["logs"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("costs", "stats"), ("serach", "search"), ("ls", "list"), ("xyzzy", "--help")]
+)
+def test_an_unknown_command_names_the_one_that_is_meant(given: str, meant: str) -> None:
+    assert f"main {meant}`" in refused(given)  # the name of the function, where no shell runs it
+
+
+def test_verify_says_that_no_session_matches() -> None:
+    write(log_of("one"))
+    assert run("verify", "--name", "nobody").stderr == "no session matches\n"
