@@ -12,8 +12,9 @@ import psutil
 import pytest
 
 from amplifier_module_context_persistent import AppendError, LogFailedError, LogUnreadableError
+from amplifier_module_context_persistent.log.database_location import parse_location
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
-from amplifier_module_context_persistent.log.postgres.server import MOST_CONNECTIONS
+from amplifier_module_context_persistent.log.postgres.server import MOST_CONNECTIONS, ServerError, using
 from tests.support.logs import append, numbers
 from tests.support.postgres import CuttingProxy, TestServer
 from tests.support.sweeps import proof, spread
@@ -291,3 +292,12 @@ def test_what_became_of_an_append_without_an_answer_is_told(
     told = [record.getMessage() for record in caplog.records if "without an answer" in record.getMessage()]
     assert len(told) == isinstance(failed.value, LogFailedError)
     assert all("was not stored" in line for line in told)
+
+
+@pytest.mark.parametrize("statement", [b"prepare x as select 1", b"execute y"], ids=["is there", "is not there"])
+def test_what_a_pooler_does_to_prepared_statements_gets_the_advice(statement: bytes, storage: str) -> None:
+    """Another client of its connection prepared one of that name, or it gave another connection."""
+    with using(parse_location(storage)) as server, server.connected(time.monotonic() + 10) as connection:
+        connection.execute(b"prepare x as select 1")
+        with pytest.raises(ServerError, match="add prepare=off"), server.telling(connection):
+            connection.execute(statement)
