@@ -137,8 +137,18 @@ def prune(
     ]
     if directories:  # other programs keep messages in such files too
         groups = [group for group in groups if Path(group[0].session.path).name == LOG_NAME or _has_header(group[0])]
+    if older is None and wanted.until_s is not None and not as_json:
+        _warn_of_later(groups, wanted.until_s)
     groups.sort(key=lambda group: group[0].last_s)
     context.exit(_delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json))
+
+
+def _warn_of_later(groups: Sequence[Sequence[Overview]], until_s: float) -> None:
+    """Say how many sessions go whole although they went on after `--until`."""
+    later = sum(one.last_s >= until_s for group in groups for one in group)
+    if later:
+        said = "went on after --until, and would go whole; --older chooses by the last message"
+        click.echo(f"{counted(later, 'session')} of these {said}", err=True)
 
 
 def _own_sessions(directories: Sequence[str], *, everywhere: bool, project: str | None) -> list[SessionFile]:

@@ -192,3 +192,12 @@ def test_an_unknown_command_names_the_one_that_is_meant(given: str, meant: str) 
 def test_verify_says_that_no_session_matches() -> None:
     write(log_of("one"))
     assert run("verify", "--name", "nobody").stderr == "no session matches\n"
+
+
+def test_a_prune_until_a_time_warns_of_what_went_on_since() -> None:
+    """A session with a message before then is meant, as in `list`; it may not be old."""
+    times = ("2026-01-01T09:00:00Z", "2026-02-01T09:00:00Z")
+    write(log_of("long"), [{"role": "user", "content": "Go.", "metadata": {"timestamp": time}} for time in times])
+    told = run("prune", "--until", "2026-01-15", "--dry-run").stderr
+    assert "1 session of these went on after --until" in told
+    assert run("prune", "--until", "2026-03-01", "--dry-run").stderr == ""
