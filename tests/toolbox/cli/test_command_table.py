@@ -38,7 +38,7 @@ def test_an_unknown_command_is_an_error_in_usage() -> None:
     """Nothing is imported for it."""
     done = CliRunner().invoke(main, ["lsit"])
     assert done.exit_code == 2
-    assert "No such command 'lsit'" in done.output
+    assert "there is no command lsit; did you mean `main list`?" in done.output
 
 
 HEAVY = {"amplifier_core", "asyncio", "markdown_it", "pydantic", "regex", "rich", "tiktoken"}
