@@ -160,3 +160,15 @@ async def test_reasoning_is_kept_by_a_host_that_looks_at_views(model: str) -> No
         last = await manager.get_messages_for_request(provider=claude)
     assert as_json(last).count("Hm.") == 3
     assert last[: len(view)] == view
+
+
+def test_a_request_that_is_named_late_says_nothing_of_those_that_follow() -> None:
+    """The name came after the answer had begun, and the same view was sent again beside another one."""
+    pending = PendingRequests("s")
+    pending.hand_out("one")
+    assert bound_of(pending, answer()) == "one"
+    pending.on_request({"request_id": "late", "session_id": "s"})
+    for bound in ("one", "two"):
+        pending.hand_out(bound)
+    pending.on_response({"request_id": "late", "session_id": "s"})
+    assert bound_of(pending, answer()) == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from contextlib import ExitStack, closing, nullcontext
@@ -152,3 +153,17 @@ def test_a_catalogue_that_is_cut_while_it_is_copied_changes_no_answer(
     monkeypatch.setattr(gathered_module, "_copy", copy)
     assert all_told() == expected
     assert cuts
+
+
+def test_a_fork_counts_for_itself_whatever_its_id_looks_like(home: Path) -> None:
+    """With an id as a sub-agent of its origin would have it."""
+    sessions = home / ".amplifier" / "projects" / "-here" / "sessions"
+    for name, header in (("one", {}), ("one-0a_helper", {}), ("one-0b_again", {"forked_from": "m1"})):
+        (sessions / name).mkdir(parents=True)
+        head = {"_record": "header", "format": 1, "session_id": name, "parent_id": "one", **header}
+        lines = [head, {"role": "user", "content": "hello"}]
+        (sessions / name / "context-messages.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for keeps in (True, False):
+        rows = all_told(keeps=keeps)[0]["logs"]
+        roots = {name: root for _, name, _, _, _, root in rows}
+        assert roots == {"one": "one", "one-0a_helper": "one", "one-0b_again": "one-0b_again"}

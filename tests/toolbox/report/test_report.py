@@ -225,3 +225,11 @@ def test_files_of_the_page_are_short_and_all_used():
     assert names == {*SCRIPTS, *STYLES, "report.html", "index.html", "index.css"}
     for name in names:
         assert (place / name).read_text(encoding="utf-8").count("\n") <= 300, name
+
+
+def test_a_result_that_a_host_put_in_says_nothing_of_how_long_its_call_took(make):
+    """It was written when the session was repaired, perhaps days later."""
+    repaired = answered("read", "(interrupted)", second=50)
+    repaired["metadata"]["source"] = "context-repair"
+    calls = make([message("user", "Go.", 0), called("read", "grep", second=1), repaired, answered("grep", "x", 3)])
+    assert calls[1].head["history"]["calls"]["ms"] == [-1, 2000]

@@ -357,3 +357,13 @@ async def test_answers_of_one_id_stay_apart(tmp_path: Path) -> None:
     _, history, _ = await imported_history(tmp_path / "s.jsonl", entries)
     told = [line for number in range(3) for line in (f"assistant: answer {number} Bash", f"tool: result {number}")]
     assert texts(history) == ["user: one", *told, "assistant: done", "user: two", "assistant: again"]
+
+
+async def test_the_last_record_of_an_answer_says_what_it_cost(tmp_path: Path) -> None:
+    """The records before it were written while the answer came, and count what had come by then."""
+    records_of_one = [answers(f"a{number}", f"a{number - 1}", "msg1", text(f"part {number}")) for number in (1, 2, 3)]
+    for record, output in zip(records_of_one, (1, 40, 417), strict=True):
+        record["message"]["usage"]["output_tokens"] = output
+    entries = [says("a0", None, "Go on"), *records_of_one]
+    _, history, _ = await imported_history(tmp_path / "s.jsonl", entries)
+    assert [message["metadata"]["usage"]["output_tokens"] for message in history[1:]] == [417]

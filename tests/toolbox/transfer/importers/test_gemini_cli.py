@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.imports import history_and_view, imported, records, texts, write_jsonl
 from tests.support.sweeps import proof
 
@@ -121,3 +123,16 @@ async def test_parts_that_are_neither_text_nor_images(tmp_path: Path) -> None:
     assert document["source"]["media_type"] == "application/pdf"
     assert [block.get("thinking") for block in history[1]["content"]] == ["hm", "", None, None]
     assert history[1]["content"][2:] == [{"type": "part", **code}, {"type": "text", "text": "done"}]
+
+
+@pytest.mark.parametrize(
+    ("status", "failed"), [("success", False), ("error", True), ("cancelled", True), ("executing", False)]
+)
+async def test_a_call_that_did_not_go_well_has_failed(tmp_path: Path, status: str, failed: bool) -> None:
+    """Also where its person cancelled it: what stands as its result says why, and nothing was done."""
+    asked = {"id": "c1", "name": "ls", "args": {}, "status": status, "result": [{"text": "what came"}]}
+    messages = [says("user", "u1", "list"), says("gemini", "a1", "", toolCalls=[asked])]
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps({**HEAD, "messages": messages}))
+    history, _ = await history_and_view(imported(path).path)
+    assert (history[-1]["role"], history[-1]["metadata"].get("is_error", False)) == ("tool", failed)
