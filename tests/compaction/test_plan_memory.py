@@ -10,6 +10,7 @@ from amplifier_module_context_persistent.messages.message import Message
 from amplifier_module_context_persistent.view.entry import Entry, classify
 from amplifier_module_context_persistent.window import window
 from tests.support.counters import count
+from tests.support.sweeps import proof
 from tests.support.windows import Desk
 
 RESULT = "\n".join(f"src/module_{line}.py: fails at line_{line}" for line in range(60))
@@ -49,6 +50,7 @@ def test_what_no_view_shows_any_more_is_forgotten() -> None:
     assert memory.counted(entry, cut) is None
 
 
+@proof
 def test_a_plan_is_the_same_with_and_without_a_memory(monkeypatch: Any) -> None:
     """Every plan of a session is made twice, the second time as if no plan had been made before."""
     made: list[bool] = []

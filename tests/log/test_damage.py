@@ -230,6 +230,7 @@ def check_image(path: str, acknowledged: list[int], begun: list[int]) -> None:
     log.close()
 
 
+@proof
 def test_of_ten_unsynced_writes_whatever_the_disk_kept_is_read(tmp_path: Path, files: FakeFiles) -> None:
     """Of the 1,024 subsets: the records that are there, in order; the others leave a report or nothing."""
     path = tmp_path / "root" / "log.jsonl"

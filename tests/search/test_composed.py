@@ -12,6 +12,7 @@ from amplifier_module_context_persistent.search.pattern import regex_pattern, te
 from amplifier_module_context_persistent.search.word_search import words_pattern
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import log_of, write
+from tests.support.sweeps import proof
 
 
 @pytest.mark.parametrize("make", [text_pattern, regex_pattern, words_pattern])
@@ -26,6 +27,7 @@ def test_both_forms_are_one(make: Callable[[str], Any], query: str, of_query: st
     assert list(pattern.spans("The cafeteria of Angstrom, naively.")) == []
 
 
+@proof
 @pytest.mark.usefixtures("project")
 @pytest.mark.parametrize("options", [["-F"], [], ["-w"]], ids=" ".join)
 def test_a_search_of_a_project_finds_both(options: list[str]) -> None:

@@ -68,6 +68,7 @@ async def test_compactions_do_not_make_the_file_grow_without_bound(tmp_path: Pat
     assert sum(size for _, size in stored) - messages < 100 * 1_000  # receipts of 100 requests, and the plans
 
 
+@proof
 async def test_nothing_that_a_session_does_removes_a_byte(tmp_path: Path, start_session: StartSession) -> None:
     """Through compactions, clears, resets, closes and resumes, what stood in the file stands there (FIELD 9, 20)."""
     path = str(tmp_path / "log.jsonl")

@@ -23,6 +23,7 @@ from amplifier_module_context_persistent.errors import RecordError
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from tests.support.checker import anthropic_violations, openai_violations
 from tests.support.foreign_messages import ANTHROPIC, BEDROCK, BY_FORM, OPENAI_CHAT, OPENAI_RESPONSES, PNG, Message
+from tests.support.sweeps import proof
 
 TOMORROW: Message = {"type": "hologram", "points": "QUJD" * 400}
 CALL: Message = {"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "tool": "ls", "arguments": {}}]}
@@ -53,6 +54,7 @@ async def test_results_in_a_users_message_are_results() -> None:
     assert "interrupted" not in json.dumps(view)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("form", [form for form in BY_FORM if form != "mcp"])
 async def test_a_history_is_given_back_in_its_own_form(form: str, tmp_path: Path) -> None:
     """Item for item as it was added, also by the next process."""
@@ -75,6 +77,7 @@ def _with_bytes(value: Any, key: str = "") -> Any:
     return base64.b64decode(value) if key == "bytes" else value
 
 
+@proof
 @pytest.mark.parametrize("form", BY_FORM)
 async def test_the_same_list_again_adds_nothing(form: str, tmp_path: Path) -> None:
     """Set, or added by a process that does not know what the one before it stored."""
@@ -146,6 +149,7 @@ async def test_a_block_of_tomorrow_goes_back_to_its_maker_alone(form: str, messa
     assert f"recall {view[1]['metadata']['message_id']}" in json.dumps(bodies["openai_chat"])
 
 
+@proof
 async def test_a_block_of_tomorrow_in_a_list_and_after_a_resume(tmp_path: Path) -> None:
     """It is stored once, and goes back as it came."""
     given = [user("go"), {"role": "assistant", "content": [{"type": "text", "text": "Look:"}, TOMORROW]}, user("next")]
@@ -258,6 +262,7 @@ async def test_strands_messages_are_a_request_again() -> None:
     )
 
 
+@proof
 async def test_a_cut_leaves_out_what_a_line_tells_of_and_keeps_the_line() -> None:
     """A long result with a PDF, in a view that is too large: no line is elided, and the PDF is not sent."""
     pdf = ANTHROPIC[0]["content"][2]

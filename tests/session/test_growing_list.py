@@ -85,6 +85,7 @@ async def test_a_list_that_grows_after_kills_is_the_history(form: str, step: int
             assert not any(one["metadata"].get("source") for one in await manager.get_messages())
 
 
+@proof
 async def test_a_list_in_amplifiers_form_grows_too(tmp_path: Path) -> None:
     """Results and answers that come after a kill are no host's repair, and repeated words are words."""
     call = {"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "tool": "ls", "arguments": {}}]}
@@ -109,6 +110,7 @@ async def test_a_list_that_is_not_taken_is_told(tmp_path: Path, caplog: pytest.L
     assert "1 of 1 messages are not in the log" in caplog.text
 
 
+@proof
 @pytest.mark.parametrize(
     ("form", "given"),
     [
@@ -139,6 +141,7 @@ async def test_empty_arguments_are_none() -> None:
     assert body["messages"][1]["tool_calls"][0]["function"]["arguments"] == "{}"
 
 
+@proof
 @pytest.mark.parametrize("message", [PARALLEL["anthropic"][0], PARALLEL["anthropic"][1]], ids=["words", "calls"])
 async def test_one_message_is_added_again_as_a_list_or_by_its_id(message: Message, tmp_path: Path) -> None:
     """As docs/forms.md says for who does not know whether it was stored."""

@@ -51,6 +51,7 @@ async def session(tmp_path: Path) -> AsyncIterator[Hiding]:
         yield session
 
 
+@proof
 async def test_a_hidden_turn_goes_with_the_next_plan_and_comes_back_with_another(session: Hiding) -> None:
     """In whole tool groups, across restarts; not before the plan, and with proof; history and recall have it."""
     await session.play(1, 4)

@@ -12,6 +12,7 @@ from tests.support.messages import user
 from tests.support.real_sessions import SECRET, RecordEvents, StartSession, configured, context_of, named
 from tests.support.resumed_sessions import open_manager, write_lines
 from tests.support.stored_logs import stored_bytes
+from tests.support.sweeps import proof
 
 
 async def test_memory_files_are_stored_in_a_fresh_session_only(
@@ -46,6 +47,7 @@ async def test_what_is_no_text_is_skipped(path: Path, tmp_path: Path, caplog: py
         assert f"{name} is skipped" in caplog.text
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("stored", [False, True])
 async def test_memory_files_do_not_make_a_session_look_resumed(path: Path, tmp_path: Path, stored: bool) -> None:
     """With nothing but memory files in the log, `set_messages` is obeyed, and the files stay in front."""

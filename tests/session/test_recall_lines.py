@@ -79,6 +79,7 @@ def test_no_hit_is_lost(log: Log, ignore_case: bool) -> None:
     assert chosen < 4 * needed
 
 
+@proof
 def test_a_database_gives_only_lines_that_may_match(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Choosing reads no line."""
     with closing(PostgresLog(location_of(storage, "s"))) as log:

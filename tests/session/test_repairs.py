@@ -192,6 +192,7 @@ async def test_an_answer_that_was_taken_back_is_no_closing_message(path: Path) -
     await manager.close()
 
 
+@proof
 async def test_kept_ephemerals_stay_where_they_are_when_a_late_result_is_moved(path: Path) -> None:
     """The move is a reset; a message that the host does not know stays in the history all the same."""
     reminder = {**user("mind the gap"), "metadata": {"ephemeral": True}}

@@ -20,6 +20,7 @@ from amplifier_module_context_persistent.toolbox.transfer.fork_session import fo
 from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
 from tests.support.busy_homes import sessions_of_home
 from tests.support.imports import write_jsonl
+from tests.support.sweeps import proof
 
 SONNET = "claude-sonnet-4-5"
 
@@ -70,6 +71,7 @@ def told(by: str = "path") -> tuple[dict[str, Any], dict[str, Any]]:
     return total, parts
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("request_id", ["req", None], ids=["with a request's id", "without"])
 def test_a_resumed_session_pays_for_its_own_answers(home: Path, request_id: str | None) -> None:
     """Its copies of the answers before are shown there, and were paid for in the session that gave them."""

@@ -70,6 +70,7 @@ def test_what_a_view_lacks_is_said(path: Path, gone: str) -> None:
         assert any(book.lacks(one) for one in book.requests) == bool(gone)
 
 
+@proof
 def test_a_receipt_that_cannot_be_read_is_counted(path: Path) -> None:
     """The others keep their order, and are numbered without it."""
     lines = path.read_bytes().splitlines()

@@ -100,6 +100,7 @@ def test_a_log_that_cannot_be_read_is_named(home: Path) -> None:
         assert told[5] == 10
 
 
+@proof
 def test_catalogues_in_use_delay_all_sessions_together_by_no_more_than_one_budget(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

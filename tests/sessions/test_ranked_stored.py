@@ -25,6 +25,7 @@ from tests.support.commands import run
 from tests.support.postgres import TestServer
 from tests.support.ranked import NOW
 from tests.support.sessions_of_a_home import log_of, write
+from tests.support.sweeps import proof
 
 WORDS = ["cache", "flushAll", "broke", "lunch", "index", "retry", "東京都", "parser"]
 QUESTIONS = ("why did the cache break", "flush all", "東京", "what did the user say of the needle", "lunch")
@@ -73,6 +74,7 @@ def rows(server: TestServer, storage: str, table: str) -> int:
     return int(count)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("cut_off", [False, True])
 @pytest.mark.usefixtures("sessions")
 def test_the_order_is_that_of_files(

@@ -163,6 +163,7 @@ async def test_memory_files_that_were_saved_are_no_extras(tmp_path: Path) -> Non
     assert "remember" in str(recorded.views)
 
 
+@proof
 @settings(max_examples=some(24), deadline=None, suppress_health_check=list(HealthCheck))
 @given(any_histories(max_messages=14), st.sampled_from([300, 1_000, 10_000]))
 async def test_views_of_any_history_are_proved(tmp_path_factory: Any, drawn: list[Message], budget: int) -> None:

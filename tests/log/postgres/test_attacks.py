@@ -106,6 +106,7 @@ def test_a_refused_question_is_no_verdict(server: TestServer, storage: str) -> N
         server.execute("alter role postgres reset lock_timeout")
 
 
+@proof
 def test_a_session_whose_first_append_is_cut_begins_all_the_same(server: TestServer, storage: str) -> None:
     """Cut as the log's row is made, and again at the end of the next attempt: it is no log that was removed."""
     with contextlib.closing(CuttingProxy(server.socket_path)) as proxy:

@@ -14,6 +14,7 @@ from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.schema import create_schema
 from tests.support.logs import append, findings, numbers, write_file
 from tests.support.postgres import TestServer, running_server
+from tests.support.sweeps import proof
 
 
 @contextmanager
@@ -40,6 +41,7 @@ def own_server() -> Iterator[TestServer]:
         yield server
 
 
+@proof
 @pytest.mark.parametrize("kept_bytes", [4 << 20, 0])
 def test_a_session_younger_than_the_lag_goes_on(
     kept_bytes: int, own_server: TestServer, monkeypatch: pytest.MonkeyPatch, tmp_path: object
@@ -69,6 +71,7 @@ def test_a_session_younger_than_the_lag_goes_on(
         assert numbers(again) == [*held, 4, 5]
 
 
+@proof
 def test_two_processes_of_a_young_session_begin_one_log(own_server: TestServer) -> None:
     """Whoever comes second takes in what the first one wrote."""
     storage = own_server.new_location()
@@ -96,6 +99,7 @@ def test_a_log_that_was_removed_stays_removed(server: TestServer, storage: str) 
                 append(log, 2)
 
 
+@proof
 def test_a_server_that_turns_read_only_is_left(server: TestServer, storage: str, own_server: TestServer) -> None:
     """For the next of the address; and without one it is an error in time, and the next append works again."""
     schema, sockets = storage.rpartition("=")[2], [one.socket_path.rpartition("/")[0] for one in (server, own_server)]

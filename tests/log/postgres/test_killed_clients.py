@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.log.postgres.names import delete_stored
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.logs import append, numbers
 from tests.support.postgres import TestServer
-from tests.support.sweeps import some
+from tests.support.sweeps import proof, some
 
 WRITER = """
 import sys
@@ -31,6 +31,7 @@ for number in range(int(sys.argv[2]), 10**6):
 """
 
 
+@proof
 @pytest.mark.parametrize("durability", ["fsync", "write"])
 def test_a_client_that_is_killed_loses_nothing(durability: str, storage: str) -> None:
     """Whenever it is killed: what it was told is stored, at most one message besides; the next one goes on at once."""

@@ -15,6 +15,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.purge_options impor
 from tests.support.logs import STAMP, append, append_bodies, numbers, reset_bodies
 from tests.support.logs import body as message
 from tests.support.postgres import TestServer
+from tests.support.sweeps import proof
 
 _PORTABLE = """
     coalesce current_setting date_part encode has_column_privilege length lower now position regexp_replace set_config
@@ -77,6 +78,7 @@ def do_everything(storage: str) -> None:
     names.delete_stored_log(location, size)
 
 
+@proof
 def test_statements_keep_to_a_portable_subset(storage: str, sent: set[str]) -> None:
     """No function that only one engine has, none that is volatile in a condition, and all with their schema."""
     pglast = pytest.importorskip("pglast", reason="pglast is not installed (the extra `dev`)")

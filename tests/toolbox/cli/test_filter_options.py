@@ -12,6 +12,7 @@ from amplifier_module_context_persistent.toolbox.cli.filter_options import filte
 from amplifier_module_context_persistent.toolbox.cli.main import TABLE
 from tests.support.commands import refused, run, shows
 from tests.support.sessions_of_a_home import CONVERSATION, log_of, write
+from tests.support.sweeps import proof
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -25,6 +26,7 @@ def option(command: str, name: str) -> click.Option:
     return found[0]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("command", FILTERED)
 @pytest.mark.parametrize("name", FILTERS)
 def test_every_command_has_every_filter(command: str, name: str) -> None:

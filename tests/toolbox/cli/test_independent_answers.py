@@ -15,6 +15,7 @@ import pytest
 
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import log_of, write
+from tests.support.sweeps import proof
 
 PRICES = {"alpha-1": {"input": 2, "output": 10}, "beta-2": {"input": 4, "output": 20}}
 TOOLS = ("read_file", "write_file", "bash", "grep")
@@ -160,6 +161,7 @@ def bare(written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bare
     return Bare(tmp_path / "home")
 
 
+@proof
 def test_which_sessions(bare: Bare) -> None:
     """By time, project, model, tool, name, failure and number, alone and together; by what was said."""
     ten, twenty = NOW - timedelta(days=10), NOW - timedelta(days=20)
@@ -190,6 +192,7 @@ def test_which_sessions(bare: Bare) -> None:
     assert found(KEY, "--all", "-l") == bare.that(says(KEY))
 
 
+@proof
 def test_what_they_cost(bare: Bare, tmp_path: Path) -> None:
     """By model, project, month, week and day, in a time, and what is left of a limit."""
     table = tmp_path / "prices.json"
@@ -209,6 +212,7 @@ def test_what_they_cost(bare: Bare, tmp_path: Path) -> None:
     assert told["spent"] == pytest.approx(spent, abs=1e-4)
 
 
+@proof
 def test_what_happened_in_them(bare: Bare) -> None:
     """Failed calls, files, figures by SQL, soundness."""
     shown = run("show", "--errors", "--all", "--json").stdout.splitlines()

@@ -77,6 +77,7 @@ def test_views_are_those_of_the_receipts(path: Path) -> None:
     assert "no receipts" not in done.output
 
 
+@proof
 def test_events_are_in_order(path: Path) -> None:
     """A request comes right before the assistant's message that answered it."""
     played = [event for event in events(path, "--views") if event["event"] != "compaction"]

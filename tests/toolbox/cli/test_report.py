@@ -51,6 +51,7 @@ def test_without_a_name_it_is_named_by_the_session(session, tmp_path, monkeypatc
     run("report", session, "--force")
 
 
+@proof
 def test_a_log_is_not_replaced(session, tmp_path):
     """Neither the session's own, also through a link, nor another; --force changes nothing about it."""
     (tmp_path / "link.html").symlink_to(session)

@@ -17,6 +17,7 @@ from amplifier_module_context_persistent.toolbox.cli import delete, list_
 from tests.support.commands import run
 from tests.support.logs import STAMP, append, append_bodies
 from tests.support.postgres import TestServer
+from tests.support.sweeps import proof
 
 SESSIONS = 24
 
@@ -39,6 +40,7 @@ def listed(storage: str, *options: str) -> list[str]:
     return [one["session"] for one in told["sessions"]]
 
 
+@proof
 @pytest.mark.parametrize("has_index", [True, False], ids=["index", "older tables"])
 @pytest.mark.parametrize("page", [1, 5, 200])
 def test_pages_hold_every_session_once(
@@ -59,6 +61,7 @@ def test_pages_hold_every_session_once(
     assert sorted(paged) == [f"-p1/s{number:02}" for number in range(1, SESSIONS, 2)]
 
 
+@proof
 def test_the_newest_sessions_are_all_that_is_looked_at(sessions: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A list of two asks for a page, and not for what is kept of every session."""
     run("list", "--all", "--storage", sessions)  # keeps what it had to look at

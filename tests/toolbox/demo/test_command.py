@@ -69,6 +69,7 @@ def test_the_demo_succeeds_and_says_all_six_things(done: subprocess.CompletedPro
     )
 
 
+@proof
 def test_a_pipe_gets_plain_text_of_80_columns(done: subprocess.CompletedProcess[str]) -> None:
     """No escape sequences, nothing beyond ASCII, and only the log's path is longer than a line."""
     assert "\x1b" not in done.stdout

@@ -59,6 +59,7 @@ def test_markdown_is_rendered_and_addresses_stay_text(opened):
     assert page.run("document.querySelector('#stream pre').textContent") == "print(1)"
 
 
+@proof
 def test_what_the_model_saw_is_marked_and_proved(opened, compacted):
     """Counts as the replay tells them; 'as the model saw it' leaves out what was dropped and shows what was put in."""
     page = opened(compacted, hash_="#request-20")

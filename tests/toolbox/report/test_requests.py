@@ -104,6 +104,7 @@ def test_cut_texts_are_those_of_the_views(seen, page):
     assert compared > 30
 
 
+@proof
 def test_compactions_have_their_numbers(seen, page):
     """Tokens as the plan has them, in the order of the requests, and what was newly taken of what was shown before."""
     compactions = page.head["requests"]["compactions"]

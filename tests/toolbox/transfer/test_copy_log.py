@@ -161,6 +161,7 @@ async def test_views_and_receipts_are_the_same(storage: str, tmp_path: Path) -> 
     assert handed[0] == handed[1]
 
 
+@proof
 def test_a_name_is_never_taken_twice(storage: str, tmp_path: Path) -> None:
     """Neither a log's in a database nor a file's; what is there stays."""
     path, there = str(tmp_path / "log.jsonl"), location_of(storage, "s")

@@ -47,6 +47,7 @@ def said(text: str, **more: Any) -> Message:
     return {"role": "user", "content": text, **more}
 
 
+@proof
 @settings(deadline=None, max_examples=some(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(SESSION)
 @example([{"role": "user", "content": "for now", "metadata": {"ephemeral": True}}])
@@ -137,6 +138,7 @@ async def test_ids_are_unique(tmp_path: Path) -> None:
     assert [message["metadata"].get("timestamp") for message in stored[:2]] == ["2026-01-05T09:00:00.000Z"] * 2
 
 
+@proof
 async def test_a_session_goes_on_where_the_import_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It lies where the host's sessions of this project lie; set_messages does not replace it; replays are known."""
     monkeypatch.chdir(tmp_path)

@@ -12,6 +12,7 @@ from amplifier_module_context_persistent.toolbox.cli import main
 from amplifier_module_context_persistent.toolbox.transfer.import_session import PLACES, session_paths, standard_place
 from tests.support.commands import shows
 from tests.support.imports import write_jsonl
+from tests.support.sweeps import proof
 
 
 def says(session: str, text: str, **more: Any) -> dict[str, Any]:
@@ -46,6 +47,7 @@ def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
+@proof
 def test_all_sessions_of_an_agent(projects: Path) -> None:
     """Sub-agents come with their session, or alone where that is gone; the second time nothing is new."""
     code, told = run("--from", "claude-code")
@@ -112,6 +114,7 @@ def test_each_agent_has_its_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         session_paths(tmp_path / "nowhere")
 
 
+@proof
 def test_a_sub_agent_that_came_alone_is_known_when_its_session_comes(projects: Path) -> None:
     """It was imported while its session was gone: it stays one session and gets what is new."""
     run(projects / "agent-c3.jsonl")

@@ -16,6 +16,7 @@ from amplifier_module_context_persistent.toolbox.transfer.import_session import 
 from amplifier_module_context_persistent.toolbox.transfer.write_import import ImportConflictError
 from tests.support.commands import shows
 from tests.support.imports import contents, history_and_view, write_jsonl
+from tests.support.sweeps import proof
 
 
 async def talk(path: Path, *texts: str, session_id: str = "s1", clear: bool = False) -> Path:
@@ -61,6 +62,7 @@ async def test_a_server_that_cannot_be_asked_is_told(tmp_path: Path, monkeypatch
         import_session(log, storage="postgresql://user@127.0.0.1:1/none")
 
 
+@proof
 async def test_what_a_log_got_since_is_appended_with_its_bytes(tmp_path: Path) -> None:
     """So the copy stays the same as the original; one that went on here stays as it is."""
     log, copy = await talk(tmp_path / "log", "one"), tmp_path / "copy"
@@ -118,6 +120,7 @@ async def test_a_log_keeps_its_id(tmp_path: Path) -> None:
     assert (report.session_id, contents(report.path)) == ("s2", contents(tmp_path / "bare"))
 
 
+@proof
 async def test_what_is_no_copy_of_a_log_is_left_alone(tmp_path: Path) -> None:
     """An empty file, another log and a file of another kind."""
     log = await talk(tmp_path / "log", "one")
@@ -149,6 +152,7 @@ async def test_a_directory_of_logs_is_imported_without_the_hosts_copies(
     ] * 2
 
 
+@proof
 async def test_a_log_is_copied_into_a_database_and_back(tmp_path: Path, storage: str) -> None:
     """With the same bytes, also what it gets later; it keeps its id there."""
     log = await talk(tmp_path / "log", "one")

@@ -11,6 +11,7 @@ import pytest
 
 from amplifier_module_context_persistent.toolbox.transfer import spool as spool_module
 from amplifier_module_context_persistent.toolbox.transfer.spool import RecordBodies, Spool, SpooledValues
+from tests.support.sweeps import proof
 
 VALUES = [
     {"text": "x" * 5_000, "number": 2**70, "nothing": None},
@@ -86,6 +87,7 @@ def pi_line(number: int) -> dict[str, Any]:
     return {"type": "message", "id": f"e{number}", "parentId": parent, "message": message}
 
 
+@proof
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
 @pytest.mark.parametrize("line", [claude_line, codex_line, pi_line], ids=["claude-code", "codex", "pi"])
 def test_an_import_holds_no_file_in_memory(line: Any, tmp_path: Path) -> None:

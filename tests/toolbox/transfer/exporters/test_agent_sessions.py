@@ -126,6 +126,7 @@ async def test_the_chain_of_records_is_whole(home: Path, log: Path) -> None:
         assert len({entry[own] for entry in chain}) == len(chain)
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("agent", AGENTS)
 async def test_a_fork_to_another_agent_lies_where_that_keeps_its_own(home: Path, log: Path, agent: str) -> None:
     """From turn 1 of two, for this directory; it is told how to go on, and nothing of ours changes."""

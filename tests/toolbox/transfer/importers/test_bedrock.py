@@ -88,6 +88,7 @@ def strands(home: Path, agent: str = "default", count: int = 4) -> Path:
     return directory / "messages"
 
 
+@proof
 async def test_a_session_of_strands(tmp_path: Path) -> None:
     """Its first file stands for all; the files of other messages, and of the session, come with it."""
     messages = strands(tmp_path / "sessions")
@@ -104,6 +105,7 @@ async def test_a_session_of_strands(tmp_path: Path) -> None:
     ]
 
 
+@proof
 async def test_a_redacted_message_is_what_it_was_redacted_to(tmp_path: Path) -> None:
     messages = strands(tmp_path, count=1)
     stored = json.loads((messages / "message_0.json").read_text())

@@ -14,8 +14,10 @@ from amplifier_module_context_persistent.toolbox.transfer.write_import import Im
 from tests.support.claude_entries import answers, calls, entry, results, says, text
 from tests.support.commands import shows
 from tests.support.imports import contents, history_and_view, imported, imported_history, records, texts, write_jsonl
+from tests.support.sweeps import proof
 
 
+@proof
 async def test_the_records_of_one_answer_are_one_message(tmp_path: Path) -> None:
     """Thinking with its signature, text and parallel calls; their results are siblings and stay."""
     thought = {"type": "thinking", "thinking": "hm", "signature": "s1"}
@@ -54,6 +56,7 @@ async def test_the_records_of_one_answer_are_one_message(tmp_path: Path) -> None
     assert told["account"]["mapped"] == {"user": 3, "assistant": 5}
 
 
+@proof
 async def test_several_results_and_a_persons_text_in_one_message(tmp_path: Path) -> None:
     """Each result is one message, with its error mark; the text beside them is a person's."""
     both = results("r", "a1", ("c1", "one"), ("c2", "two"))
@@ -71,6 +74,7 @@ async def test_several_results_and_a_persons_text_in_one_message(tmp_path: Path)
     assert len({message["metadata"]["message_id"] for message in history}) == 5
 
 
+@proof
 async def test_a_branch_becomes_a_fork(tmp_path: Path) -> None:
     """Where two texts of a person answer one message, the one that went on furthest is the session."""
     report = imported(
@@ -96,6 +100,7 @@ async def test_a_branch_becomes_a_fork(tmp_path: Path) -> None:
     assert records(report.path, "header")[0]["source"]["branches"]
 
 
+@proof
 async def test_views_go_on_from_the_compaction(tmp_path: Path) -> None:
     """The history keeps what was compacted; the view has the summary in its place, as the model was given it."""
     report = imported(
@@ -208,6 +213,7 @@ def test_each_answer_is_billed_once(tmp_path: Path) -> None:
     assert "predictions" not in CliRunner().invoke(main, ["stats", report.path]).stdout
 
 
+@proof
 def test_an_answer_that_grows_is_one_request(tmp_path: Path) -> None:
     """However often it is imported while its records are written."""
     records_of_it = [answers(f"a{n}", f"a{n - 1}" if n > 1 else "u1", "m1", text(f"part {n}")) for n in range(1, 6)]
@@ -218,6 +224,7 @@ def test_an_answer_that_grows_is_one_request(tmp_path: Path) -> None:
     assert (told["cost"]["requests"], told["cost"]["cached_tokens"], told["usage"]["reports"]) == (1, 900, 0)
 
 
+@proof
 async def test_the_kinds_of_cache_writes_are_kept(tmp_path: Path) -> None:
     """For five minutes and for an hour: they have different prices."""
     answer = answers("a1", "u1", "m1", text("x"))
@@ -227,6 +234,7 @@ async def test_the_kinds_of_cache_writes_are_kept(tmp_path: Path) -> None:
     assert (usage["cache_write_5m_tokens"], usage["cache_write_1h_tokens"], usage["cache_write_tokens"]) == (90, 7, 97)
 
 
+@proof
 async def test_what_the_program_says_itself_is_no_request(tmp_path: Path) -> None:
     """No model was asked for a `<synthetic>` answer: it has no usage and no model, and is kept as what it is."""
     answer = answers("a1", "u1", "m1", text("API Error: overloaded"))
@@ -239,6 +247,7 @@ async def test_what_the_program_says_itself_is_no_request(tmp_path: Path) -> Non
     assert stats_of(report.path)["cost"]["requests"] == 0
 
 
+@proof
 async def test_a_compaction_at_the_end_or_at_the_beginning(tmp_path: Path) -> None:
     """The view is the summary and what the person said last; where nothing stands before it, it is a message."""
     summary = says("c", "b", "in short", isCompactSummary=True)
@@ -249,6 +258,7 @@ async def test_a_compaction_at_the_end_or_at_the_beginning(tmp_path: Path) -> No
     assert history[0]["metadata"]["source"] == "context-compaction"
 
 
+@proof
 async def test_sub_agents_are_sessions_beside_their_parent(tmp_path: Path) -> None:
     """From files of their own and from side chains; ids name the parent, the header the call."""
     source = write_jsonl(
@@ -275,6 +285,7 @@ async def test_sub_agents_are_sessions_beside_their_parent(tmp_path: Path) -> No
         await history_and_view(session.path)
 
 
+@proof
 async def test_damage_copies_circles_and_strangers(tmp_path: Path) -> None:
     """Copies are passed over, other content under a known uuid is lost, circles end, a cut end is told."""
     report, history, _ = await imported_history(
@@ -302,6 +313,7 @@ async def test_damage_copies_circles_and_strangers(tmp_path: Path) -> None:
     assert (kept["line"], kept["type"], kept["entry"]["payloadless"]) == (7, "from-the-future", True)
 
 
+@proof
 async def test_a_session_that_went_on_is_added_to(tmp_path: Path) -> None:
     """Only what is new is appended, wherever the first import ended, also in the middle of an answer."""
     entries = [
@@ -326,6 +338,7 @@ async def test_a_session_that_went_on_is_added_to(tmp_path: Path) -> None:
         assert after.added >= whole.messages - before.messages
 
 
+@proof
 async def test_a_session_that_went_on_here_keeps_what_was_added(tmp_path: Path) -> None:
     """It is left alone while its source does not change; if both went on, nothing is mixed."""
     entries = [says("u1", None, "go"), answers("a1", "u1", "m1", text("gone"))]
@@ -342,6 +355,7 @@ async def test_a_session_that_went_on_here_keeps_what_was_added(tmp_path: Path) 
     assert contents(report.path) == before
 
 
+@proof
 async def test_answers_of_one_id_stay_apart(tmp_path: Path) -> None:
     """Some gateways give one id to every answer: the request's id and a person's message tell them apart."""
     entries = [says("u1", None, "one")]
@@ -359,6 +373,7 @@ async def test_answers_of_one_id_stay_apart(tmp_path: Path) -> None:
     assert texts(history) == ["user: one", *told, "assistant: done", "user: two", "assistant: again"]
 
 
+@proof
 async def test_the_last_record_of_an_answer_says_what_it_cost(tmp_path: Path) -> None:
     """The records before it were written while the answer came, and count what had come by then."""
     records_of_one = [answers(f"a{number}", f"a{number - 1}", "msg1", text(f"part {number}")) for number in (1, 2, 3)]

@@ -37,6 +37,7 @@ def told_of_an_agent() -> list[Entry]:
     ]
 
 
+@proof
 async def test_progress_tells_of_a_sub_agent_that_has_no_file(tmp_path: Path) -> None:
     """Its prompt, calls, results and usage are a session below the one that started it; nothing is dropped."""
     report = import_session(
@@ -75,6 +76,7 @@ async def test_a_sub_agent_is_not_doubled(tmp_path: Path) -> None:
 CLEAR = "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>"
 
 
+@proof
 async def test_a_clear_hides_what_stands_before_it(tmp_path: Path) -> None:
     """As a clear of our own: it stays in the log, is no longer live, and no view has it."""
     report, history, view = await imported_history(

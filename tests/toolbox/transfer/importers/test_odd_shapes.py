@@ -9,6 +9,7 @@ import pytest
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
 from tests.support.imports import imported, write_jsonl
+from tests.support.sweeps import proof
 
 Entry = dict[str, Any]
 
@@ -91,6 +92,7 @@ def test_numbers_are_ids(tmp_path: Path) -> None:
     ]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize(
     "content",
     [[[{"type": "text", "text": "hello"}]], {"type": "text", "text": "hello"}, [[["hello"]]]],
@@ -107,6 +109,7 @@ def test_content_is_read_whatever_is_around_it(content: Any, tmp_path: Path) -> 
     ]
 
 
+@proof
 @pytest.mark.parametrize("indent", [None, 1], ids=["array", "pretty array"])
 def test_an_array_of_entries_is_read_as_its_lines(indent: int | None, tmp_path: Path) -> None:
     """A file of lines that somebody wrote as one JSON array is the same session; its entries are counted."""
