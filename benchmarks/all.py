@@ -114,9 +114,9 @@ def _scale(most_messages: int) -> list[Figure]:
 
 
 def _pauses(most_messages: int) -> list[Figure]:
-    from benchmarks.pauses import figure, measure
+    from benchmarks.pauses import figure, loop_figure, measure
 
-    return [figure(measure(10_000))]
+    return [figure(measure(10_000)), loop_figure()]
 
 
 def _imports(most_messages: int) -> list[Figure]:

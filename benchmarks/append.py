@@ -162,6 +162,48 @@ async def at_once(directory: str) -> Comparison:
     return Comparison(name, f"{AT_ONCE:,} at once", "one after another", ours, theirs, ours / theirs, most(name))
 
 
+LISTED = 500
+
+
+async def as_a_list(directory: str, files: FileSystem) -> list[Comparison]:
+    """Messages by `add_messages` against as many single appends with `write`.
+
+    Compared are the processor's time of both with `write`, and what the list takes with `fsync` against what the single
+    appends take, and a sync. Both sides take turns; the medians count.
+    """
+    given = [{**MESSAGE, "metadata": {"turn": number}} for number in range(LISTED)]
+    descriptor = os.open(os.path.join(directory, "synced"), os.O_WRONLY | os.O_CREAT, 0o600)
+    worked: tuple[list[float], list[float]] = ([], [])
+    waited: tuple[list[float], list[float]] = ([], [])
+    for number in range(RUNS):
+        for kind, durability in (("list", "write"), ("single", "write"), ("durable list", "fsync")):
+            log = FileLog(os.path.join(directory, f"{kind}-{number}.jsonl"), durability=durability, files=files)
+            async with PersistentContextManager(log=log, tokenizer="estimate") as manager:
+                await manager.add_message(MESSAGE)
+                began, wall = time.process_time(), time.perf_counter()
+                if kind != "single":
+                    await manager.add_messages(given)
+                for message in given if kind == "single" else ():
+                    await manager.add_message(message)
+                if durability == "write":
+                    worked[kind == "single"].append(time.process_time() - began)
+                if kind == "single":
+                    files.sync(descriptor)
+                if kind != "list":
+                    waited[kind == "single"].append(time.perf_counter() - wall)
+    os.close(descriptor)
+    return [
+        _compared("list, processor time", "add_messages", "single appends", worked),
+        _compared("list, durable", "add_messages, fsync", "single appends, write, and a sync", waited),
+    ]
+
+
+def _compared(name: str, what: str, other: str, times: tuple[list[float], list[float]]) -> Comparison:
+    """Compare the medians of what so many messages took, for each message."""
+    ours, theirs = (statistics.median(side) / LISTED * 1e6 for side in times)
+    return Comparison(name, f"{LISTED} by {what}", f"{LISTED} {other}", ours, theirs, ours / theirs, most(name))
+
+
 def write_synced_log(path: str, count: int) -> None:
     """Write a log of so many messages, of which nothing is still to be written when the measuring begins."""
     write_log(path, repeat(MESSAGE, count))
@@ -208,7 +250,8 @@ LONG_LOG = {"append, long log, mean": statistics.fmean, "append, long log, 99th 
 
 async def measure(directory: str, files: FileSystem) -> list[Comparison]:
     """Run all comparisons in a directory."""
-    return [await durable(directory, files), await written(directory), await at_once(directory)]
+    compared = [await durable(directory, files), await written(directory), await at_once(directory)]
+    return compared + await as_a_list(directory, files)
 
 
 def main() -> int:

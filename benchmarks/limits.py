@@ -39,6 +39,8 @@ LIMITS: dict[str, Limit] = {
     "append, long log, mean": Limit(1.1, "a session does not get slower as it gets longer"),
     "append, long log, 99th percentile": Limit(1.5, "nor now and then"),
     "appends at once": Limit(1.3, "many tasks that append at once wait for one sync, not for each other"),
+    "list, processor time": Limit(0.5, "what is added as a list is prepared, locked, written and taken in together"),
+    "list, durable": Limit(1.1, "and waits for the disk once"),
     "first view, 100,000": Limit(
         1.6,
         "a resumed session answers as soon as a new one",
@@ -63,6 +65,9 @@ LIMITS: dict[str, Limit] = {
     "request, long log": Limit(1.3, "a request costs what its view costs, whatever the history"),
     "first line, s": Limit(0.3, "a command answers at once: what it takes after --help goes unnoticed"),
     "pause, ms": Limit(50.0, "an append beside other processes of the project is not held up noticeably"),
+    "pause of the event loop, ms": Limit(
+        50.0, "a view, a plan or the whole history of a long session holds no other task up"
+    ),
     "import, s": Limit(0.3, "a host that mounts the module starts as soon as before"),
 }
 """By the name of the figure: ratios, or the unit that the name ends with."""

@@ -92,27 +92,27 @@ class Additions:
             return False
         # it waits before they are encoded: what the caller does meanwhile must not count
         given = [json_copy(message, is_stored=comes_from_a_log(message)) for message in given]
-        are_ordinary = form is None and all(map(is_ordinary, given))
-        if not are_ordinary:
+        encodes = form is None and self._may_encode(given)
+        if not encodes:
             given = await self._checked(given, form)
-        if given:
-            await self._add_copies(given, is_list=is_list or len(given) > 1)
-        return not are_ordinary
-
-    async def _add_copies(self, given: list[Message], *, is_list: bool) -> None:
-        """Add canonical messages that are the session's own: the ephemeral ones to this process's views alone."""
-        # who waits for the opening may be one of many: all of them are written at once, on the log's thread
-        queues = self._store.session is None
+        if not given:
+            return not encodes
         session = self._store.session or await self._store.open()
-        if self._may_encode(given):
-            await self._append_encoded(given, is_list=is_list, queues=queues)
-            return
+        is_list = is_list or len(given) > 1
+        if encodes:
+            await self._append_encoded(given, is_list=is_list)
+        else:
+            await self._add_checked(session, given, is_list=is_list)
+        return not encodes
+
+    async def _add_checked(self, session: Session, given: Sequence[Message], *, is_list: bool) -> None:
+        """Add canonical messages that are the session's own: the ephemeral ones to this process's views alone."""
         passing = list(filter(self._passes, given))
         stored: Sequence[Message] = [message for message in given if message not in passing] if passing else given
         if self._redaction.is_on:
             stored = await self._redaction.of(stored)
         if stored:
-            session = await self._append(session, stored, is_list=is_list, queues=queues)
+            session = await self._append(session, stored, is_list=is_list)
         for message in passing:
             await _add_ephemeral(session, message)
         self._form = next(filter(None, map(form_of, reversed(given))), self._form)
@@ -199,14 +199,14 @@ class Additions:
             return False
         return is_ephemeral(message) and not self._config.keep_ephemerals
 
-    async def _append(self, session: Session, given: Sequence[Message], *, is_list: bool, queues: bool) -> Session:
+    async def _append(self, session: Session, given: Sequence[Message], *, is_list: bool) -> Session:
         if self._config.offload_threshold is not None:
             given = [await session.offloaded(message) for message in given]
         noted = list(map(self._noted, given))
         if self._unknown:
             noted = [self._with_known_id(message) for message in noted]
         timestamp, own_ids = self._now(), [self._new_id() for _ in noted]
-        small = not queues and len(noted) <= _MANY and not any(map(_is_large, noted))
+        small = len(noted) <= _MANY and not any(map(_is_large, noted))
         try:
             session = await self._store.append(
                 lambda history: history.add(noted, timestamp=timestamp, own_ids=own_ids, is_list=is_list), small=small
@@ -222,7 +222,7 @@ class Additions:
                 self._unknown.pop(content_key(message), None)
         return session
 
-    async def _append_encoded(self, given: Sequence[Message], *, is_list: bool, queues: bool = False) -> None:
+    async def _append_encoded(self, given: Sequence[Message], *, is_list: bool) -> None:
         """Append messages that `_may_encode`: their JSON is encoded at once, so no copy of them is made."""
         told = _to_tell(given) if self._host.hooks is not None else ()
         noted, bodies, timestamp = list[Message](), list[bytes](), self._now()
@@ -232,7 +232,7 @@ class Additions:
                     self._meter.answered()
                 noted.append(message := self._pending.note(message))
                 bodies.append(encode_message(message, message_id=self._new_id(), timestamp=timestamp))
-            small = not queues and len(bodies) <= _MANY
+            small = len(bodies) <= _MANY
             session = await self._store.append(
                 lambda history: history.add_encoded(bodies, is_list=is_list), small=small
             )
