@@ -3,8 +3,8 @@
 One file of JSON lines, `~/.amplifier/context-erased.jsonl` (mode 0600), outlives the sessions and their catalogues.
 A deletion adds a line for its session, a purge one for what it took. Rules:
 - The file holds no text of a session. A session is named by salted hashes: of its key and its id in the source that it
-  was imported from, of its log's id, of some of its messages with their ids (`message_names`), and of the first ones if
-  the source gives no id.
+  was imported from, of its log's id, of some of its messages with their ids and of what its agent said at length
+  (`message_names`), and of the first ones if the source gives no id.
 - A purge's rule is its expression if that says little of what it matched; else salted hashes of what it matched.
 - A line is written before anything is removed, and lifted (by another line) if nothing was removed after all, and by an
   import that was told to bring it back.
@@ -36,7 +36,7 @@ from ...messages.replace_in_message import REPLACEMENT
 from ...messages.secrets.found import REDACTED
 from ...messages.secrets.redact import redact_text
 from ...search.pattern import compile_regex, replace_matches
-from .message_names import names_in_stored
+from .message_names import answers_in_stored, names_in_stored
 
 SESSION, TEXT, MESSAGES = "session", "text", "messages"
 """What a line says was erased: a whole session, a text within it, or some of its messages."""
@@ -70,6 +70,8 @@ class SourceNames:
     """The hash of these messages; empty if the source has an id."""
     messages: tuple[str, ...] = ()
     """The names of messages that have ids (`message_names`)."""
+    answers: tuple[str, ...] = ()
+    """The names of long answers, which any form of the session has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,23 +188,49 @@ class Erasure:
     content: str = ""
     """The salted hash of the first `count` messages; empty if the names tell enough."""
     rule: TextRule = field(default_factory=TextRule)
+    answers: frozenset[str] = frozenset()
+    """Salted hashes of long answers."""
 
     @property
     def day(self) -> str:
         """When, as a person is told."""
         return self.time[:10] or "an unknown day"
 
-    def concerns(self, names: Sequence[str], content_of: Callable[[int], str]) -> bool:
-        """Whether a session is the one that the line names; `content_of` hashes its first messages."""
+    def concerns(
+        self,
+        names: Sequence[str],
+        content_of: Callable[[int], str] = lambda _: "",
+        answers_of: Callable[[], Sequence[str]] = tuple,
+    ) -> bool:
+        """Whether a session is the one that the line names.
+
+        Args:
+            names: names of the session and of its messages.
+            content_of: hashes so many of its first messages.
+            answers_of: gives the names of its long answers.
+        """
         if any(_named(self.salt, name) in self.names for name in names):
             return True
-        return bool(self.content) and _named(self.salt, content_of(self.count)) == self.content
+        if self.content and _named(self.salt, content_of(self.count)) == self.content:
+            return True
+        return bool(self.answers) and self._has_answers_of(answers_of())
+
+    def _has_answers_of(self, answers: Sequence[str]) -> bool:
+        """Whether half of the answers are the same, and two unless there is but one.
+
+        Half of those of the line, or of the session if it has fewer: a part of an erased session is known as well.
+        """
+        fewer = min(len(self.answers), len(answers))
+        same = sum(_named(self.salt, name) in self.answers for name in answers)
+        return same >= max(1, min(2, fewer), (fewer + 1) // 2)
 
     def to_line(self) -> bytes:
         """The line with its LF."""
         value: dict[str, Any] = {"erased": self.what, "time": self.time, "salt": self.salt, "names": sorted(self.names)}
         if self.content:
             value |= {"count": self.count, "content": self.content}
+        if self.answers:
+            value["answers"] = sorted(self.answers)
         if rule := self.rule.to_json():
             value["rule"] = rule
         return json.dumps(value).encode() + b"\n"
@@ -219,7 +247,8 @@ def erasure_of(
     salt = token_hex(16)
     names = frozenset(_named(salt, name) for name in (*source.names, *source.messages))
     content = _named(salt, source.content) if source.content else ""
-    return Erasure(salt, what, time, names, source.count, content, rule(salt))
+    answers = frozenset(_named(salt, name) for name in source.answers)
+    return Erasure(salt, what, time, names, source.count, content, rule(salt), answers)
 
 
 def erasures() -> list[Erasure]:
@@ -257,6 +286,7 @@ def _erasure(value: dict[str, Any]) -> Erasure:
         int(value.get("count", 0)),
         str(value.get("content", "")),
         TextRule.from_json(salt, value.get("rule", {})),
+        frozenset(map(str, value.get("answers", ()))),
     )
 
 
@@ -266,13 +296,13 @@ def note_erasure(erasure: Erasure) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    if erasure.names or erasure.content:
+    if erasure.names or erasure.content or erasure.answers:
         _append(erasure.to_line())
 
 
 def lift(found: Iterable[Erasure]) -> None:
     """Take erasures out of force; errors as `note_erasure`."""
-    salts = [one.salt for one in found if one.names or one.content]
+    salts = [one.salt for one in found if one.names or one.content or one.answers]
     if salts:
         _append(json.dumps({"lifts": salts}).encode() + b"\n")
 
@@ -318,7 +348,9 @@ def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNa
     wanted = 0 if has_id else min(count, len(reader.index))
     bodies = (line[:-CRC_TAIL_BYTES] for _, line in reader.lines(range(wanted)))
     content = content_name(bodies) if wanted else ""
-    return SourceNames(tuple(names), wanted, content, tuple(names_in_stored(reader, gone)))
+    gone = None if gone is None else list(gone)
+    named, answers = names_in_stored(reader, gone), answers_in_stored(reader, gone)
+    return SourceNames(tuple(names), wanted, content, tuple(named), tuple(answers))
 
 
 def names_of_key(key: str, *, has_id: bool) -> list[str]:
@@ -335,7 +367,10 @@ def content_name(bodies: Iterable[bytes]) -> str:
 
 
 def concerning(
-    found: Sequence[Erasure], names: Sequence[str], content_of: Callable[[int], str] = lambda _: ""
+    found: Sequence[Erasure],
+    names: Sequence[str],
+    content_of: Callable[[int], str] = lambda _: "",
+    answers_of: Callable[[], Sequence[str]] = tuple,
 ) -> Iterator[Erasure]:
-    """The erasures that concern a session."""
-    return (erasure for erasure in found if erasure.concerns(names, content_of))
+    """The erasures that concern a session; arguments as `Erasure.concerns` has them."""
+    return (erasure for erasure in found if erasure.concerns(names, content_of, answers_of))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from ...log.record_line import CONTROL_HEAD, Message, decode, encode_object
@@ -22,7 +22,7 @@ from .erasures import (
     erasures,
     names_of_key,
 )
-from .message_names import names_in_draft
+from .message_names import answers_in_draft, names_in_draft
 
 ADVICE = "--again imports it all the same"
 
@@ -53,7 +53,7 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
     found, honoured = erasures(), Honoured([])
     for draft, is_present in zip(sessions, present, strict=True):
         names = [*names_of_key(draft.key, has_id=bool(draft.start.source_id)), *names_in_draft(draft)]
-        about = list(concerning(found, names, _contents(draft)))
+        about = list(concerning(found, names, _contents(draft), cache(partial(answers_in_draft, draft))))
         if again:
             honoured.overridden += about
             honoured.sessions.append(draft)

@@ -1,11 +1,14 @@
 """Names of messages, by which a copy of them is known that does not name its session.
 
-Such a copy is an export as JSON Lines, a host's transcript, or a log without its first line. Rules:
+Such a copy is an export as JSON Lines, a host's transcript, a log without its first line, or the same history in
+another agent's form. Rules:
 - A name is a hash of a message's id and of what it says. An id that other sessions use too is not enough.
 - Of a session the messages with the smallest hashes of their ids are named. So a session and its copy choose the same
   ones, and a long session has no more names than a short one.
 - A message whose id is derived from its bytes has no name in a copy: sessions of two sources may begin alike.
 - A fork has names for its own messages only: those before them are its origin's.
+- Another form keeps no ids. There a session is known by what its agent said: nobody gets a long answer twice in the
+  same words, while a person's words may begin every session. The first and the last long answers have names.
 """
 
 from __future__ import annotations
@@ -18,9 +21,16 @@ from ...log.base import ReadableLog
 from ...log.index import id_hash_of
 from ...log.record_line import Message, decode
 from ...messages.host_form import content_key
+from ...messages.message import texts_of
 from .drafts import SessionDraft
 
 MOST_NAMED = 64
+LONG_ANSWER = 80
+"""Characters of an answer that is taken for one session's alone."""
+MOST_ANSWERS = 96
+"""Half of them from the beginning of a session, half from its end: a copy may lack the one or the other."""
+_MOST_COMPARED = 2_000
+"""Messages at either end of a session in which they are looked for."""
 
 
 def names_in_stored(reader: ReadableLog, ordinals: Iterable[int] | None = None) -> list[str]:
@@ -40,6 +50,39 @@ def names_in_draft(draft: SessionDraft) -> list[str]:
     """The names of the messages of a session that is imported, if the source gives their ids."""
     chosen = nsmallest(MOST_NAMED, draft.with_ids, key=lambda position: id_hash_of(draft.ids[position]))
     return [_name(draft.ids[position], decode(draft.bodies[draft.at[position]] + b"}")) for position in chosen]
+
+
+def answers_in_stored(reader: ReadableLog, ordinals: Iterable[int] | None = None) -> list[str]:
+    """The names of the first and the last long answers of a log, or of those among messages that are given.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    own = range(_first_own(reader), len(reader.index))
+    wanted = own if ordinals is None else sorted(ordinal for ordinal in ordinals if ordinal in own)
+    first, last = wanted[:_MOST_COMPARED], wanted[_MOST_COMPARED:][-_MOST_COMPARED:]
+    return _ends([*_answers(reader.read(first)), *_answers(reader.read(last))])
+
+
+def answers_in_draft(draft: SessionDraft) -> list[str]:
+    """The names of the long answers of a session that is imported."""
+    first, last = draft.at[:_MOST_COMPARED], draft.at[_MOST_COMPARED:][-_MOST_COMPARED:]
+    return list(_answers(decode(draft.bodies[at] + b"}") for at in (*first, *last)))
+
+
+def _ends(names: list[str]) -> list[str]:
+    half = MOST_ANSWERS // 2
+    return names if len(names) <= MOST_ANSWERS else [*names[:half], *names[-half:]]
+
+
+def _answers(messages: Iterable[Message]) -> dict[str, None]:
+    return dict.fromkeys(name for one in messages if one.get("role") == "assistant" and (name := _said_name(one)))
+
+
+def _said_name(message: Message) -> str:
+    """A name by the words of a message, however its form divides them; empty if it says little."""
+    words = " ".join(" ".join(texts_of(message)).split())
+    return f"said:{sha256(words.encode('utf-8', 'surrogatepass')).hexdigest()}" if len(words) >= LONG_ANSWER else ""
 
 
 def _first_own(reader: ReadableLog) -> int:

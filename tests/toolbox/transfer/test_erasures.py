@@ -397,3 +397,76 @@ def test_a_torn_tail_without_its_log_is_named_by_a_purge_and_goes_with_a_deletio
     assert tail.exists()
     assert "this finishes it" in run("delete", "gone", "--yes").stdout
     assert not tail.parent.exists()
+
+
+ANSWERS = [
+    f"Here is part {part} of what you asked for, with the reasons why it is done so and not otherwise."
+    for part in "abcd"
+]
+FORMS = ["claude-code", "codex", "openai"]
+
+
+async def spoken_session(session_id: str, *, first: str = "the key is secret") -> Path:
+    said = [said for answer in ANSWERS for said in (f"{first}: go on", answer)]
+    return await own_session(session_id, *said)
+
+
+def in_form(session_id: str, form: str, directory: Path) -> Path:
+    target = directory / f"{session_id}-{form}.{'json' if form == 'openai' else 'jsonl'}"
+    run("export", session_id, "-o", target, "--format", form, "--force")
+    return target
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_deleted_session_is_known_in_another_form(tmp_path: Path, form: str) -> None:
+    """By what its agent said; also if only a part is left. Told to, an import brings it back."""
+    await spoken_session("own")
+    copy = in_form("own", form, tmp_path)
+    run("delete", "own", "--yes")
+    assert "was deleted here on" in refused(copy, "--session", "other")
+    run("import", copy, "--session", "back", "--again")
+    assert [text for text in texts("back") if text in ANSWERS] == ANSWERS
+
+
+async def test_plain_messages_without_the_first_ones_are_known(tmp_path: Path) -> None:
+    """A list that somebody kept, of which the beginning is lost."""
+    await spoken_session("own")
+    messages = [json.loads(line) for line in log_of("own").read_bytes().splitlines()]
+    plain = [{"role": one["role"], "content": one["content"]} for one in messages if "role" in one][3:]
+    (tmp_path / "plain.json").write_text(json.dumps(plain))
+    run("delete", "own", "--yes")
+    assert "was deleted here on" in refused(tmp_path / "plain.json", "--session", "other")
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_purge_is_known_in_another_form(tmp_path: Path, form: str) -> None:
+    """What it took is replaced again."""
+    await spoken_session("own", first=f"the password is {PASSWORD}")
+    run("export", "own", "-o", tmp_path / "copy", "--format", form, "--no-redact")
+    assert PASSWORD in (tmp_path / "copy").read_text()
+    run("purge", "own", "--redact", PASSWORD, "--yes")
+    run("import", tmp_path / "copy", "--session", "again")
+    assert PASSWORD not in log_of("again").read_text()
+
+
+async def test_the_words_of_a_person_make_no_session_known(tmp_path: Path) -> None:
+    """A program may ask the same every day; nor do a few words of an answer."""
+    question = "Look through all orders of yesterday, and write down which of them were not delivered in time, please."
+    await own_session(
+        "monday",
+        question,
+        "Three of them: 17, 23 and 40 were late, because the van had a flat tyre in the morning.",
+        "Thanks",
+        "Done.",
+    )
+    await own_session(
+        "tuesday",
+        question,
+        "None was late. There were 31 orders, and the last one was delivered at ten to five.",
+        "Thanks",
+        "Done.",
+    )
+    copy = in_form("tuesday", "openai", tmp_path)
+    run("delete", "monday", "--yes")
+    run("import", copy, "--session", "again")
+    assert texts("again")[0] == question
