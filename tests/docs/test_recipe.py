@@ -104,7 +104,9 @@ def test_the_recipe_of_a_strategy_is_all_that_it_takes(tmp_path: Path) -> None:
     run(tmp_path, *command.split())
     of_options = ("tests/config/test_option_table.py", "tests/docs/test_configuration.py")
     tests = ("tests/compaction/test_strategies.py", *of_options)
-    passed = run(tmp_path, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *tests, "-rA", "-k", SELECTED)
+    passed = run(
+        tmp_path, "-m", "pytest", "--proof", "-q", "-n", "0", "-p", "no:cacheprovider", *tests, "-rA", "-k", SELECTED
+    )
     assert "test_every_strategy_keeps_the_rules_and_the_budget[drop_oldest]" in passed
 
 

@@ -108,12 +108,14 @@ def test_a_forked_child_does_not_keep_it(path: Path) -> None:
     child = os.fork()
     if not child:
         os.close(go)
+        os.write(tell, b"s")
         os.read(wait, 1)
         append_bodies(log, body(1))
         os.write(tell, b"1" if is_marked(str(path)) else b"0")
         log.close()
         os._exit(0)
     os.close(wait)
+    assert os.read(told, 1) == b"s"  # it runs, so it has let go of what it inherited
     assert is_marked(str(path))
     log.close()
     assert not is_open(path)

@@ -216,13 +216,13 @@ class Erasure:
         return bool(self.answers) and self._has_answers_of(answers_of())
 
     def _has_answers_of(self, answers: Sequence[str]) -> bool:
-        """Whether half of the answers are the same, and two unless there is but one.
+        """Whether half of the answers are the same, and two at least: one alone may be a standing phrase.
 
         Half of those of the line, or of the session if it has fewer: a part of an erased session is known as well.
         """
         fewer = min(len(self.answers), len(answers))
         same = sum(_named(self.salt, name) in self.answers for name in answers)
-        return same >= max(1, min(2, fewer), (fewer + 1) // 2)
+        return same >= max(2, (fewer + 1) // 2)
 
     def to_line(self) -> bytes:
         """The line with its LF."""

@@ -470,3 +470,14 @@ async def test_the_words_of_a_person_make_no_session_known(tmp_path: Path) -> No
     run("delete", "monday", "--yes")
     run("import", copy, "--session", "again")
     assert texts("again")[0] == question
+
+
+async def test_one_standing_phrase_makes_no_session_known(tmp_path: Path) -> None:
+    """A refusal, or a greeting, that an agent gives in the same words to everybody."""
+    phrase = "I am sorry, but I cannot help with that. Let me know if there is anything else that I can do for you."
+    await own_session("one", "Open the safe.", phrase)
+    await own_session("two", "Open the door.", phrase)
+    copy = in_form("two", "openai", tmp_path)
+    run("delete", "one", "--yes")
+    run("import", copy, "--session", "again")
+    assert texts("again") == ["Open the door.", phrase]
