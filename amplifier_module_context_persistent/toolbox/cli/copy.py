@@ -20,8 +20,9 @@ from .terminal import counted, say, unusable
 @storage_option
 @click.argument("source", metavar="FROM", shell_complete=complete)
 @click.argument("target", metavar="TO")
+@click.option("--dry-run", is_flag=True, help="Show what would be copied, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
-def copy(source: str, target: str, *, as_json: bool) -> None:
+def copy(source: str, target: str, *, dry_run: bool, as_json: bool) -> None:
     """Copy a session's log byte for byte: to keep it, to move it, into a database.
 
     FROM is a session, as for the other commands, or a location postgresql://...#NAME. TO is a file, a directory, or a
@@ -29,11 +30,16 @@ def copy(source: str, target: str, *, as_json: bool) -> None:
     Close the session first: what it writes meanwhile may be missing in the copy.
     """
     path = path_of(source)
-    with unusable(path), progress(path, title="copying", passes=2) as files:
+    with unusable(path), progress(path, title="reading" if dry_run else "copying", passes=1 if dry_run else 2) as files:
         location = copy_target(path, shown(target))
-        done = copy_log(path, location, files=files)
+        done = copy_log(path, location, dry_run=dry_run, files=files)
     if as_json:
-        click.echo(json.dumps(done.to_json()))
+        click.echo(json.dumps({**done.to_json(), "dry_run": dry_run}))
+        return
+    if dry_run:
+        say(f"{counted(done.messages, 'message')}, {done.size_bytes:,} bytes would be copied to")
+        say(done.path)
+        say("Nothing was done (--dry-run).")
         return
     say(f"Copied {counted(done.messages, 'message')}, {done.size_bytes:,} bytes; read back and the same.")
     say(done.path)

@@ -31,7 +31,7 @@ from ...log.database_location import location_of, split_location, stored_name
 from ...log.filesystem import FileSystem
 from ...log.index import Index
 from ...log.not_a_log import check_is_log
-from ...log.open_log import new_log, not_there, open_reader
+from ...log.open_log import check_is_free, new_log, not_there, open_reader, shown
 from ...log.reader import LogReader
 from ...log.record_line import MAX_RECORD_BYTES, ROLES, Message, decode, encode_message, message_id_of, seal
 from ...messages.incoming import to_plain
@@ -215,12 +215,13 @@ class LogCopy:
         }
 
 
-def copy_log(source: str, target: str, *, files: FileSystem | None = None) -> LogCopy:
+def copy_log(source: str, target: str, *, dry_run: bool = False, files: FileSystem | None = None) -> LogCopy:
     """Copy a log; what the original gets meanwhile may be missing.
 
     Args:
         source: a log's file, or its location in a database.
         target: the copy's file or location; `copy_target` completes one.
+        dry_run: only read the original, and see that the copy's name is free.
         files: the system calls that read a file, to watch them.
 
     Raises:
@@ -236,11 +237,15 @@ def copy_log(source: str, target: str, *, files: FileSystem | None = None) -> Lo
             raise not_there(described.location)
         check_is_log(reader)
         size, digest = 0, hashlib.sha256()
-        end = described.size_bytes - described.torn_bytes
+        lines = _complete_lines(reader, described.size_bytes - described.torn_bytes)
+        if dry_run:
+            _check_can_get(target)
+            for line in lines:
+                size += len(line)
+                digest.update(line)
+            return LogCopy(described.location, shown(target), size, len(reader.index), digest.hexdigest())
         with new_log(target, reads_back=True) as new:
-            for line in reader.stored_bytes():
-                if size == end and line.startswith(BUNDLE_HEAD):
-                    break
+            for line in lines:
                 size += len(line)
                 digest.update(line)
                 new.write(line)
@@ -248,6 +253,35 @@ def copy_log(source: str, target: str, *, files: FileSystem | None = None) -> Lo
         return LogCopy(described.location, new.path, size, len(reader.index), digest.hexdigest())
     finally:
         reader.close()
+
+
+def _complete_lines(reader: ReadableLog, end: int) -> Iterator[bytes]:
+    """The bytes of a log, without an append of several messages that a crash interrupted at its `end`."""
+    size = 0
+    for line in reader.stored_bytes():
+        if size == end and line.startswith(BUNDLE_HEAD):
+            return
+        size += len(line)
+        yield line
+
+
+def _check_can_get(target: str) -> None:
+    """Make sure that a log can get this name.
+
+    Raises:
+        OSError: something has it, or its directory cannot be written.
+        LogUnreadableError: the database cannot be asked.
+    """
+    check_is_free(target)
+    if stored_name(target) is not None:
+        return
+    directory = Path(target).absolute().parent
+    while not os.path.lexists(directory) and directory != directory.parent:
+        directory = directory.parent
+    if not directory.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), target)
+    if not os.access(directory, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), target)
 
 
 def copy_target(source: str, target: str) -> str:

@@ -22,3 +22,17 @@ def test_an_error_names_the_file_that_it_is_about(tmp_path: Path) -> None:
     assert run("copy", log, target, code=2).stderr == f"Error: {target}: Not a directory\n"
     missing = run("copy", tmp_path / "gone.jsonl", target, code=2)
     assert missing.stderr.startswith(f"Error: {tmp_path / 'gone.jsonl'}: ")
+
+
+def test_a_dry_run_of_a_copy_writes_nothing(tmp_path: Path) -> None:
+    """It says what would be copied and where, and refuses what the copy would refuse."""
+    log = write(tmp_path / "one" / "log.jsonl")
+    target = tmp_path / "two.jsonl"
+    told = run("copy", log, target, "--dry-run").stdout
+    assert str(target) in told
+    assert f"{log.stat().st_size:,} bytes would be copied" in told
+    assert not target.exists()
+    below_a_file = run("copy", log, log / "copy.jsonl", "--dry-run", code=2)
+    assert below_a_file.stderr == f"Error: {log / 'copy.jsonl'}: Not a directory\n"
+    target.write_text("taken")
+    assert run("copy", log, target, "--dry-run", code=2).stderr == run("copy", log, target, code=2).stderr
