@@ -22,7 +22,12 @@ def directory_name(session_id: str) -> str:
     """Make the name of a directory from an id: bytes other than `a-z0-9_-` and dots inside become `%XX`.
 
     A long one is cut and ends with a digest of the id.
+
+    Raises:
+        TypeError: the id is not a text; kits do not check the ids that they are given.
     """
+    if not isinstance(session_id, str):
+        raise TypeError(f"a session's id must be a text, not {type(session_id).__name__}")
     given = session_id.encode("utf-8", "surrogatepass")
     name = _UNSAFE.sub(lambda found: b"%%%02X" % found[0][0], given).decode("ascii")
     name = name.replace("..", "%2E%2E")

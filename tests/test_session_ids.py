@@ -1,5 +1,6 @@
 """Names of directories for ids of other programs."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,3 +33,9 @@ def test_usual_ids_stay_as_they_are() -> None:
         assert directory_name(session_id) == session_id
     assert directory_name("Team A") == "%54eam%20%41"
     assert id_of(directory_name("y" * 300)) is None
+
+
+@pytest.mark.parametrize("wrong", [None, 17, b"user-17"])
+def test_an_id_that_is_no_text_is_refused_with_a_word(wrong: object) -> None:
+    with pytest.raises(TypeError, match=f"a session's id must be a text, not {type(wrong).__name__}"):
+        directory_name(wrong)  # type: ignore[arg-type]

@@ -39,6 +39,7 @@ from ..log.base import Log, ReadableLog
 from ..messages.message import Message, as_json
 from ..messages.metadata import given_id
 from ..session.change_history import HistoryChange
+from ..session.manager import InMemoryContextManager
 from .kept_plan import KeptPlan, Named
 from .sessions_by_key import SessionKey, SessionsByKey
 from .working_view import WorkingView
@@ -208,9 +209,13 @@ class ViewOfHistory(AbstractCapability[Any]):
             them. Without a store they end with this process.
         options: of the views: `max_tokens` without instructions and tools, `recipient`, …; `docs/configuration.md`
             lists them.
+
+    Raises:
+        ConfigError: an unknown option, or a wrong value.
     """
 
     def __init__(self, store: PersistentConversationStore | None = None, **options: Any) -> None:
+        InMemoryContextManager(**options)  # a wrong option is refused here, not in the middle of a run
         self._store, self._options = store, options
         self._views: list[tuple[str, WorkingView[Any]]] = []
         """With their conversations, the one that was used last at the end; none that is in use."""

@@ -40,6 +40,7 @@ from amplifier_module_context_persistent.adapters.pydantic_ai import (
     PersistentConversationStore,
     ViewOfHistory,
 )
+from amplifier_module_context_persistent.errors import ConfigError
 from tests.support.kit_kills import kill_again_and_again
 from tests.support.kit_requests import StrictService, words
 from tests.support.pydantic_ai_agent import made_up_agent
@@ -296,3 +297,9 @@ def test_the_next_process_asks_as_the_killed_one_would_have(tmp_path: Path) -> N
     print(told_of)
     assert told_of.planned > 0
     assert told_of.different == told_of.lost == told_of.doubled == told_of.refused == 0
+
+
+@pytest.mark.parametrize("options", [{"max_tokns": 5}, {"max_tokens": -1}])
+def test_a_wrong_option_of_views_is_refused_when_the_capability_is_made(options: dict[str, int]) -> None:
+    with pytest.raises(ConfigError):
+        ViewOfHistory(**options)
