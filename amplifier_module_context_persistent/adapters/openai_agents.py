@@ -56,7 +56,7 @@ class PersistentSession(SessionABC):
         self.session_id = session_id
         self.session_settings = coerce_session_settings(session_settings or {})
         options = {"recipient": "openai", "recall": False, **options}  # the agent has no tool `recall`
-        self.manager = open_session(session_id, where, **options)
+        self.manager = open_session(session_id, where, **({"require_persistence": True} | options))
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Give the history, or the last `limit` items of it, in order, as they were added."""

@@ -123,7 +123,9 @@ class SessionsByKey:
             snapshots=CatalogueSnapshots(wait_s=0),
             marks_open=False,  # a kit deletes sessions that others of its processes have looked at
         )
-        return PersistentContextManager(log=log, session_id=key.name, **self._options)
+        # a kit takes what returns for stored; a mounted session may go on in memory, for a person sees that
+        options = {"require_persistence": True} | dict(self._options)
+        return PersistentContextManager(log=log, session_id=key.name, **options)
 
     def _location(self, project: str, name: str) -> str:
         if self._is_stored:

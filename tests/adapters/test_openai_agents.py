@@ -239,3 +239,11 @@ def test_the_module_names_what_is_missing() -> None:
     code = "import sys, amplifier_module_context_persistent.session.manager; print('agents' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"
+
+
+async def test_what_cannot_be_kept_is_not_acknowledged(tmp_path: Path) -> None:
+    """A mounted session would go on in memory and say so to its person; a kit takes what returns for stored."""
+    (tmp_path / "file").write_text("not a directory")
+    session = PersistentSession("s", tmp_path / "file" / "below")
+    with pytest.raises(OSError, match="file"):
+        await session.add_items([{"role": "user", "content": "hello"}])
