@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import click
@@ -100,33 +101,29 @@ def export(
     with transcript, telling_damage(transcript), unreadable(path):
         turns = transcript.turns() if turn_span else []
         start, stop = chosen_positions(len(transcript), turns, turn_span, span)
-        if output in (None, "-"):
+        if output is None or output == "-":
             export = Export(transcript, into, redact=not no_redact, own=own, start=start, stop=stop)
             for piece in export:
                 click.echo(piece.encode("utf-8"), nl=False)
             _tell(export)
             context.exit(FINDINGS if export.unread else DONE)
-    with making(str(output), force=force), progress(path, title="exporting") as files:
-        done = export_session(
-            path,
-            str(output),
-            into,
-            redact=not no_redact,
-            own=own,
-            start=start,
-            stop=stop,
-            force=force,
-            files=files,
-        )
-    if as_json:
-        written = str(Path(str(output)).absolute())
-        counts = {"messages": done.messages, "redacted": done.redacted, "unread_lines": done.unread}
-        redactions = [asdict(redaction) | {"count": count} for redaction, count in done.redactions.items()]
-        click.echo(json.dumps({"path": written, "format": into, **counts, "redactions": redactions}))
-    else:
-        click.echo(escaped(f"{one_line(str(output))}: {counted(done.messages, 'message')}."), err=True)
-        _tell(done)
+    write = partial(export_session, path, output, into, redact=not no_redact, own=own, start=start, stop=stop)
+    with making(output, force=force), progress(path, title="exporting") as files:
+        done = write(force=force, files=files)
+    _tell_written(done, output, into, as_json=as_json)
     context.exit(FINDINGS if done.unread else DONE)
+
+
+def _tell_written(done: Export, output: str, into: str, *, as_json: bool) -> None:
+    """Say what was written to a file."""
+    if not as_json:
+        click.echo(escaped(f"{one_line(output)}: {counted(done.messages, 'message')}."), err=True)
+        _tell(done)
+        return
+    written = str(Path(output).absolute())
+    counts = {"messages": done.messages, "redacted": done.redacted, "unread_lines": done.unread}
+    redactions = [asdict(redaction) | {"count": count} for redaction, count in done.redactions.items()]
+    click.echo(json.dumps({"path": written, "format": into, **counts, "redactions": redactions}))
 
 
 _ENDINGS = {"markdown": ".md", "atif": ".json", "openai": ".json", "anthropic": ".json", "otlp": ".json"}

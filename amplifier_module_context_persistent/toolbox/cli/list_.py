@@ -97,20 +97,17 @@ def list_sessions(
         seen = iter(listed)
         totals, resuming = _costs([one.session for one in listed])
     if as_json:
-        told = [
-            one.to_json() | _figures(totals.get(str(one.session.path)), resuming.get(str(one.session.path)))
-            for one in seen
-        ]
+        paths = ((one, str(one.session.path)) for one in seen)
+        told = [one.to_json() | _figures(totals.get(path), resuming.get(path)) for one, path in paths]
         click.echo(json.dumps({"sessions": told}))
         look.keep()
         return
     output = console()
-    project, shortest = None, _shortest_ids(sessions) if output.is_terminal and not is_paged else None
-    is_first = True
+    shortest = _shortest_ids(sessions) if output.is_terminal and not is_paged else None
+    project, is_first = None, True
     for one in seen:
         if is_first:
-            heads = [name for name, _ in _COLUMNS if in_full or name != "COST"]
-            _row(output, heads, Text("STATE"), "SESSION", style="bold")
+            _show_heads(output, in_full=in_full)
             is_first = False
         if everywhere and one.session.project != project:
             project = one.session.project
@@ -120,10 +117,13 @@ def list_sessions(
         sys.stdout.flush()  # in a pipe too: whoever reads has something to read
     look.keep()
     if is_first:
-        output.print(
-            _nothing(found=look.found > 0 or wanted != ALL_SESSIONS, everywhere=everywhere, directories=directories),
-            soft_wrap=True,
-        )
+        was_found = look.found > 0 or wanted != ALL_SESSIONS
+        output.print(_nothing(found=was_found, everywhere=everywhere, directories=directories), soft_wrap=True)
+
+
+def _show_heads(output: Console, *, in_full: bool) -> None:
+    heads = [name for name, _ in _COLUMNS if in_full or name != "COST"]
+    _row(output, heads, Text("STATE"), "SESSION", style="bold")
 
 
 def _asks_only_time(directories: Sequence[str], wanted: SessionFilter, words: str | None) -> bool:
@@ -133,7 +133,7 @@ def _asks_only_time(directories: Sequence[str], wanted: SessionFilter, words: st
 
 
 def _pages(*, everywhere: bool) -> Iterator[list[SessionFile]]:
-    """The sessions in the database, page by page, those written last first.
+    """The sessions in the database, a page at a time, the latest written first.
 
     Raises:
         UnusableError: the database cannot be asked.

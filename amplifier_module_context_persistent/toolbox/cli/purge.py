@@ -105,12 +105,7 @@ def purge(
     """
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
     is_named = session is not None or last
-    chosen = sum((before is not None, cleared, everything, redact is not None, secrets))
-    if chosen > 1 or not (chosen or torn):
-        hint = ". --all means the sessions of all projects; every message is --everything" if everywhere else ""
-        raise click.UsageError(
-            f"choose exactly one of --before, --cleared, --everything, --redact and --secrets, or --torn{hint}"
-        )
+    _check_is_one((before is not None, cleared, everything, redact is not None, secrets), torn=torn, all_=everywhere)
     if session is not None and last:
         raise click.UsageError(NAME_ONE)
     if is_named:
@@ -139,6 +134,15 @@ def purge(
         if is_all and not storage():
             planned += plan_places_left(what)
     context.exit(_purge(planned, sessions, what, rule, report, yes=yes))
+
+
+def _check_is_one(chosen: Sequence[bool], *, torn: bool, all_: bool) -> None:
+    """Refuse a purge that says two things, or nothing, of what is to go."""
+    if sum(chosen) > 1 or not (any(chosen) or torn):
+        hint = ". --all means the sessions of all projects; every message is --everything" if all_ else ""
+        raise click.UsageError(
+            f"choose exactly one of --before, --cleared, --everything, --redact and --secrets, or --torn{hint}"
+        )
 
 
 def _plan(path: str, what: Purge) -> SessionPurge:
