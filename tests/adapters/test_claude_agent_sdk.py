@@ -344,3 +344,11 @@ def test_a_mirror_that_is_killed_between_batches_loses_nothing(tmp_path: Path) -
     print(told)
     assert told.lost == told.doubled == 0
     assert told.acknowledged > 0
+
+
+async def test_what_cannot_be_kept_is_not_acknowledged(tmp_path: Path) -> None:
+    """The kit tries it again, or tells its user."""
+    (tmp_path / "file").write_text("not a directory")
+    store = PersistentSessionStore(tmp_path / "file" / "below")
+    with pytest.raises(OSError, match="no log can be created"):
+        await store.append(KEY, conversation(1))

@@ -18,7 +18,7 @@ pytest.importorskip("agents", reason="openai-agents is not installed (the extra 
 from agents import Runner, SessionSettings, SQLiteSession
 
 from amplifier_module_context_persistent.adapters.openai_agents import PersistentSession
-from tests.support.kit_kills import kill_again_and_again
+from tests.support.kit_kills import assert_the_next_process_asks_the_same, kill_again_and_again
 from tests.support.kit_requests import StrictService, words
 from tests.support.openai_agent import MadeUpModel
 from tests.support.places import ROOT
@@ -226,12 +226,7 @@ def test_runs_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
 @proof
 def test_the_next_process_asks_as_the_killed_one_would_have(tmp_path: Path) -> None:
     """Its first request is the same, part by part, whatever was planned before."""
-    told_of = kill_again_and_again(
-        "openai_agents", tmp_path / "s", kills=25 if whole() else 6, seed=4, between_turns=True
-    )
-    print(told_of)
-    assert told_of.planned > 0
-    assert told_of.different == told_of.lost == told_of.doubled == told_of.refused == 0
+    assert_the_next_process_asks_the_same("openai_agents", tmp_path / "s", kills=25 if whole() else 6)
 
 
 def test_the_module_names_what_is_missing() -> None:

@@ -41,7 +41,7 @@ from amplifier_module_context_persistent.adapters.pydantic_ai import (
     ViewOfHistory,
 )
 from amplifier_module_context_persistent.errors import ConfigError
-from tests.support.kit_kills import kill_again_and_again
+from tests.support.kit_kills import assert_the_next_process_asks_the_same, kill_again_and_again
 from tests.support.kit_requests import StrictService, words
 from tests.support.pydantic_ai_agent import made_up_agent
 from tests.support.sweeps import proof, whole
@@ -292,11 +292,7 @@ def test_runs_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
 @proof
 def test_the_next_process_asks_as_the_killed_one_would_have(tmp_path: Path) -> None:
     """Its first request is the same, part by part, whatever was planned before."""
-    kills = 25 if whole() else 6
-    told_of = kill_again_and_again("pydantic_ai", tmp_path / "s", kills=kills, seed=4, between_turns=True)
-    print(told_of)
-    assert told_of.planned > 0
-    assert told_of.different == told_of.lost == told_of.doubled == told_of.refused == 0
+    assert_the_next_process_asks_the_same("pydantic_ai", tmp_path / "s", kills=25 if whole() else 6)
 
 
 @pytest.mark.parametrize("options", [{"max_tokns": 5}, {"max_tokens": -1}])

@@ -54,11 +54,17 @@ def paid(model: str, text: str) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def kept(project: Path) -> None:
     """Three sessions of two projects, of three days."""
-    keep("one", "/work/shop", 1, [{"role": "user", "content": "The cart total is wrong."}, *call("bash", "ok")], "Cart")
-    keep("two", "/work/shop", 10, [{"role": "user", "content": "Refunds."}, paid("claude-opus-4-6", "Refunds work.")])
+    keep(
+        "one",
+        "/w/shop",
+        1,
+        [{"role": "user", "content": "The cart total is wrong."}, *call("bash", "ok")],
+        "Cart",
+    )
+    keep("two", "/w/shop", 10, [{"role": "user", "content": "Refunds."}, paid("claude-opus-4-6", "Refunds work.")])
     failing = call("grep", "")
     failing[1] |= {"is_error": True, "content": "Error: no such file"}
-    keep("three", "/work/site", 20, [{"role": "user", "content": "The cart page."}, *failing, *call("bash", "ok")])
+    keep("three", "/w/site", 20, [{"role": "user", "content": "The cart page."}, *failing, *call("bash", "ok")])
 
 
 @proof(quick=3)
@@ -67,7 +73,7 @@ def kept(project: Path) -> None:
     [
         ({}, [], "three two one"),
         ({"project": "shop"}, ["--project", "shop"], "two one"),
-        ({"project": "-work-site"}, ["--project", "-work-site"], "three"),
+        ({"project": "-w-site"}, ["--project", "-w-site"], "three"),
         ({"since": "2026-01-05"}, ["--since", "2026-01-05"], "three two"),
         ({"until": "2026-01-05"}, ["--until", "2026-01-05"], "one"),
         ({"since": "2026-01-05", "until": "2026-01-15"}, ["--since", "2026-01-05", "--until", "2026-01-15"], "two"),
@@ -126,7 +132,7 @@ def test_only_what_happened_in_the_time_costs() -> None:
         for message in ({"role": "user", "content": "Go on."}, paid(model, "Done.")):
             metadata = {**message.get("metadata", {}), "timestamp": f"2026-01-{day:02}T09:00:00.000Z"}
             stamped.append({**message, "metadata": metadata})
-    keep("long", "/work/shop", 2, stamped)
+    keep("long", "/w/shop", 2, stamped)
     until = cost(by="model", name="long", until="2026-01-15")
     assert until.total.bill.requests == 2
     assert list(until.parts) == ["claude-opus-4-6"]

@@ -60,6 +60,14 @@ def kill_again_and_again(kit: str, directory: Path, *, kills: int, seed: int, be
     return Told(**json.loads(run.stdout.splitlines()[-1]))
 
 
+def assert_the_next_process_asks_the_same(kit: str, directory: Path, *, kills: int) -> None:
+    """Kill agents between their turns: plans come and go, and the next process sends what the killed one would have."""
+    told = kill_again_and_again(kit, directory, kills=kills, seed=4, between_turns=True)
+    print(told)
+    assert told.planned > 0
+    assert told.different == told.lost == told.doubled == told.refused == 0
+
+
 _notes = -1
 """Where a forked agent notes what it is told."""
 _turns = 0

@@ -1,0 +1,34 @@
+"""Which tests a change can break, and in which order they run."""
+
+from tests.support.import_map import PACKAGE
+from tests.support.places import ROOT
+from tests.touched import room_of, stages_for
+
+
+def names(stage: list) -> set[str]:
+    return {path.relative_to(ROOT / "tests").as_posix() for path in stage}
+
+
+def test_tests_of_a_changed_file_come_first() -> None:
+    """Then the others of its room, and those that reach it over other files; each once."""
+    near, same_room, others = stages_for([ROOT / PACKAGE / "compaction" / "markers.py"])
+    assert "compaction/test_markers.py" in names(near)
+    assert "compaction/test_choose.py" in names(same_room) | names(near)
+    assert "session/test_view_service.py" in names(others)
+    assert not set(near) & set(same_room)
+    assert not set(others) & {*near, *same_room}
+
+
+def test_a_change_of_a_helper_of_tests_reaches_the_tests_that_use_it() -> None:
+    near, same_room, _ = stages_for([ROOT / "tests" / "support" / "sweeps.py"])
+    assert "support/test_sweeps.py" in names(near)
+    assert same_room == []
+
+
+def test_a_page_reaches_no_test() -> None:
+    assert stages_for([ROOT / "README.md"]) == [[], [], []]
+
+
+def test_a_room_without_tests_of_its_own_is_tested_by_the_one_above() -> None:
+    deep = ROOT / PACKAGE / "messages" / "secrets" / "names.py"
+    assert room_of(deep) == ROOT / "tests" / "messages"
