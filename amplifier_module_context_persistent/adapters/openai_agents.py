@@ -55,8 +55,9 @@ class PersistentSession(SessionABC):
     ) -> None:
         self.session_id = session_id
         self.session_settings = coerce_session_settings(session_settings or {})
-        options = {"recipient": "openai", "recall": False, **options}  # the agent has no tool `recall`
-        self.manager = open_session(session_id, where, **({"require_persistence": True} | options))
+        # the agent has no tool `recall`, and believes that what returns was stored
+        options = {"recipient": "openai", "recall": False, "require_persistence": True, **options}
+        self.manager = open_session(session_id, where, **options)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Give the history, or the last `limit` items of it, in order, as they were added."""

@@ -123,7 +123,7 @@ class SessionsByKey:
             snapshots=CatalogueSnapshots(wait_s=0),
             marks_open=False,  # a kit deletes sessions that others of its processes have looked at
         )
-        # a kit takes what returns for stored; a mounted session may go on in memory, for a person sees that
+        # a kit believes that what returns was stored; a mounted session may go on in memory, since its person is told
         options = {"require_persistence": True} | dict(self._options)
         return PersistentContextManager(log=log, session_id=key.name, **options)
 

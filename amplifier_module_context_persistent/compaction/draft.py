@@ -29,7 +29,7 @@ OTHER_MESSAGES = "other messages"
 
 
 class _Estimated(NamedTuple):
-    """A message whose tokens are estimated since it was cut."""
+    """A message that was cut: from then on its tokens are an estimate."""
 
     position: int
     entry: Entry

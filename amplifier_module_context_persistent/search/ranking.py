@@ -98,7 +98,7 @@ class Ranked:
 
 @dataclass(slots=True)
 class _Term:
-    """A term of the question: how rare it is, in how many messages it is, and what its postings give."""
+    """A word of the question: its weight, the number of messages that have it, and the points that it gives to them."""
 
     name: str
     rarity: float

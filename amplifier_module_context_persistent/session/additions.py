@@ -143,7 +143,7 @@ class Additions:
         return [self._pending.note(message) for message in ready]
 
     def not_stored(self, ready: Sequence[Message]) -> None:
-        """Tell that messages which were made ready were not stored."""
+        """Take back what was noted of messages that could not be stored."""
         for message in ready:
             self._pending.take_back(message)
 

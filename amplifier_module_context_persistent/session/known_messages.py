@@ -76,7 +76,7 @@ class KnownMessages:
         return content_key(message) in self._hidden_words
 
     def repeats(self, tail: Sequence[Message]) -> bool:
-        """Whether a tail without times only repeats messages of the live history."""
+        """Whether messages at the end of a list have no times and are all in the live history already."""
         repeated = (not timestamp_of(message) and content_key(message) in self._live for message in tail)
         return bool(tail) and all(repeated)
 

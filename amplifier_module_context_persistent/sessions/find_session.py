@@ -129,7 +129,7 @@ def _stored_session(storage: str, name: str, changed_s: float) -> SessionFile:
 
 
 def stored_session_pages(storage: str, project: str | None) -> Iterator[list[SessionFile]]:
-    """The sessions of one project in a database, or of all, page by page, those written last first.
+    """The sessions of one project in a database, or of all, a page at a time, the latest written first.
 
     Raises:
         LogUnreadableError: the database cannot be asked.

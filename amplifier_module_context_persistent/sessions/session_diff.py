@@ -40,7 +40,7 @@ class Since:
 
 @dataclass(frozen=True, slots=True)
 class SessionDiff:
-    """How many messages two sessions have in common at their beginning, in which turn they end, and what came since."""
+    """The beginning that two sessions share, in messages and in turns, and what each of them did after it."""
 
     common_messages: int
     common_turns: int

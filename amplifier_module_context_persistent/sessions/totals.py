@@ -35,7 +35,7 @@ _BY_TIME = {
     "week": "date({0} / 1000000, 'unixepoch', 'localtime', 'weekday 0', '-6 days')",
     "month": "strftime('%Y-%m', {0} / 1000000, 'unixepoch', 'localtime')",
 }
-"""Keys of a moment; that of a week is its Monday."""
+"""SQL that makes the key of a time in microseconds: its day, its month, or the Monday of its week."""
 _TIMES = {"turns": "first_us", "calls": "ifnull(called_us, answered_us)", "requests": "time_us"}
 _KEYS = {"path": "path", "project": "project", "session": "root", "model": "model", "tool": "tool", "": "''"}
 

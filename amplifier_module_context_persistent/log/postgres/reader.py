@@ -74,7 +74,7 @@ class PostgresReader:
         self._was_removed = False
         """Whether it was there and is gone: then nobody begins it anew before it is closed."""
         self._timeline = ""
-        """The server's timeline when the log was last seen."""
+        """The timeline of the server when the log was last read; a failover begins another one."""
         self._forget()
 
     def _forget(self) -> None:

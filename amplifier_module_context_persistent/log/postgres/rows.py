@@ -204,7 +204,7 @@ def _source(rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
 
 
 def read_block(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> list[bytes]:
-    """Read lines from number `start` on, at least one and about `BLOCK_BYTES`; fewer where one is missing.
+    """Read lines from number `start` on: at least one, up to about `BLOCK_BYTES`; a missing number ends it.
 
     Both ends of what is read are numbers of lines, so the work is that of a block whatever plan the server makes.
     """

@@ -23,7 +23,7 @@ class SummaryExchange:
 
 
 class Excerpts:
-    """Stands in for a provider that writes summaries; remembers what it was asked until `take` is called."""
+    """A stand-in for a provider that writes summaries. It keeps its requests until `take` is called."""
 
     def __init__(self) -> None:
         self._asked: list[SummaryExchange] = []

@@ -50,7 +50,7 @@ class ClaudeEntry:
 
     line: int
     kind: str
-    """`user`, `assistant`, `queued`; `clear`, `kept` as metadata; `silent`, if only its place counts."""
+    """`user`, `assistant`, `queued` or `clear`; `kept` if it becomes metadata; `silent` if it only links others."""
     uuid: str
     aside: int = -1
     """The place of its value among the values put aside; -1 if it says nothing."""
@@ -217,7 +217,7 @@ def _take(file: ClaudeFile, at: SourceObject, account: Account) -> None:
 
 
 def _take_progress(file: ClaudeFile, at: SourceObject, account: Account) -> None:
-    """Note what an entry tells of a sub-agent; it has its own place among the others besides."""
+    """Note what an entry says of a sub-agent. The entry itself stays, as a link between those around it."""
     entry, data = at.value, mapping(at.value.get("data"))
     agent, inner = data["agentId"], data["message"]
     kind, message, uuid = text(inner.get("type")), mapping(inner.get("message")), text(inner.get("uuid"))
