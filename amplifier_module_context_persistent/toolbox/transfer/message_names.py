@@ -13,7 +13,7 @@ another agent's form. Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from heapq import nsmallest
 
@@ -31,6 +31,7 @@ MOST_ANSWERS = 96
 """Half of them from the beginning of a session, half from its end: a copy may lack the one or the other."""
 _MOST_COMPARED = 2_000
 """Messages at either end of a session in which they are looked for."""
+_READ_AT_ONCE = 32
 
 
 def names_in_stored(reader: ReadableLog, ordinals: Iterable[int] | None = None) -> list[str]:
@@ -60,19 +61,23 @@ def answers_in_stored(reader: ReadableLog, ordinals: Iterable[int] | None = None
     """
     own = range(_first_own(reader), len(reader.index))
     wanted = own if ordinals is None else sorted(ordinal for ordinal in ordinals if ordinal in own)
-    first, last = wanted[:_MOST_COMPARED], wanted[_MOST_COMPARED:][-_MOST_COMPARED:]
-    return _ends([*_answers(reader.read(first)), *_answers(reader.read(last))])
+    return list(dict.fromkeys([*_answers_among(reader, wanted), *_answers_among(reader, wanted[::-1])]))
+
+
+def _answers_among(reader: ReadableLog, ordinals: Sequence[int]) -> list[str]:
+    """The first long answers of these messages. Messages may be large, so few are read at once."""
+    found, most = dict[str, None](), MOST_ANSWERS // 2
+    for start in range(0, min(len(ordinals), _MOST_COMPARED), _READ_AT_ONCE):
+        found |= _answers(reader.read(ordinals[start : start + _READ_AT_ONCE]))
+        if len(found) >= most:
+            break
+    return list(found)[:most]
 
 
 def answers_in_draft(draft: SessionDraft) -> list[str]:
     """The names of the long answers of a session that is imported."""
     first, last = draft.at[:_MOST_COMPARED], draft.at[_MOST_COMPARED:][-_MOST_COMPARED:]
     return list(_answers(decode(draft.bodies[at] + b"}") for at in (*first, *last)))
-
-
-def _ends(names: list[str]) -> list[str]:
-    half = MOST_ANSWERS // 2
-    return names if len(names) <= MOST_ANSWERS else [*names[:half], *names[-half:]]
 
 
 def _answers(messages: Iterable[Message]) -> dict[str, None]:
