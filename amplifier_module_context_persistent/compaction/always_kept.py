@@ -186,7 +186,7 @@ def start_of_turn(draft: Draft) -> Iterator[Hold]:
 def list_of_what_to_do(draft: Draft) -> Iterator[Hold]:
     """The newest list of what to do."""
     groups = draft.view.groups
-    lists = [p for p in draft.view.calling if any(use.kind == TODO for use in groups[p].head.uses)]
+    lists = [p for p in draft.view.calling if any(use.kind == TODO for use in groups[p].head.gist.uses)]
     return (Hold(position, Stage.HELD) for position in lists[-1:])
 
 
@@ -224,7 +224,7 @@ def _tokens_cut(draft: Draft, position: int, cut: Cut) -> int:
     head = draft.view.groups[position].head
     if head.id in draft.cuts or draft.sizes[position] < LONG_ANSWER:
         return draft.sizes[position]
-    tokens = head.tokens * cut.shown_chars // max(1, sum(head.terms.text_chars))
+    tokens = head.tokens * cut.shown_chars // max(1, sum(head.gist.terms.text_chars))
     return tokens if draft.sizes[position] - tokens >= LEAST_OF_ANSWER else draft.sizes[position]
 
 
@@ -258,7 +258,7 @@ def interrupted_turns(draft: Draft) -> Iterator[Hold]:
 def _least_tokens(members: Sequence[Entry]) -> int:
     """What a group comes to with its results cut to nothing."""
     head, *results = members
-    return head.tokens - head.thinking_tokens + sum([min(result.tokens, MARKER_TOKENS) for result in results])
+    return head.tokens - head.reasoning.tokens + sum([min(result.tokens, MARKER_TOKENS) for result in results])
 
 
 PROMISES = (

@@ -85,17 +85,17 @@ def use_room(draft: Draft) -> bool:
         results = [
             entry
             for entry in draft.view.members[position][1:]
-            if entry.id in draft.cuts and entry.offload is None  # what is offloaded is never shown longer
+            if entry.id in draft.cuts and entry.form.offload is None  # what is offloaded is never shown longer
         ]
         for number, entry in enumerate(results):
-            cut, chars = draft.cuts[entry.id], max(entry.terms.text_chars, default=0)
+            cut, chars = draft.cuts[entry.id], max(entry.gist.terms.text_chars, default=0)
             room = (target - draft.total_tokens) // (len(results) - number)
             more = int(chars * room * 0.95 / max(1, entry.tokens))
             longer = excerpt_cut(min(chars, cut.head_chars + cut.tail_chars + more), cut.lines)
             is_worth_it = room >= MARKER_TOKENS and longer.shown_chars >= min(chars, LEAST_SHOWN_CHARS)
             if is_worth_it and cut.shortens and not cut.instead:
                 draft.cut(position, entry, longer)
-                if entry.tokens - draft.tokens_of(entry) < MARKER_TOKENS and entry.offload is None:
+                if entry.tokens - draft.tokens_of(entry) < MARKER_TOKENS and entry.form.offload is None:
                     draft.show_whole(position, entry)
     return True
 

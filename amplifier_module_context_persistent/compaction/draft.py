@@ -98,15 +98,15 @@ class Draft:
     def prose_tokens(self, position: int) -> int:
         """About the tokens of a person's message without the bodies that were pasted into it, cut as it is."""
         head = self.view.groups[position].head
-        chars, size = sum(head.terms.text_chars), self.sizes[position]
+        chars, size = sum(head.gist.terms.text_chars), self.sizes[position]
         if head.tokens < LEAST_BODY_TOKENS or head.id in self.cuts or chars == 0:
             return size
         return size * prose_chars(self.message_of(head)) // chars
 
     def _cut_as_before(self, entry: Entry) -> None:
         """Cut a message as the plan before did, without the line that marks a gap; else as it was offloaded."""
-        cut = self.request.previous.cuts.get(entry.id, entry.offload)
-        if cut is None or (cut.then and not cut.shortens and entry.offload is None):
+        cut = self.request.previous.cuts.get(entry.id, entry.form.offload)
+        if cut is None or (cut.then and not cut.shortens and entry.form.offload is None):
             return
         line_tokens = len(cut.then) // CHARS_A_TOKEN
         self.cuts[entry.id] = replace(cut, then="") if cut.then else cut
@@ -131,7 +131,7 @@ class Draft:
         """How many characters the longest text of a message has, cut as it is."""
         known = self.cuts.get(entry.id)
         if known is None:
-            return max(entry.terms.text_chars, default=0)
+            return max(entry.gist.terms.text_chars, default=0)
         return known.shown_chars
 
     def reserve(self, tokens: int) -> None:
@@ -231,7 +231,7 @@ class Draft:
             if cut is not None and cut.lines:
                 names = self.request.memory.shown(entry, cut)
             else:
-                names = frozenset(entry.terms.shown(cut))
+                names = frozenset(entry.gist.terms.shown(cut))
             known = self._shown[key] = cut, names
         return known[1]
 

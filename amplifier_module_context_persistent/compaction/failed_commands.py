@@ -25,11 +25,11 @@ def tried_in_vain(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
     groups, runs = draft.view.groups, list(draft.view.calls(RUN))
     asked = [groups[run.position].head.calls[run.number].asks for run in runs]
     last = {asks: run.result for asks, run in zip(asked, runs, strict=True)}
-    succeeded = {asks: run.position for asks, run in zip(asked, runs, strict=True) if run.result.outcome != FAILED}
+    succeeded = {asks: run.position for asks, run in zip(asked, runs, strict=True) if run.result.gist.outcome != FAILED}
     in_vain = [
         (groups[run.position].head, run.number, last[asks])
         for asks, run in zip(asked, runs, strict=True)
-        if not draft.kept[run.position] and run.result.outcome == FAILED and succeeded.get(asks, -1) < run.position
+        if not draft.kept[run.position] and run.result.gist.outcome == FAILED and succeeded.get(asks, -1) < run.position
     ]
     found = list(known)
     fetch = draft.request.fetch

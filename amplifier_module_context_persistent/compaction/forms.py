@@ -125,13 +125,13 @@ class Forms:
             return
         for entry in draft.view.members[position][1:]:
             tokens, known = draft.tokens_of(entry), draft.cuts.get(entry.id)
-            places = entry.terms.places
+            places = entry.gist.terms.places
             unique = only & places.keys()
             if not unique or not entry.id or tokens < 2 * MARKER_TOKENS:
                 continue
             if known is not None:
                 unique &= draft.terms_of(entry)
-            whole = max(1, sum(entry.terms.text_chars))
+            whole = max(1, sum(entry.gist.terms.text_chars))
             before = set[Place]()
             for words, names in enumerate((unique, unique & needed), start=GONE_WORDS):
                 lines = {places[name] for name in names}
@@ -216,7 +216,7 @@ class Forms:
 
 def _cuts_of(entry: Entry, lengths: Iterable[Cut]) -> Iterator[Form]:
     """The cuts of one message to some lengths that are shorter than it is."""
-    texts, tokens = entry.terms.text_chars, entry.tokens
+    texts, tokens = entry.gist.terms.text_chars, entry.tokens
     whole, longest = max(1, sum(texts)), max(texts, default=0)
     if tokens < 2 * MARKER_TOKENS or whole <= LEAST_SHOWN_CHARS:
         return

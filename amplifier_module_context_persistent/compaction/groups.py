@@ -65,26 +65,30 @@ class Groups:
     def speaks(self, position: int) -> bool:
         """Whether the model says something in a group that the log has."""
         head = self.groups[position].head
-        return head.role == "assistant" and head.id != "" and any(head.terms.text_chars)
+        return head.role == "assistant" and head.id != "" and any(head.gist.terms.text_chars)
 
     def takes_line(self, position: int) -> bool:
         """Whether a group ends with a result to which a line can be added."""
         members = self.members[position]
-        return len(members) > 1 and members[-1].id != "" and members[-1].terms.text_chars != ()
+        return len(members) > 1 and members[-1].id != "" and members[-1].gist.terms.text_chars != ()
 
     def calls(self, *kinds: str) -> Iterator[AnsweredCall]:
         """The calls of tools of some kinds that have results."""
         for position in self.calling:
             group = self.groups[position]
-            for number, (use, result) in enumerate(zip(group.head.uses, group.results, strict=False)):
+            for number, (use, result) in enumerate(zip(group.head.gist.uses, group.results, strict=False)):
                 if use.kind in kinds and result is not None:
                     yield AnsweredCall(position, number, use, result)
 
     @property
     def of_hooks(self) -> tuple[list[int], list[int]]:
         """The late system messages of hooks: the newest of each hook, and the earlier ones."""
-        newest = {group.head.hook: position for position, group in enumerate(self.groups) if group.head.hook}
-        earlier = [p for p, group in enumerate(self.groups) if group.head.hook and newest[group.head.hook] != p]
+        newest = {
+            group.head.origin.hook: position for position, group in enumerate(self.groups) if group.head.origin.hook
+        }
+        earlier = [
+            p for p, group in enumerate(self.groups) if group.head.origin.hook and newest[group.head.origin.hook] != p
+        ]
         return list(newest.values()), earlier
 
     def untouchable(self, *, preserve_system: bool) -> set[int]:

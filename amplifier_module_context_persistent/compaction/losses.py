@@ -90,13 +90,13 @@ class ImportanceLoss(Loss):
         view = self.draft.view
         last_used: dict[str, int] = {}
         for position, group in enumerate(view.groups):
-            last_used.update(dict.fromkeys(group.head.terms.used, position))
+            last_used.update(dict.fromkeys(group.head.gist.terms.used, position))
         newest = max(1, len(view) - 1)
         found = []
         for position, members in enumerate(view.members):
-            names = {name for entry in members for name in entry.terms.names}
+            names = {name for entry in members for name in entry.gist.terms.names}
             references = sum(last_used.get(name, -1) > position for name in names)
-            failed = any(entry.outcome in (FAILED, REJECTED) for entry in members)
+            failed = any(entry.gist.outcome in (FAILED, REJECTED) for entry in members)
             score = min(REFERENCED * references, RECENT) + ERROR * failed + RECENT * position // newest
             found.append(score + HUMAN * members[0].human)
         return found
@@ -119,7 +119,7 @@ class UniqueTermsLoss(Loss):
         """The names that one kept group shows."""
         self.shown = {position: shown[position] for position in offered}
         view = draft.view
-        self.needed = frozenset().union(*[view.groups[position].head.terms.used for position in view.calling])
+        self.needed = frozenset().union(*[view.groups[position].head.gist.terms.used for position in view.calling])
         newest = max(1, len(view) - 1)
         self.weights = [100 + (AGE - 1) * 100 * position // newest for position in range(len(view))]
         """How much the loss of each group weighs: `AGE` times as much in the newest as in the oldest."""
@@ -200,7 +200,7 @@ class UniqueTermsLoss(Loss):
         entry, draft = form.entry, self.draft
         if entry is None:
             return shown
-        lost = shown.difference(entry.terms.shown(form.cut, shown, is_exact=entry.result_of is not None))
+        lost = shown.difference(entry.gist.terms.shown(form.cut, shown, is_exact=entry.result_of is not None))
         for other in draft.view.members[position] if lost else ():
             if other is not entry:
                 lost = lost - draft.terms_of(other)
@@ -226,12 +226,12 @@ def _spoken_tokens(head: Entry) -> int:
     """About the tokens of the text of a person's or a model's message."""
     if not (head.human or head.role == "assistant"):
         return 0
-    return sum(head.terms.text_chars) // CHARS_A_TOKEN + head.narration_tokens
+    return sum(head.gist.terms.text_chars) // CHARS_A_TOKEN + head.reasoning.narration_tokens
 
 
 def _share_of_words(members: Sequence[Entry]) -> float:
     """The share of the worth of a result's words that short results have."""
-    chars = sum([sum(entry.terms.text_chars) for entry in members[1:] or members])
+    chars = sum([sum(entry.gist.terms.text_chars) for entry in members[1:] or members])
     return min(1.0, chars / FULL_WORTH_CHARS)
 
 
@@ -240,7 +240,7 @@ def _repeated(draft: Draft) -> set[int]:
     found, later = set[int](), set[tuple[object, ...]]()
     for position in reversed(draft.view.calling):
         head, *results = draft.view.members[position]
-        said = tuple(result.terms.checksum for result in results)
+        said = tuple(result.gist.terms.checksum for result in results)
         key = (*(call.asks for call in head.calls), *said)
         if all(said) and len(said) == len(head.calls):
             if key in later:

@@ -42,7 +42,7 @@ MOST_FILES = 12  # of each kind
 def what_is_gone(draft: Draft, plan: Plan) -> Plan:
     """A plan with what it says of all that a draft, and plans before it, leave out: gaps, files, what was in vain."""
     view, previous = draft.view, draft.request.previous
-    uses = [use for p, kept in enumerate(draft.kept) if not kept for use in view.groups[p].head.uses]
+    uses = [use for p, kept in enumerate(draft.kept) if not kept for use in view.groups[p].head.gist.uses]
     changed = _files(previous.changed, uses, CHANGE)
     read = tuple(path for path in _files(previous.read, uses, READ) if path not in changed)
     in_vain = tried_in_vain(draft, previous.in_vain)
@@ -149,7 +149,7 @@ def _gap(draft: Draft, last: int, position: int, messages: int, known: Mapping[s
             did.update(dict(known[head.id].did))
             ids.append(known[head.id].reference)
         if at < len(heads) - 1 and not draft.kept[last + 1 + at]:
-            did.update(_does(use) for use in head.uses)
+            did.update(_does(use) for use in head.gist.uses)
             ids.append(head.id)
     return Gap(before, after, messages, "", _most_frequent(did), next(filter(None, ids), ""))
 

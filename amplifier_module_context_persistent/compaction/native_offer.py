@@ -115,7 +115,7 @@ def _wire_role(item: Item) -> str:
     """The role that a provider sees; results are a user's. Late system text is shown as a user's reminder."""
     role = item.entry.role if item.entry is not None else str((item.inserted or {}).get("role"))
     if item.entry is not None and role in INSTRUCTING:
-        return "user" if item.entry.late else role
+        return "user" if item.entry.origin.late else role
     return "user" if role in ("tool", "function") else role
 
 
@@ -145,7 +145,7 @@ def kept_after(entries: Sequence[Entry], first_kept: int) -> list[Entry]:
     held = {e.ordinal for group in older for e in group.entries() if any(one.pinned for one in group.entries())}
     if not any(entry.human for entry in entries[at:]) and (last := last_human(older)) is not None:
         held |= {entry.ordinal for entry in older[last].entries()}
-    reminders = {entry.ordinal for entry in entries[:at] if entry.late and entry.source == "hook"}
+    reminders = {entry.ordinal for entry in entries[:at] if entry.origin.late and entry.origin.source == "hook"}
     stays = [e for e in entries[:at] if e.ordinal in held or (e.instructs and e.ordinal not in reminders)]
     return [*stays, *entries[at:]]
 
@@ -165,7 +165,7 @@ def plan_with(
     ids = [entry.id for entry in kept if entry.id]
     named = frozenset(ids)
     plan = replace(plan, keep=tuple(ids), strategy=NATIVE, native=item, step=before.step)
-    first = next((entry.id for entry in kept if entry.late or not entry.instructs), "")
+    first = next((entry.id for entry in kept if entry.origin.late or not entry.instructs), "")
     cuts = {key: cut for key, cut in before.cuts.items() if key in named}
     gaps = before.gaps and tuple(gap for gap in before.gaps if gap.before in named and gap.before != first)
     shows_notice = before.notice_before in named and before.notice_before != first

@@ -38,7 +38,7 @@ class PlanMemory:
         """The names that a message shows by a cut."""
         known = self._of(entry)
         if known.shown is None or known.shown[0] != cut:
-            known.shown = cut, frozenset(entry.terms.shown(cut))
+            known.shown = cut, frozenset(entry.gist.terms.shown(cut))
         return known.shown[1]
 
     def counted(self, entry: Entry, cut: Cut) -> tuple[Cut, int] | None:
@@ -62,8 +62,8 @@ class PlanMemory:
 
     def _of(self, entry: Entry) -> _Known:
         known = self._known.get(entry.id)
-        if known is None or known.terms is not entry.terms or known.tokens != entry.tokens:
-            known = _Known(entry.terms, entry.tokens)
+        if known is None or known.terms is not entry.gist.terms or known.tokens != entry.tokens:
+            known = _Known(entry.gist.terms, entry.tokens)
             if entry.id:
                 self._known[entry.id] = known
         return known

@@ -107,7 +107,7 @@ def compact(request: PlanRequest) -> Compaction:
         target_tokens=draft.target_tokens,
         tokens_before=before,
         strategy=request.strategy,
-        narrates=any(entry.narration_tokens for entry in alive),
+        narrates=any(entry.reasoning.narration_tokens for entry in alive),
     )
     made = _fit(draft, forms, what_is_gone(draft, plan), older)
     request.memory.keep_only(set(made.plan.keep))

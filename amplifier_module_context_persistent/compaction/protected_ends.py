@@ -12,11 +12,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 
 from ..config import Config
 from ..view.calls_and_results import tool_groups
-from ..view.entry import Entry
+from ..view.entry import Entry, with_changes
 from .groups import stays_anyway
 
 
@@ -66,4 +65,4 @@ def protect(
         most -= messages
         taken.add(position)
     held = {entry.ordinal for position in taken for entry in groups[position].entries()}
-    return [replace(e, protected=True) if e.ordinal in held else e for e in entries] if held else entries
+    return [with_changes(e, protected=True) if e.ordinal in held else e for e in entries] if held else entries

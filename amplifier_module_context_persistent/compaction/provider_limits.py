@@ -138,10 +138,10 @@ def item_bytes(item: Item) -> int:
     if entry is None:
         return 200 + sum(4 * len(text) for text in (item.inserted or {}).values() if isinstance(text, str))
     if item.cut is None or not item.cut.shortens or entry.tokens <= 0:
-        return entry.size_bytes
+        return entry.form.size_bytes
     # a cut shortens text alone; its share of the tokens tells its share of the bytes
     media = sum(medium.chars for _, medium in entry.shown_media)
-    rest = entry.size_bytes - media
+    rest = entry.form.size_bytes - media
     return media + min(rest, 400 + 2 * rest * max(0, item.tokens) // entry.tokens)
 
 
@@ -160,7 +160,7 @@ def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int)
     rest = view_bytes(items) + fixed_bytes - sum(one.medium.chars for one in shown)
     rest = min(rest, limits.request_bytes // 2)  # more text than that is for a plan
     turn, halved = turn_start(items), limits.halved(rest)
-    newer = [one for one in left[:-1] if one.position >= turn or one.entry.pinned or one.entry.protected]
+    newer = [one for one in left[:-1] if one.position >= turn or one.entry.pinned or one.entry.changes.protected]
     older = [one for one in left[:-1] if one not in newer]
     going = [*older, *newer, *left[-1:]]
     whole_classes = (0, len(older), len(older) + len(newer), len(going))
@@ -173,7 +173,9 @@ def all_media(items: Sequence[Item], *, spared: int) -> dict[int, frozenset[int]
 
     Those of people's messages and of pins stay: they are never compacted for their tokens.
     """
-    shown = [one for one in _media_in(items) if not (one.entry.human or one.entry.pinned or one.entry.protected)]
+    shown = [
+        one for one in _media_in(items) if not (one.entry.human or one.entry.pinned or one.entry.changes.protected)
+    ]
     return _by_message(shown[: len(shown) - spared])
 
 
@@ -186,7 +188,7 @@ def _by_message(media: Iterable[ShownMedium]) -> dict[int, frozenset[int]]:
 
 def _media_in(items: Sequence[Item]) -> list[ShownMedium]:
     """The media that a view shows."""
-    holding = [(at, item.entry) for at, item in enumerate(items) if item.entry is not None and item.entry.media]
+    holding = [(at, item.entry) for at, item in enumerate(items) if item.entry is not None and item.entry.form.media]
     return [ShownMedium(at, entry, number, medium) for at, entry in holding for number, medium in entry.shown_media]
 
 

@@ -59,11 +59,13 @@ def lacking(view: Iterable[Message], gone: Iterable[Message]) -> int:
 
 def _named(entries: Iterable[Entry]) -> set[str]:
     """The names in some messages; figures are none."""
-    return {name for entry in entries for name in entry.terms.names if not is_figure(name)}
+    return {name for entry in entries for name in entry.gist.terms.names if not is_figure(name)}
 
 
 def _why_gone(names: set[str], shown: Sequence[Entry]) -> str:
-    where = {name: entry.id for entry in reversed(shown) if entry.id for name in entry.terms.names if name in names}
+    where = {
+        name: entry.id for entry in reversed(shown) if entry.id for name in entry.gist.terms.names if name in names
+    }
     missing = sorted(names - where.keys())
     if not names:
         return "Left out: it has no path, name or id that could be needed again."

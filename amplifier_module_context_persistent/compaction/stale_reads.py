@@ -33,7 +33,7 @@ def replace_stale_reads(draft: Draft) -> dict[str, str]:
     """
     older: defaultdict[str, list[str]] = defaultdict(list)
     kept, before = draft.kept, draft.request.previous.cuts
-    answered = [call for call in draft.view.calls(READ, CHANGE) if call.result.outcome == ANSWERED]
+    answered = [call for call in draft.view.calls(READ, CHANGE) if call.result.gist.outcome == ANSWERED]
     changes: defaultdict[str, list[tuple[str, AnsweredCall]]] = defaultdict(list)
     for call in answered:
         for path in call.use.paths if call.use.kind == CHANGE else ():

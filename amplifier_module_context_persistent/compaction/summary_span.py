@@ -43,7 +43,7 @@ _REFUSAL = re.compile(
 def evidence_of(entries: Iterable[Entry], texts: Iterable[str], earlier: str) -> frozenset[str]:
     """The names and the figures of messages, and of the summary that stood before them."""
     figures = {figure for text in (*texts, earlier) for figure in _FIGURE.findall(text)}
-    return frozenset(figures.union(spans(earlier), *[entry.terms.names for entry in entries]))
+    return frozenset(figures.union(spans(earlier), *[entry.gist.terms.names for entry in entries]))
 
 
 def why_no_summary(text: str, tokens: int, span: Span) -> str:

@@ -20,7 +20,7 @@ from ..messages.message import THINKING_BLOCKS, Message, calls_of, is_block, res
 from ..messages.metadata import COMPACTION_SOURCE, is_ephemeral, line_before, metadata_of
 from ..messages.normalize import normalise
 from ..view.arrangement import Presentation, arrange
-from ..view.entry import INSTRUCTING, Entry
+from ..view.entry import INSTRUCTING, Entry, Origin, RequestForm
 from ..view.ids_and_names import oddities_of, rules_of
 from ..view.recipients import ANTHROPIC, GEMINI, OPENAI
 from ..view.render import render
@@ -228,12 +228,14 @@ def _entry(position: int, message: Message, accepted: Message | None) -> Entry:
         "",
         str(message["role"]),
         0,
-        blank=accepted is None,
         calls=calls_of(accepted) if accepted else (),
         result_of=result_id_of(message),
-        named=bool(message.get("name")),
-        odd=oddities_of(accepted) if accepted else None,
-        line_before=line_before(message),
+        origin=Origin(line_before=line_before(message)),
+        form=RequestForm(
+            blank=accepted is None,
+            named=bool(message.get("name")),
+            odd=oddities_of(accepted) if accepted else None,
+        ),
     )
 
 

@@ -94,7 +94,7 @@ def arrange(
     """Arrange a view: groups in order, each call answered, nothing before the first user's word but system text.
 
     If the reader takes no answer as the last word (`wire`), a view that has one there ends with the line `[continued]`
-    as a user's. The answer to that request says so (`Entry.line_before`), and later views show the line before it.
+    as a user's. The answer to that request says so (`Origin.line_before`), and later views show the line before it.
 
     Args:
         entries: the kept entries, in the history's order.
@@ -169,7 +169,7 @@ class Arranger:
                 self._add_calls(group, renamed)
             else:
                 self._store(head, 0, (), None)
-                if head.late or head.role not in INSTRUCTING:
+                if head.origin.late or head.role not in INSTRUCTING:
                     self.previous, self.answered = head, False
         self.tokens += sum(map(attrgetter("tokens"), self.items[begun:]))
         self.entries = self.entries + entries
@@ -193,7 +193,7 @@ class Arranger:
             self.stays = at is not None
             placed[next(heads, len(groups)) if at is None else at] = plan.notice
         if plan.native is not None:  # also before system text that does not stay so on the wire
-            talk = (at for at, group in enumerate(groups) if group.head.late or not group.head.instructs)
+            talk = (at for at, group in enumerate(groups) if group.head.origin.late or not group.head.instructs)
             native = next(talk, len(groups))
             self.stays = self.stays and native < len(groups)
         return native, placed
@@ -214,7 +214,7 @@ class Arranger:
         if not self._ends_with_answer or not wire.stored_lines:
             return ""
         had_to = wire.line_between and head.role == "assistant"
-        return head.line_before or (CONTINUED if had_to else "")
+        return head.origin.line_before or (CONTINUED if had_to else "")
 
     def _add_calls(self, group: Group, renamed: Mapping[tuple[int, int], str]) -> None:
         """Add a message with calls and, right after it, one result for each of them."""
@@ -229,7 +229,7 @@ class Arranger:
                 self.open_calls.add(call.id)
             else:
                 self.open_calls.discard(call.id)  # a result answers the last call of its id
-                self._store(result, self._longer(call, call_id, "" if result.named else name), (), (call_id, name))
+                self._store(result, self._longer(call, call_id, "" if result.form.named else name), (), (call_id, name))
         self.previous, self.answered = head, True
 
     def _insert_text(self, text: str) -> None:
@@ -252,21 +252,26 @@ class Arranger:
         plan, reader, bare = self.how.plan, self.how.reader, ""
         cut, silent = plan.cuts.get(entry.id), entry.id in plan.silent
         tokens = more + (entry.tokens if cut is None else self.how.cut_tokens.get(entry.id, entry.tokens))
-        if entry.bond is not None and reader.refuses(entry.bond):
+        if entry.reasoning.bond is not None and reader.refuses(entry.reasoning.bond):
             bare = "all" if reader.family in FAMILIES else "text"  # who signs refuses what is unsigned
-        narrates = bool(plan.narrates and entry.narration_tokens and entry.bond and reader.is_narrated(entry.bond))
+        narrates = bool(
+            plan.narrates
+            and entry.reasoning.narration_tokens
+            and entry.reasoning.bond
+            and reader.is_narrated(entry.reasoning.bond)
+        )
         if silent or bare:
-            thinking = entry.thinking_tokens if silent or bare == "all" else 0
-            silent, tokens = silent and thinking > 0, tokens - thinking + narrates * entry.narration_tokens
-        wire = self._shown_for(entry, cut) if entry.odd is not None or cut is not None else None
+            thinking = entry.reasoning.tokens if silent or bare == "all" else 0
+            silent, tokens = silent and thinking > 0, tokens - thinking + narrates * entry.reasoning.narration_tokens
+        wire = self._shown_for(entry, cut) if entry.form.odd is not None or cut is not None else None
         as_stored = entry.as_stored and not (cut or silent or bare or call_ids or wire)
-        if result is not None and not (entry.named and result[0] == entry.result_of):
+        if result is not None and not (entry.form.named and result[0] == entry.result_of):
             as_stored = False
         self.items.append(Item(entry, cut, silent, bare, call_ids, result, None, tokens, wire, as_stored, narrates))
 
     def _shown_for(self, entry: Entry, cut: Cut | None) -> tuple[WireRules, int] | None:
         """What a reader takes of a message that has something odd; None where it takes all of it."""
-        odd = entry.odd or Oddities()
+        odd = entry.form.odd or Oddities()
         marks = max(0, self.how.wire.cache_marks - self.marks)
         self.marks += odd.marks
         put_in = "" if cut is None else cut.instead + cut.then

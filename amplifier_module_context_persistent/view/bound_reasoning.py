@@ -220,13 +220,14 @@ class BoundViews:
 
 def _hashes(item: Item, message: Message) -> _Hashes:
     shown = bare = sent_hash(message)
-    bond = item.entry.bond if item.entry is not None else None
+    bond = item.entry.reasoning.bond if item.entry is not None else None
     if bond is not None and bond.reasoning and message.get("role") == "assistant" and item.bare != "all":
         narration = narration_of(message, item.entry.id) if item.entry is not None and item.narrates else ""
         without = without_bonds(with_narration(message, narration) if narration else message, keep_text=False)
         bare = bytes(sent_hash(without)) if without != message else shown
     as_given = not _is_altered(item) or (
-        item.entry is not None and reasons_first(message, once=not item.entry.plain)  # blank text may be gone between
+        item.entry is not None
+        and reasons_first(message, once=not item.entry.form.plain)  # blank text may be gone between
     )
     return _Hashes(shown, bare, bond if bare is not shown else None, message.get("role") in INSTRUCTING, as_given)
 
@@ -238,14 +239,16 @@ def _is_whole_answer(item: Item) -> bool:
 def _is_altered(item: Item) -> bool:
     """Whether a stored message is shown with other content than it has."""
     entry = item.entry
-    return entry is not None and (item.cut is not None or item.call_ids != () or not entry.plain or bool(entry.omits))
+    return entry is not None and (
+        item.cut is not None or item.call_ids != () or not entry.form.plain or bool(entry.changes.omits)
+    )
 
 
 def _lost_tokens(item: Item) -> int:
     """The tokens that an item loses with its thinking, unless that is left out already."""
     if item.entry is None or item.silent or item.bare == "all":
         return 0
-    return item.entry.thinking_tokens - item.narrates * item.entry.narration_tokens
+    return item.entry.reasoning.tokens - item.narrates * item.entry.reasoning.narration_tokens
 
 
 def _next(running: bytes, digest: bytes) -> bytes:

@@ -39,7 +39,7 @@ class Group(NamedTuple):
     @property
     def pinned(self) -> bool:
         """Whether a pin or a protection holds it: one on any of its messages holds the whole group."""
-        return any(entry.pinned or entry.protected for entry in self.entries())
+        return any(entry.pinned or entry.changes.protected for entry in self.entries())
 
 
 def tool_groups(entries: Iterable[Entry]) -> list[Group]:
@@ -56,13 +56,13 @@ def tool_groups(entries: Iterable[Entry]) -> list[Group]:
                 results, position = waiting.pop(entry.result_of)
                 results[position] = entry
         elif not entry.calls:
-            if not entry.blank:
+            if not entry.form.blank:
                 groups.append((entry, ()))
-        elif not entry.blank:
+        elif not entry.form.blank:
             results = [None] * len(entry.calls)
             groups.append((entry, results))
             for position, call in enumerate(entry.calls):
-                if call.id not in entry.closed:
+                if call.id not in entry.changes.closed:
                     waiting[call.id] = results, position
     return [Group(head, tuple(results)) for head, results in groups]
 
@@ -95,7 +95,9 @@ class LateResults:
                     self._late.append(entry)
             elif entry.role == "assistant":
                 self._answers += self._before != "assistant"
-                self._asked.update((call.id, self._answers) for call in entry.calls if call.id not in entry.closed)
+                self._asked.update(
+                    (call.id, self._answers) for call in entry.calls if call.id not in entry.changes.closed
+                )
             self._before = entry.role
         self._known += new
         return self._late
@@ -120,7 +122,7 @@ def closed_calls(
     for group in (group for at, group in enumerate(groups) if group.unanswered and kept[at] and group.head.id):
         pairs = zip(group.head.calls, group.results, strict=True)
         missing = {call.id for call, result in pairs if result is None}
-        taken = {call_id for call_id in missing if call_id in group.head.closed or not kept[last[call_id]]}
+        taken = {call_id for call_id in missing if call_id in group.head.changes.closed or not kept[last[call_id]]}
         if ids := taken if to_the_end else missing:
             closed[group.head.id] = frozenset(ids)
     return closed
@@ -143,7 +145,7 @@ def open_calls(groups: Sequence[Group]) -> set[int]:
         position
         for position, group in enumerate(groups)
         for call, result in zip(group.head.calls, group.results, strict=True)
-        if result is None and last[call.id] == position and call.id not in group.head.closed
+        if result is None and last[call.id] == position and call.id not in group.head.changes.closed
     }
 
 

@@ -6,7 +6,6 @@ nothing that a provider accepts.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -15,7 +14,7 @@ from typing import Any
 from ..messages.elide import Cut, elide_message
 from ..messages.late_result import LateCall
 from ..messages.media_blocks import Medium, media_of
-from ..messages.message import Call, Message, as_json, calls_of, result_id_of, texts_of, without_thinking
+from ..messages.message import Call, Message, as_json, calls_of, result_id_of, without_thinking
 from ..messages.metadata import (
     MEMORY_FILE_SOURCE,
     as_reminder,
@@ -39,13 +38,89 @@ INSTRUCTING = ("system", "developer")
 """The roles of system text."""
 
 _KNOWN_TOOLS = ToolKinds()
-_END_CHARS = 60  # where the question is looked for that ends a text
-_QUESTION = re.compile("[?\uff1f\u061f]")  # of Latin, Chinese and Arabic script
+_LINE_BYTES = 40  # about, of a line in JSON beside its text
+
+
+@dataclass(frozen=True, slots=True)
+class Gist:
+    """What a message says that a plan weighs."""
+
+    terms: Terms = NO_TERMS
+    """What it shows that may be needed again."""
+    uses: tuple[ToolUse, ...] = ()
+    """What each of its calls does."""
+    outcome: str = ""
+    """Of a result, how its call ended (`messages.outcome`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a message comes from, as its metadata say."""
+
+    source: str | None = None
+    hook: str = ""
+    """The hook that added it, of system text after the first message of the conversation."""
+    late: bool = False
+    """System text after the first message of the conversation that is shown as a user's reminder."""
+    refers_to: str = ""
+    """A page that `recall` gave: the id of the message that it was taken from."""
+    line_before: str = ""
+    """The `[continued]` line that the answer's request ended with; later views for such a reader repeat it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestForm:
+    """What a request makes of a stored message, whatever plans say."""
+
+    blank: bool = False
+    """Whether nothing of it is left that a provider accepts."""
+    plain: bool = True
+    """Whether it is in a form that every provider accepts."""
+    for_readers: bool = False
+    """Whether its metadata hold something that is left out, since it is for readers of the history."""
+    named: bool = False
+    """A result: whether it says the tool's name."""
+    offload: Cut | None = None
+    """A result that is shown by this cut where no plan says otherwise."""
+    odd: Oddities | None = None
+    """What of it a provider may refuse."""
+    media: tuple[Medium, ...] = ()
+    """Its images and documents."""
+    size_bytes: int = 0
+    """About its bytes in a request, without the media that are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """The reasoning of an answer."""
+
+    bond: Bond | None = None
+    """Who made what only its maker understands of it; None where there is nothing of that."""
+    tokens: int = 0
+    """What of the message's tokens is thinking."""
+    narration_tokens: int = 0
+    """Tokens of the text that is shown in place of thinking, of an answer between tool calls; 0 if none is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What plans and windows change of how a message is shown, beside a plan's cuts."""
+
+    protected: bool = field(default=False, compare=False)
+    """Whether the plan that is being made has to leave it as it is, though it is no pin."""
+    closed: frozenset[str] = frozenset()
+    """The ids of its calls that no later message can answer: a later call that no view shows has the same id."""
+    told_of: LateCall | None = None
+    """A late result that is shown as a message of its own: the call that it answers."""
+    omits: frozenset[int] = frozenset()
+    """The numbers of its media that are left out; their tokens are not counted."""
+    chain_ends: bool = False
+    """Whether a server's copy of the conversation is not named any more: a plan came after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One message of a history, as the engine sees it.
+    """One message of a history, as the engine sees it: facts of the message, and how it is shown (`changes`).
 
     `ordinal` is its position among the records of the log, or negative for a message that is in no log. `tokens` counts
     it as it is shown where no plan shortens it. `result_of` is the id of the call that it answers.
@@ -57,62 +132,18 @@ class Entry:
     tokens: int
     human: bool = False
     pinned: bool = False
-    protected: bool = field(default=False, compare=False)
-    """Whether the plan that is being made has to leave it as it is, though it is no pin."""
-    blank: bool = False
-    plain: bool = True
-    """Whether it is in a form that every provider accepts."""
-    for_readers: bool = False
-    """Whether its metadata hold something that is left out, since it is for readers of the history."""
     calls: tuple[Call, ...] = ()
-    closed: frozenset[str] = frozenset()
-    """The ids of its calls that no later message can answer: a later call that no view shows has the same id."""
     result_of: str | None = None
-    told_of: LateCall | None = None
-    """A late result that is shown as a message of its own: the call that it answers."""
-    outcome: str = ""
-    """Of a result, how its call ended (`messages.outcome`)."""
-    named: bool = False
-    """A result: whether it says the tool's name."""
-    source: str | None = None
-    late: bool = False
-    """System text after the first message of the conversation that is shown as a user's reminder."""
-    hook: str = ""
-    """The hook that added it, of system text after the first message of the conversation."""
-    thinking_tokens: int = 0
-    """What of its tokens is thinking."""
-    narration_tokens: int = 0
-    """Tokens of the text that is shown in place of its thinking, of an answer between tool calls; 0 if none is."""
-    offload: Cut | None = None
-    """A result that is shown by this cut where no plan says otherwise."""
-    refers_to: str = ""
-    """A page that `recall` gave: the id of the message that it was taken from."""
-    asks: bool = False
-    """What the model said: whether it ends with a question."""
-    terms: Terms = NO_TERMS
-    """What it shows that may be needed again."""
-    uses: tuple[ToolUse, ...] = ()
-    """What each of its calls does."""
-    size_bytes: int = 0
-    """About its bytes in a request, without the media that are left out."""
-    media: tuple[Medium, ...] = ()
-    """Its images and documents."""
-    omits: frozenset[int] = frozenset()
-    """The numbers of those media that are left out; their tokens are not counted."""
-    bond: Bond | None = None
-    """Who made what only its maker understands of it; None where there is nothing of that."""
-    chain_ends: bool = False
-    """Whether a server's copy of the conversation is not named any more: a plan came after it."""
-
-    odd: Oddities | None = None
-    """What of it a provider may refuse."""
-    line_before: str = ""
-    """The `[continued]` line that the answer's request ended with; later views for such a reader repeat it."""
+    gist: Gist = Gist()
+    origin: Origin = Origin()
+    form: RequestForm = RequestForm()
+    reasoning: Reasoning = Reasoning()
+    changes: Changes = Changes()
 
     @property
     def silent_tokens(self) -> int:
         """Its tokens without its thinking."""
-        return self.tokens - self.thinking_tokens + self.narration_tokens
+        return self.tokens - self.reasoning.tokens + self.reasoning.narration_tokens
 
     @property
     def instructs(self) -> bool:
@@ -122,19 +153,22 @@ class Entry:
     @property
     def stays(self) -> bool:
         """Whether it is system text that `preserve_system` is about: not that of a hook in the conversation."""
-        return self.role in INSTRUCTING and not self.hook
+        return self.role in INSTRUCTING and not self.origin.hook
 
     @property
     def as_stored(self) -> bool:
         """Whether it is handed out as it was stored where nothing else changes it."""
-        changed = self.for_readers or self.late or self.offload is not None or self.omits or self.chain_ends
-        changed = changed or self.told_of is not None
-        return self.plain and not changed
+        form, changes = self.form, self.changes
+        is_made_over = not form.plain or form.for_readers or self.origin.late or form.offload is not None
+        return not (is_made_over or changes.omits or changes.chain_ends or changes.told_of is not None)
 
     @property
     def shown_media(self) -> Iterator[tuple[int, Medium]]:
         """Its media that are shown, by their numbers."""
-        return ((number, medium) for number, medium in enumerate(self.media) if number not in self.omits)
+        return ((number, medium) for number, medium in enumerate(self.form.media) if number not in self.changes.omits)
+
+
+_NO_REASONING = Reasoning()
 
 
 def classify(
@@ -164,66 +198,61 @@ def classify(
     """
     sent = for_model(message)
     if sent is None:
-        return Entry(ordinal, "", role="", tokens=0, blank=True)
-    metadata, accepted, role = metadata_of(sent), normalise(sent), sent.get("role")
-    message_id, source = metadata.get("message_id"), metadata.get("source")
+        return Entry(ordinal, "", role="", tokens=0, form=RequestForm(blank=True))
+    metadata, accepted, role = metadata_of(sent), normalise(sent), str(sent.get("role"))
+    message_id = metadata.get("message_id")
     reminds = late and reminds and role in INSTRUCTING
     offload = offload_cut(sent) if ordinal >= 0 and message_id else None
     bond = bond_of(sent, asked) if asked is not None else None
     narrates = follows_result and bond is not None and Recipient.of(bond.provider, bond.model).binding.narrates
-    narration = narration_of(accepted, str(message_id)) if accepted and narrates and calls_of(accepted) else ""
+    calls = calls_of(accepted) if accepted is not None else ()
+    narration = narration_of(accepted, str(message_id)) if accepted and narrates and calls else ""
     tokens, thinking = _sizes(accepted, count, offload, str(message_id), late=reminds) if accepted else (0, 0)
+    narration_tokens = count({"content": narration}) if narration else 0
+    has_blocks = accepted is not None and isinstance(accepted.get("content"), list)
     return Entry(
         ordinal=ordinal,
         id=message_id if ordinal >= 0 and isinstance(message_id, str) else "",
-        role=str(role),
+        role=role,
         tokens=tokens,
-        blank=accepted is None,
-        plain=accepted is sent,
-        outcome=outcome_of(sent) if role in ("tool", "function") else "",
-        source=source if isinstance(source, str) else None,
-        late=reminds,
-        hook=hook_of(metadata) if late and role in INSTRUCTING else "",
-        thinking_tokens=thinking,
-        narration_tokens=count({"content": narration}) if narration else 0,
-        offload=offload,
-        size_bytes=size_bytes if sent is message else len(as_json(sent).encode(errors="replace")),
-        bond=bond,
-        for_readers=sent is not message,
-        **_marks_of(sent),
-        **(_content_of(accepted, kinds, count) if accepted is not None else {}),
+        human=is_human(sent),
+        pinned=metadata.get("pinned") is True or metadata.get("critical") is True,
+        calls=calls,
+        result_of=result_id_of(sent),
+        gist=_gist_of(accepted, kinds, outcome_of(sent) if role in ("tool", "function") else ""),
+        origin=_origin_of(sent, late=late, is_reminder=reminds),
+        form=RequestForm(
+            blank=accepted is None,
+            plain=accepted is sent,
+            for_readers=sent is not message,
+            named=bool(sent.get("name")),
+            offload=offload,
+            odd=oddities_of(accepted) if accepted is not None else None,
+            media=media_of(accepted, count) if accepted is not None and has_blocks else (),
+            size_bytes=size_bytes if sent is message else len(as_json(sent).encode(errors="replace")),
+        ),
+        reasoning=Reasoning(bond, thinking, narration_tokens) if bond is not None or thinking else _NO_REASONING,
     )
 
 
-def _marks_of(sent: Message) -> dict[str, Any]:
-    """What a message says of itself beside its content."""
+def _gist_of(accepted: Message | None, kinds: ToolKinds, outcome: str) -> Gist:
+    """What a message says, from its accepted form."""
+    if accepted is None:
+        return Gist(outcome=outcome)
+    return Gist(terms_of(accepted), kinds.uses_of(accepted) if calls_of(accepted) else (), outcome)
+
+
+def _origin_of(sent: Message, *, late: bool, is_reminder: bool) -> Origin:
+    """Where a message comes from; `late` says whether it stands after the first message of the conversation."""
     metadata = metadata_of(sent)
-    return {
-        "human": is_human(sent),
-        "pinned": metadata.get("pinned") is True or metadata.get("critical") is True,
-        "result_of": result_id_of(sent),
-        "named": bool(sent.get("name")),
-        "refers_to": recalled_from(sent),
-        "line_before": line_before(sent),
-    }
-
-
-def _content_of(accepted: Message, kinds: ToolKinds, count: Callable[[Message], int]) -> dict[str, Any]:
-    """What the content of a message has, in its accepted form."""
-    calls = calls_of(accepted)
-    return {
-        "calls": calls,
-        "asks": accepted.get("role") == "assistant" and _asks(accepted),
-        "terms": terms_of(accepted),
-        "uses": kinds.uses_of(accepted) if calls else (),
-        "odd": oddities_of(accepted),
-        "media": media_of(accepted, count) if isinstance(accepted.get("content"), list) else (),
-    }
-
-
-def _asks(accepted: Message) -> bool:
-    """Whether the end of the text has a question in it."""
-    return any(_QUESTION.search(text[-_END_CHARS:]) for text in texts_of(accepted)[-1:])
+    source = metadata.get("source")
+    return Origin(
+        source=source if isinstance(source, str) else None,
+        hook=hook_of(metadata) if late and sent.get("role") in INSTRUCTING else "",
+        late=is_reminder,
+        refers_to=recalled_from(sent),
+        line_before=line_before(sent),
+    )
 
 
 def _sizes(
@@ -236,9 +265,16 @@ def _sizes(
     return tokens, tokens - count(spoken) if spoken is not accepted else 0
 
 
+def with_changes(entry: Entry, **changes: Any) -> Entry:
+    """An entry with some of its `Changes`."""
+    return replace(entry, changes=replace(entry.changes, **changes))
+
+
 def with_closed(entries: Iterable[Entry], closed: Mapping[str, AbstractSet[str]]) -> list[Entry]:
     """The entries, with those calls closed that `closed` names by message id."""
-    return [replace(entry, closed=frozenset(closed[entry.id])) if entry.id in closed else entry for entry in entries]
+    return [
+        with_changes(entry, closed=frozenset(closed[entry.id])) if entry.id in closed else entry for entry in entries
+    ]
 
 
 def without_some_media(
@@ -251,28 +287,32 @@ def without_some_media(
 def lighter(entry: Entry, numbers: AbstractSet[int], count: Callable[[Message], int]) -> Entry:
     """An entry without some of its media; a line stands for each."""
     going = [(number, medium) for number, medium in entry.shown_media if number in numbers]
-    lines = [medium.line(entry.id, number, len(entry.media)) for number, medium in going]
+    form = entry.form
+    lines = [medium.line(entry.id, number, len(form.media)) for number, medium in going]
     empty = count({"content": ""})
+    left_tokens = max(0, entry.tokens - sum(medium.tokens for _, medium in going))
+    left_bytes = max(0, form.size_bytes - sum(medium.chars for _, medium in going))
     return replace(
         entry,
-        omits=entry.omits | {number for number, _ in going},
-        tokens=max(0, entry.tokens - sum(m.tokens for _, m in going))
-        + sum(count({"content": t}) - empty for t in lines),
-        size_bytes=max(0, entry.size_bytes - sum(m.chars for _, m in going)) + sum(len(line) + 40 for line in lines),
+        tokens=left_tokens + sum(count({"content": line}) - empty for line in lines),
+        form=replace(form, size_bytes=left_bytes + sum(len(line) + _LINE_BYTES for line in lines)),
+        changes=replace(entry.changes, omits=entry.changes.omits | {number for number, _ in going}),
     )
 
 
 def end_chains(entries: Iterable[Entry]) -> list[Entry]:
     """The entries as a view shows them that comes after a plan: none names a server's copy of what was before it."""
-    return [
-        replace(entry, chain_ends=True) if entry.bond and entry.bond.chained and not entry.chain_ends else entry
-        for entry in entries
-    ]
+    return [with_changes(entry, chain_ends=True) if _names_chain(entry) else entry for entry in entries]
+
+
+def _names_chain(entry: Entry) -> bool:
+    bond = entry.reasoning.bond
+    return bond is not None and bool(bond.chained) and not entry.changes.chain_ends
 
 
 def media_left_out(entries: Iterable[Entry]) -> dict[str, frozenset[int]]:
     """By message id, the numbers of the media that entries leave out."""
-    return {entry.id: entry.omits for entry in entries if entry.omits and entry.id}
+    return {entry.id: entry.changes.omits for entry in entries if entry.changes.omits and entry.id}
 
 
 def gives_way(role: str, source: Any) -> bool:

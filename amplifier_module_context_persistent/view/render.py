@@ -70,19 +70,19 @@ def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "li
 
     What is offloaded is always cut at the ends of lines: its bytes depend on nothing but its record.
     """
-    if not entry.plain:
+    if not entry.form.plain:
         message = normalise(message) or message
-    if entry.for_readers:
+    if entry.form.for_readers:
         message = for_model(message) or message
-    if entry.offload is not None and (cut is None or replace(cut, then="") == entry.offload):
-        cut, boundary = cut or entry.offload, "line"
+    if entry.form.offload is not None and (cut is None or replace(cut, then="") == entry.form.offload):
+        cut, boundary = cut or entry.form.offload, "line"
     if cut is not None:
-        message = elide_message(message, cut, reference=entry.refers_to or entry.id, boundary=boundary)
-    if entry.omits:
-        message = without_media(message, entry.omits, entry.id)
-    if entry.told_of is not None:
-        message = told_late(message, entry.told_of)
-    return as_reminder(message) if entry.late else message
+        message = elide_message(message, cut, reference=entry.origin.refers_to or entry.id, boundary=boundary)
+    if entry.changes.omits:
+        message = without_media(message, entry.changes.omits, entry.id)
+    if entry.changes.told_of is not None:
+        message = told_late(message, entry.changes.told_of)
+    return as_reminder(message) if entry.origin.late else message
 
 
 def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> Message:
@@ -98,7 +98,7 @@ def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> M
         message = without_thinking(message)
     if item.bare:
         message = without_bonds(message, keep_text=item.bare == "text")
-    elif entry.chain_ends:
+    elif entry.changes.chain_ends:
         message = without_names(message, CHAIN_NAMES)
     if item.call_ids:
         new_ids = {call.id: new for call, new in zip(entry.calls, item.call_ids, strict=True)}

@@ -93,7 +93,7 @@ def _newest(
     while start > 0 and tokens <= budget_tokens:
         batch = classify_all(ordinals[max(0, start - BATCH) : start])
         if words_alone:
-            said = (entry.role == "assistant" and not entry.calls and not entry.blank for entry in batch)
+            said = (entry.role == "assistant" and not entry.calls and not entry.form.blank for entry in batch)
             batch = [entry for entry, may_be_last in zip(batch, said, strict=True) if entry.human or may_be_last]
         tokens += sum(entry.tokens for entry in batch if entry.human or not words_alone)
         batches.append(batch)

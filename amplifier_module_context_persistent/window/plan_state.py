@@ -25,7 +25,15 @@ from ..messages.late_result import LateCall
 from ..messages.message import Message
 from ..view.arrangement import Arrangement, Count
 from ..view.calls_and_results import Group, last_human, tool_groups
-from ..view.entry import Entry, end_chains, gives_way, media_left_out, with_closed, without_some_media
+from ..view.entry import (
+    Entry,
+    end_chains,
+    gives_way,
+    media_left_out,
+    with_changes,
+    with_closed,
+    without_some_media,
+)
 from ..view.plan import NO_PLAN, Plan, is_plan_for, kept_ordinals, live_positions
 from .cold_start import BATCH, ClassifyAll, group_around, in_place, near_and_older
 from .message_source import MessageSource
@@ -53,7 +61,7 @@ class PlanState:
         return all(ordinal in whole for ordinal in ordinals if ordinal >= 0)
 
     def _is_cut(self, entry: Entry) -> bool:
-        cut = self.plan.cuts.get(entry.id, entry.offload) if self.plan else entry.offload
+        cut = self.plan.cuts.get(entry.id, entry.form.offload) if self.plan else entry.form.offload
         return (cut is not None and cut.shortens) or (self.plan is not None and entry.id in self.plan.silent)
 
     def with_whole(self, ordinals: AbstractSet[int], log: Log, source: MessageSource) -> PlanState:
@@ -71,7 +79,7 @@ class PlanState:
         held = {e.id: e for group in groups if any(one.ordinal in ordinals for one in group) for e in group}
         plan = self.plan or NO_PLAN
         lines = {entry.id: plan.cuts.get(entry.id, WHOLE).then for entry in held.values()}
-        changed = [entry for entry in held.values() if entry.offload is not None or lines[entry.id]]
+        changed = [entry for entry in held.values() if entry.form.offload is not None or lines[entry.id]]
         cuts = {message_id: cut for message_id, cut in plan.cuts.items() if message_id not in held}
         cuts |= {entry.id: replace(WHOLE, then=lines[entry.id]) for entry in changed}
         cut_tokens = {message_id: n for message_id, n in self.cut_tokens.items() if message_id not in held}
@@ -98,7 +106,7 @@ class PlanState:
             id=plan_id,
             upto=next((entry.id for entry in reversed(self.entries) if entry.ordinal == last), plan.upto),
             keep=tuple(entry.id for entry in self.entries),
-            closed={entry.id: entry.closed for entry in self.entries if entry.closed},
+            closed={entry.id: entry.changes.closed for entry in self.entries if entry.changes.closed},
             media=media_left_out(self.entries),
             notice=plan.notice if self.left_out else "",
             gaps=plan.gaps if self.left_out else (),
@@ -108,22 +116,24 @@ class PlanState:
 
 def visible(entries: list[Entry], *, has_factory: bool) -> list[Entry]:
     """The entries that views show where a factory gives the system text, or none does."""
-    return [entry for entry in entries if not gives_way(entry.role, entry.source)] if has_factory else entries
+    return [entry for entry in entries if not gives_way(entry.role, entry.origin.source)] if has_factory else entries
 
 
 def hidden(entries: list[Entry], *, has_factory: bool) -> frozenset[int]:
     """The ordinals of those that give way to the factory's text: nothing of the history is missing there."""
-    return frozenset(entry.ordinal for entry in entries if has_factory and gives_way(entry.role, entry.source))
+    return frozenset(entry.ordinal for entry in entries if has_factory and gives_way(entry.role, entry.origin.source))
 
 
 def mark(entries: list[Entry], *, pins: AbstractSet[int], retained: AbstractSet[int]) -> list[Entry]:
     """The entries that a plan is made of, with those marked that it has to leave as they are."""
-    return [
-        replace(entry, pinned=entry.pinned or entry.ordinal in pins, protected=entry.ordinal in retained)
-        if entry.ordinal in pins or entry.ordinal in retained
-        else entry
-        for entry in entries
-    ]
+    return [_marked(entry, pins, retained) for entry in entries]
+
+
+def _marked(entry: Entry, pins: AbstractSet[int], retained: AbstractSet[int]) -> Entry:
+    is_retained = entry.ordinal in retained
+    if entry.ordinal in pins:
+        entry = replace(entry, pinned=True)
+    return with_changes(entry, protected=is_retained) if is_retained != entry.changes.protected else entry
 
 
 def without_hidden(entries: list[Entry], ordinals: AbstractSet[int]) -> tuple[list[Entry], list[Group]]:
@@ -379,4 +389,5 @@ def _told(result: Entry, names: Mapping[str, str], count: Count) -> Entry:
     call_id = result.result_of or ""
     call = LateCall(call_id, names.get(call_id, ""))
     tokens = result.tokens + count({"content": f"{call.heading}\n```\n\n```"})
-    return replace(result, role="user", result_of=None, told_of=call, tokens=tokens)
+    changes = replace(result.changes, told_of=call)
+    return replace(result, role="user", result_of=None, tokens=tokens, changes=changes)

@@ -40,6 +40,6 @@ class ViewTotals:
         for item in items[same:]:
             size_bytes += item_bytes(item)
             unmovable += unmovable_tokens(item)
-            with_media += item.entry is not None and bool(item.entry.media)
+            with_media += item.entry is not None and bool(item.entry.form.media)
             self._totals.append(Totals(size_bytes, unmovable, with_media))
         return self._totals[-1]

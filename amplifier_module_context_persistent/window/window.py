@@ -361,7 +361,7 @@ class Window:
         self._kept.follow_plan(log, made, state, has_factory=request.has_factory)
         shown = self._shown(log, request, made)
         if shown.plan.tokens_after > request.budget_tokens and planned:
-            unbound = {e.id for e in planned if e.bond is not None} & set(made.plan.keep)
+            unbound = {e.id for e in planned if e.reasoning.bond is not None} & set(made.plan.keep)
             shown = self._shown(log, request, replace(made, plan=replace(made.plan, silent=made.plan.silent | unbound)))
         self._throttle.record_plan(shown.plan.tokens_after, len(shown.arrangement.items), shown.plan.budget_tokens)
         return shown
@@ -373,7 +373,7 @@ class Window:
         plan = made.plan
         if not request.reader.checks_prefix and self._bound.unbound:
             heads = [arrangement.items[at].entry for at in self._bound.unbound]
-            gone = {head.id for head in heads if head is not None and head.thinking_tokens} & set(plan.keep)
+            gone = {head.id for head in heads if head is not None and head.reasoning.tokens} & set(plan.keep)
             plan = replace(plan, silent=plan.silent | gone)
             self._kept.state = replace(self._kept.state, plan=plan)
             arrangement = self._arrange(log, request)
@@ -388,7 +388,9 @@ class Window:
         """
         groups = tool_groups(entries)
         heads = (group.head for group in groups[: last_human(groups) or 0])
-        return frozenset(head.id for head in heads if head.bond is not None and head.bond.reasoning and head.id)
+        return frozenset(
+            head.id for head in heads if head.reasoning.bond is not None and head.reasoning.bond.reasoning and head.id
+        )
 
     def _may_grow(self, request: ViewRequest, arrangement: Arrangement) -> bool:
         """Whether a turn begins in a small view that follows a plan for half of the budget or less."""

@@ -26,10 +26,10 @@ def test_names_that_a_cut_shows_are_those_of_the_message() -> None:
     """Also after the message changed under its id, and by another cut."""
     memory, entry = PlanMemory(), result()
     line = excerpt_cut(0, ((0, 0, RESULT.index("\n")),))
-    assert memory.shown(entry, line) == frozenset(entry.terms.shown(line)) != frozenset()
+    assert memory.shown(entry, line) == frozenset(entry.gist.terms.shown(line)) != frozenset()
     assert memory.shown(entry, excerpt_cut(0)) == frozenset()
     purged = result("[purged]")
-    assert memory.shown(purged, line) == frozenset(purged.terms.shown(line))
+    assert memory.shown(purged, line) == frozenset(purged.gist.terms.shown(line))
 
 
 def test_a_cut_that_was_tried_is_not_counted_again_until_the_message_changes() -> None:

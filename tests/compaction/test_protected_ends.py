@@ -34,7 +34,7 @@ def chosen(found: list[Entry], first: int, last: int, budget_tokens: int, *, fix
         fixed_tokens=fixed,
         tokens_of=lambda entry: entry.tokens,
     )
-    return {entry.ordinal for entry in made if entry.protected}
+    return {entry.ordinal for entry in made if entry.changes.protected}
 
 
 # -- the choice (every message has 10 tokens; half of the target is a quarter of the budget) ---------------------------

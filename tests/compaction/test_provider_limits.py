@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.compaction.provider_limits import (
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.messages.media_blocks import Medium
 from amplifier_module_context_persistent.view.arrangement import Item
-from amplifier_module_context_persistent.view.entry import Entry
+from amplifier_module_context_persistent.view.entry import Entry, RequestForm
 
 
 def image(chars: int = 100, edge: int = 500, media_type: str = "image/png") -> Medium:
@@ -28,9 +28,11 @@ def items(*media: Medium, turn: int = 0, pinned: frozenset[int] = frozenset(), t
     found = []
     for number, medium in enumerate(media):
         if number == turn:
-            found.append(Item(entry=Entry(900, "human", "user", 5, human=True, size_bytes=10)))
+            found.append(Item(entry=Entry(900, "human", "user", 5, human=True, form=RequestForm(size_bytes=10))))
         size = medium.chars + text_bytes
-        entry = Entry(number, f"m{number}", "tool", 5, media=(medium,), size_bytes=size, pinned=number in pinned)
+        entry = Entry(
+            number, f"m{number}", "tool", 5, pinned=number in pinned, form=RequestForm(media=(medium,), size_bytes=size)
+        )
         found.append(Item(entry=entry))
     return found
 

@@ -133,7 +133,7 @@ def test_planning_knows_what_is_hidden() -> None:
     call, entry = classify(0, calling("c1"), count), classify(1, message, count)
     request = PlanRequest([call, entry], Config.load(), 0, 0, count, fetch=lambda _: [message], plan_id="p1")
     draft = Draft(request)
-    assert draft.cuts == {"m1": entry.offload}
+    assert draft.cuts == {"m1": entry.form.offload}
     assert draft.total_tokens - call.tokens == entry.tokens <= 200
     shown = draft.shown_terms(0)
     assert "shown_place" in shown

@@ -125,7 +125,7 @@ def test_an_elided_page_refers_to_the_original(name: str | None) -> None:
     """The elision of what recall gave names the message that it was taken from, also where the result has no name."""
     result = message(page("x" * 5_000).output, name=name, metadata={"message_id": "m9"})
     entry = classify(9, result, lambda _: 1)
-    assert entry.refers_to == "m1"
+    assert entry.origin.refers_to == "m1"
     assert "elided; recall m1 …]" in shorten(entry, result, Cut(100, 100))["content"]
 
 
@@ -142,7 +142,7 @@ def test_what_is_no_page_refers_to_itself(result: dict[str, Any]) -> None:
     """Another tool's result may quote one, and a search is of no one message."""
     result = {**result, "content": result["content"] + "\n" + "x" * 999, "metadata": {"message_id": "m9"}}
     entry = classify(9, result, lambda _: 1)
-    assert entry.refers_to == ""
+    assert entry.origin.refers_to == ""
     assert "elided; recall m9 …]" in shorten(entry, result, Cut(100, 100))["content"]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.messages.message import Call
-from amplifier_module_context_persistent.view.entry import Entry
+from amplifier_module_context_persistent.view.entry import Changes, Entry, RequestForm
 
 Message = dict[str, Any]
 
@@ -67,9 +67,9 @@ def entry(key: int, word: str) -> Entry:
         10,
         human=kind == "u",
         pinned=word.endswith("!"),
-        blank=kind == "b",
+        form=RequestForm(blank=kind == "b"),
         calls=tuple(Call(call_id, "bash") for call_id in ids.split("+")) if kind == "c" else (),
-        closed=frozenset(closed.split("+")) if closed else frozenset(),
+        changes=Changes(closed=frozenset(closed.split("+")) if closed else frozenset()),
         result_of=ids if kind == "t" else None,
     )
 

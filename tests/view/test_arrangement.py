@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.view.arrangement import Arrangement, Presentation, arrange
-from amplifier_module_context_persistent.view.entry import Entry, classify
+from amplifier_module_context_persistent.view.entry import Entry, classify, with_changes
 from amplifier_module_context_persistent.view.inserted import CONTINUED, INTERRUPTED
 from amplifier_module_context_persistent.view.plan import NO_PLAN
 from amplifier_module_context_persistent.view.render import render, shorten
@@ -254,7 +254,7 @@ def test_a_result_answers_a_later_call_of_the_same_id(closed: bool) -> None:
     messages = [user("go"), says("", "c"), user("on"), says("", "c"), result("c"), user("so")]
     entries = [classify(key, {**message, "metadata": {}}, count) for key, message in enumerate(messages)]
     if closed:
-        entries[3] = replace(entries[3], closed=frozenset({"c"}))
+        entries[3] = with_changes(entries[3], closed=frozenset({"c"}))
     before = arrange(entries[:3], count)
     more = arrange(entries, count, after=before)
     assert more == arrange(entries, count)

@@ -21,9 +21,9 @@ def test_a_message_is_counted_as_it_would_be_sent() -> None:
     """Blank blocks do not count, and a message of them alone counts nothing."""
     entry = classify(3, user([{"type": "text", "text": ""}, {"type": "text", "text": "a"}]), count)
     assert entry.tokens == count(user([{"type": "text", "text": "a"}]))
-    assert (entry.ordinal, entry.id, entry.plain, entry.blank) == (3, "m1", False, False)
+    assert (entry.ordinal, entry.id, entry.form.plain, entry.form.blank) == (3, "m1", False, False)
     blank = classify(4, user(""), count)
-    assert (blank.tokens, blank.blank, blank.calls) == (0, True, ())
+    assert (blank.tokens, blank.form.blank, blank.calls) == (0, True, ())
 
 
 def test_calls_and_results_are_known() -> None:
@@ -32,8 +32,8 @@ def test_calls_and_results_are_known() -> None:
     assert classify(0, calls, count).calls == (Call("c", "bash"),)
     result = {"role": "tool", "content": "", "tool_call_id": "c"}
     entry = classify(1, result, count)
-    assert (entry.result_of, entry.named, entry.blank) == ("c", False, False)
-    assert classify(1, {**result, "name": "bash"}, count).named
+    assert (entry.result_of, entry.form.named, entry.form.blank) == ("c", False, False)
+    assert classify(1, {**result, "name": "bash"}, count).form.named
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_calls_and_results_are_known() -> None:
 def test_pins_and_sources(metadata: Message, pinned: bool, source: str | None) -> None:
     """A pin is `true`, a source is a text."""
     entry = classify(0, user(**metadata), count)
-    assert (entry.pinned, entry.source) == (pinned, source)
+    assert (entry.pinned, entry.origin.source) == (pinned, source)
 
 
 def test_a_message_in_no_log_has_no_id() -> None:

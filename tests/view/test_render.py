@@ -83,7 +83,7 @@ def test_an_offloaded_result_ends_at_lines_whatever_is_configured() -> None:
     marks = {"message_id": "m7", "offload": [33, 33]}
     message = {"role": "tool", "tool_call_id": "c1", "content": "a line of text\n" * 100, "metadata": marks}
     entry = classify(0, message, count)
-    cuts = (None, entry.offload, Cut(18, 18))
+    cuts = (None, entry.form.offload, Cut(18, 18))
     alike = [shorten(entry, message, cut, "char") == shorten(entry, message, cut, "line") for cut in cuts]
     assert alike == [True, True, False]
 

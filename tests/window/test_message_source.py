@@ -25,7 +25,7 @@ def test_late_system_text_is_known_where_it_is_to_be_a_reminder(desk: Desk) -> N
     desk.talk(1)
     desk.add({"role": "system", "content": "late"})
     for option, late in (("reminder", [False, True]), ("system", [False, False])):
-        assert [entry.late for entry in source(desk, late_system=option).describe(desk.log, [0, 3])] == late
+        assert [entry.origin.late for entry in source(desk, late_system=option).describe(desk.log, [0, 3])] == late
 
 
 def test_messages_in_no_log_are_fetched_between_the_others(desk: Desk) -> None:

@@ -54,7 +54,7 @@ def test_pins_and_retained_messages_are_marked_for_the_next_plan() -> None:
     entries = desk_with(2).entries(range(4))
     marked = mark(entries, pins={0}, retained={2})
     assert [entry.ordinal for entry in marked if entry.pinned] == [0]
-    assert [entry.ordinal for entry in marked if entry.protected] == [2]
+    assert [entry.ordinal for entry in marked if entry.changes.protected] == [2]
     assert [entry.ordinal for entry in marked] == [0, 1, 2, 3]
     assert not entries[0].pinned
     assert mark(entries, pins=set(), retained=set()) == entries

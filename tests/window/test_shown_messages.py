@@ -190,7 +190,7 @@ def test_totals_are_those_of_the_view(pieces: list[Item], views: list[list[int]]
     totals = ViewTotals()
     for view in views:
         items = [pieces[number] for number in view]
-        with_media = [item for item in items if item.entry is not None and item.entry.media]
+        with_media = [item for item in items if item.entry is not None and item.entry.form.media]
         assert totals.of(items) == (view_bytes(items), sum(map(unmovable_tokens, items)), len(with_media))
 
 
