@@ -226,6 +226,10 @@ SECTIONS = {
         "purge": CommandEntry("cli.purge:purge", "Remove history from a log for good, or a text from all logs."),
     },
     "Maintain logs": {
+        "du": CommandEntry(
+            "cli.du:du",
+            "Show what SESSION takes on the disk, or the sessions of this project, and what could be freed.",
+        ),
         "verify": CommandEntry(
             "cli.maintenance:verify", "Check logs: their records, their chain of checksums, their tails."
         ),

@@ -16,7 +16,7 @@ from tests.support.sweeps import proof
 
 pytestmark = pytest.mark.usefixtures("project")
 
-FILTERED = ("list", "show", "search", "stats", "sql", "reports", "verify", "prune", "purge", "files", "export")
+FILTERED = ("list", "show", "search", "stats", "sql", "reports", "verify", "prune", "purge", "files", "export", "du")
 FILTERS = ("--all", "--project", "--since", "--until", "--model", "--tool", "--name", "--failed", "--number")
 
 

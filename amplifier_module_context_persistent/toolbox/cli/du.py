@@ -1,0 +1,179 @@
+"""`context-persistent du`: what sessions take on the disk, by project, session and kind.
+
+Exit codes: 0 done, 1 some logs could not be read, 2 unusable.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...catalogue.catalogue_file import catalogue_of
+from ...errors import LogError
+from ...log.filesystem import FileSystem
+from ...sessions.file_uses import with_sub_agents
+from ...sessions.filters import SessionFilter
+from ...sessions.find_session import SessionFile
+from ..transfer.disk_use import KINDS, DiskUse, catalogue_bytes, disk_use
+from .exit_codes import DONE, FINDINGS
+from .filter_options import check_no_filter, chosen_sessions, filter_options
+from .list_ import scaled
+from .progress import progress
+from .session_argument import (
+    complete,
+    last_path,
+    no_catalogue_option,
+    path_of,
+    session_file,
+    sessions_here,
+    storage_option,
+)
+from .tables import show_table, without_empty
+from .terminal import console, counted, escaped, one_line, reason
+
+BY = ("session", "project")
+
+
+@dataclass(slots=True)
+class _Counted:
+    """What was counted: the use of each session, why some could not be read, and what the catalogues take."""
+
+    uses: list[tuple[SessionFile, DiskUse]] = field(default_factory=list)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    catalogues: int = 0
+
+    @property
+    def total(self) -> DiskUse:
+        return _sum(use for _, use in self.uses)
+
+
+@click.command("du")
+@storage_option
+@no_catalogue_option
+@click.argument("sessions", metavar="[SESSION]...", nargs=-1, shell_complete=complete)
+@click.option("--last", is_flag=True, help="The session of this project that was written to last.")
+@filter_options()
+@click.option("--by", type=click.Choice(BY), help="A line for each of these; by default session, with --all project.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def du(
+    context: click.Context,
+    sessions: tuple[str, ...],
+    *,
+    last: bool,
+    everywhere: bool,
+    wanted: SessionFilter,
+    by: str | None,
+    as_json: bool,
+) -> None:
+    """Show what SESSION takes on the disk, or the sessions of this project, and what could be freed.
+
+    A session's sub-agents are counted with it. Of each log: live messages, results of tools, images and documents in
+    either, receipts of requests, plans, what was cleared, and the rest. Beside the logs: saved torn tails and copies
+    that a rewind kept, and the host's own files.
+
+    Every byte is counted, so all of each log is read. What `purge --cleared` would free is an estimate: the cleared
+    messages with their resets, and the receipts that stand after them.
+    """
+    if sessions or last:
+        check_no_filter(wanted, everywhere=everywhere)
+        if sessions and last:
+            raise click.UsageError("give either SESSION or --last")
+        chosen = _named([last_path()] if last else [path_of(name) for name in sessions])
+    else:
+        chosen = chosen_sessions(wanted, everywhere=everywhere)
+    counted_ = _count(chosen)
+    by = by or ("project" if everywhere else "session")
+    if as_json:
+        click.echo(json.dumps(_to_json(counted_)))
+    else:
+        _show(counted_, by)
+    context.exit(FINDINGS if counted_.unreadable else DONE)
+
+
+def _named(paths: Sequence[str]) -> list[SessionFile]:
+    """The sessions of logs, each with its sub-agents' sessions."""
+    known = sessions_here(everywhere=True)
+    by_path = {str(one.path): one for one in known}
+    found = (by_path.get(path) or session_file(path) for path in paths)
+    return list({str(one.path): one for session in found for one in with_sub_agents(session, known)}.values())
+
+
+def _count(sessions: Sequence[SessionFile]) -> _Counted:
+    found, projects = _Counted(), set[str]()
+    paths = [str(one.path) for one in sessions if isinstance(one.path, Path)]
+    with progress(*paths, title="counting", passes=2) if paths else nullcontext(FileSystem()) as files:
+        for one in sessions:
+            try:
+                found.uses.append((one, disk_use(one, files=files)))
+            except (LogError, OSError, ValueError) as error:
+                found.unreadable[str(one.path)] = reason(error)
+            if isinstance(one.path, Path):
+                projects.add(os.fspath(catalogue_of(one.path)))
+    found.catalogues = catalogue_bytes(projects)
+    return found
+
+
+def _by(found: _Counted, by: str) -> Mapping[str, DiskUse]:
+    """The uses by session or by project, the largest first."""
+    parts: dict[str, DiskUse] = {}
+    for one, use in found.uses:
+        key = (one.project or "no project") if by == "project" else one.id
+        parts.setdefault(key, DiskUse()).add(use)
+    return dict(sorted(parts.items(), key=lambda part: (-part[1].total, part[0])))
+
+
+def _sum(uses: Iterable[DiskUse]) -> DiskUse:
+    total = DiskUse()
+    for use in uses:
+        total.add(use)
+    return total
+
+
+def _to_json(found: _Counted) -> dict[str, Any]:
+    sessions = [
+        {"session": one.id, "project": one.project, "path": str(one.path), **use.to_json()}
+        for one, use in sorted(found.uses, key=lambda part: (-part[1].total, part[0].id))
+    ]
+    projects = [{"project": name, **use.to_json()} for name, use in _by(found, "project").items()]
+    return {
+        "sessions": sessions,
+        "projects": projects,
+        "total": {**found.total.to_json(), "catalogue_bytes": found.catalogues},
+        "unreadable": [{"path": path, "error": why} for path, why in found.unreadable.items()],
+    }
+
+
+def _show(found: _Counted, by: str) -> None:
+    heads = (by, "size", *KINDS, "saved", "host's files")
+    parts, total = _by(found, by), found.total
+    rows = [_cells(name, use) for name, use in parts.items()]
+    rows += [_cells("all", total)] * (len(rows) > 1)
+    show_table(console(), *without_empty(heads, rows))
+    click.echo()
+    click.echo(f"{counted(len(found.uses), 'session')}, {_size(total.total)} in all.")
+    if total.purge_frees:
+        cleared = sum(use.purge_frees > 0 for _, use in found.uses)
+        told = f"`purge SESSION --cleared` would free about {_size(total.purge_frees)}"
+        click.echo(f"{told}, in {counted(cleared, 'session')}: what a clear, a reset or a rewind hid.")
+    if found.catalogues:
+        click.echo(f"Catalogues take {_size(found.catalogues)} more; they are made again when they are needed.")
+    for path, why in found.unreadable.items():
+        click.echo(escaped(one_line(f"not read: {path}: {why}")), err=True)
+
+
+def _cells(name: str, use: DiskUse) -> tuple[str, ...]:
+    sizes = (use.total, *use.kinds.values(), use.saved, use.host)
+    return (name, *(_size(size) if size else "" for size in sizes))
+
+
+def _size(size_bytes: int) -> str:
+    """A size in plain units, such as 3.2MB."""
+    return f"{scaled(size_bytes, 'kMGT')}B"

@@ -1,0 +1,160 @@
+"""What sessions take on the disk: the bytes of a log by kind, and those of the files beside it.
+
+Each byte of a log is counted once, as it stands there. Of a session in a database these are the bytes of its records;
+what the server makes of them (its compression, its own pages) is not known here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from ...log.database_location import stored_name
+from ...log.filesystem import FileSystem
+from ...log.index import TOOL, Index
+from ...log.read_back import NumberedLine
+from ...log.record_kinds import kind_of
+from ...log.record_line import CONTROL_HEAD, ROLES, decode
+from ...log.torn_tail import saved_tails
+from ...messages.media_blocks import media_of
+from ...sessions.find_session import SessionFile
+from ...sessions.raw_records import StoredLog
+from ...sessions.transcript import Transcript
+from ..maintenance.leftovers import files_left
+from .host_copies import backups, hosts_files
+from .host_files import HOSTS_NAMES
+
+KINDS = ("messages", "results", "images", "receipts", "plans", "cleared", "other")
+"""What a log's bytes are: live messages; live results of tools; images and other media in either; receipts of requests;
+plans; messages that a clear, a reset or a rewind hid; and the rest (headers, resets, damage, a torn tail)."""
+
+_RECEIPTS = frozenset({"view", "sent", "asked", "usage", "system", "learned"})
+_PLANS = frozenset({"plan", "side_plan", "pin", "hide"})
+_RESULTS = frozenset({TOOL, ROLES.index("function")})
+_MEDIA_MARKS = (b'"image', b'"input_', b'"document"', b'"file"', b'"audio"', b'"video"')
+_LEAST_MEDIUM_BYTES = 1 << 10  # a shorter line has no medium worth counting
+
+
+@dataclass(slots=True)
+class DiskUse:
+    """What sessions take, or one of them, in bytes."""
+
+    kinds: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    """Of the logs, by `KINDS`."""
+    saved: int = 0
+    """Torn tails that were saved, copies that a rewind kept, and what killed operations left."""
+    host: int = 0
+    """The host's files in the sessions' directories."""
+    purge_frees: int = 0
+    """About so much a purge of what was cleared would free (`purge --cleared`)."""
+
+    @property
+    def log_bytes(self) -> int:
+        """The size of the logs."""
+        return sum(self.kinds.values())
+
+    @property
+    def total(self) -> int:
+        """Everything together."""
+        return self.log_bytes + self.saved + self.host
+
+    def add(self, other: DiskUse) -> None:
+        """Add what other sessions take."""
+        for kind, size in other.kinds.items():
+            self.kinds[kind] += size
+        self.saved += other.saved
+        self.host += other.host
+        self.purge_frees += other.purge_frees
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {
+            "bytes": self.total,
+            "log_bytes": self.log_bytes,
+            "kinds": self.kinds,
+            "saved_bytes": self.saved,
+            "host_bytes": self.host,
+            "purge_frees_bytes": self.purge_frees,
+        }
+
+
+def disk_use(session: SessionFile, *, files: FileSystem | None = None) -> DiskUse:
+    """Count what a session takes; reads all of its log.
+
+    Args:
+        session: which one.
+        files: the system calls, to be told how far reading is.
+
+    Raises:
+        LogError: the log cannot be read.
+        OSError: its directory cannot be read.
+    """
+    use, path = DiskUse(), str(session.path)
+    with Transcript(path, files=files) as transcript:
+        reader = cast("StoredLog", transcript.reader)  # every log that lies somewhere is one
+        _count_lines(use, reader.index, reader.whole_lines())
+        use.kinds["other"] += reader.describe().size_bytes - use.log_bytes
+    if stored_name(path) is None:
+        use.saved = _size_of({*saved_tails(path), *files_left(path, HOSTS_NAMES), *map(str, backups(path))})
+        use.host = _size_of(map(str, hosts_files(path)))
+    return use
+
+
+def catalogue_bytes(projects: Iterable[str | os.PathLike[str]]) -> int:
+    """The size of projects' catalogues, which can be removed at any time."""
+    return _size_of(os.fspath(path) for path in projects)
+
+
+def _count_lines(use: DiskUse, index: Index, lines: Iterator[NumberedLine]) -> None:
+    offsets, kinds = index.columns.offsets, use.kinds
+    ordinal = framing = late_receipts = 0
+    for line in lines:
+        size = len(line.content) + 1
+        while ordinal < len(offsets) and offsets[ordinal] < line.offset:  # of several records in one damaged line
+            ordinal += 1
+        if ordinal < len(offsets) and offsets[ordinal] == line.offset:
+            if not index.is_live(ordinal):
+                kinds["cleared"] += size
+                continue
+            images = _media_bytes(line.content)
+            kinds["images"] += images
+            kinds["results" if index.columns.roles[ordinal] in _RESULTS else "messages"] += size - images
+            continue
+        name = _control_name(line.content)
+        if name in _RECEIPTS:
+            kinds["receipts"] += size
+            late_receipts += size if kinds["cleared"] and kind_of(name).depends_on_history else 0
+        elif name in _PLANS:
+            kinds["plans"] += size
+        else:
+            kinds["other"] += size
+            framing += size if kind_of(name).frames or kind_of(name).bundles else 0
+    if kinds["cleared"]:
+        use.purge_frees = kinds["cleared"] + framing + late_receipts
+
+
+def _control_name(line: bytes) -> str:
+    """The kind of a control record; empty for what is none."""
+    if not line.startswith(CONTROL_HEAD):
+        return ""
+    start = len(CONTROL_HEAD) + 2
+    return line[start : line.find(b'"', start)].decode("utf-8", "replace")
+
+
+def _media_bytes(line: bytes) -> int:
+    """The bytes of the images, documents and recordings in a message's line."""
+    if len(line) < _LEAST_MEDIUM_BYTES or not any(mark in line for mark in _MEDIA_MARKS):
+        return 0
+    try:
+        message = decode(line)
+    except ValueError:
+        return 0
+    return min(len(line), sum(medium.chars for medium in media_of(message)))
+
+
+def _size_of(paths: Iterable[str]) -> int:
+    """The bytes of files; those that are gone count nothing."""
+    return sum(Path(path).lstat().st_size for path in paths if os.path.isfile(path))
