@@ -7,14 +7,14 @@ import subprocess
 import sys
 import tomllib
 import venv
-import zipfile
-from importlib.metadata import Distribution, distribution
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
 
 from amplifier_module_context_persistent import DependencyError, installation
 from amplifier_module_context_persistent.installation import needed_packages
+from tests.support.packages import wheel_of
 from tests.support.places import ROOT
 from tests.support.sweeps import proof, whole
 
@@ -204,16 +204,3 @@ def environment_without(directory: Path, name: str) -> Path:
             if not left_out and not (packages / entry.name).exists():
                 (packages / entry.name).symlink_to(entry, target_is_directory=entry.is_dir())
     return directory / "bin" / "python"
-
-
-def wheel_of(installed: Distribution, directory: Path) -> Path:
-    """Pack an installed package as the wheel that it came from."""
-    directory.mkdir()
-    tag = re.search(r"^Tag: (\S+)$", installed.read_text("WHEEL") or "", re.MULTILINE)
-    wheel = directory / f"{installed.name}-{installed.version}-{tag[1]}.whl"
-    with zipfile.ZipFile(wheel, "w") as packed:
-        for file in installed.files or ():
-            place = Path(str(installed.locate_file(file)))
-            if file.name not in ("INSTALLER", "REQUESTED", "direct_url.json") and place.is_file():
-                packed.write(place, str(file))
-    return wheel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
+import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import open_session
+from amplifier_module_context_persistent.toolbox.demo.command import read_messages
+from tests.support.kit_agents import http_module
 from tests.support.places import DOCS, ROOT
 
 PAGE = (DOCS / "adapters.md").read_text(encoding="utf-8")
@@ -166,8 +168,26 @@ async def test_plain_clients() -> None:
     turn = (await run(example("Plain clients")))["turn"]
     assert [await turn(client, "s", "one"), await turn(client, "s", "two")] == ["saw 1", "saw 3"]
     assert asyncio.iscoroutinefunction(turn)
-    package = importlib.import_module("amplifier_module_context_persistent")
-    await run_readmes("OpenAI's client", client=client, **vars(package))
-    assert len(bodies) == 3
-    async with open_session("user-17", "sessions") as memory:
-        assert [message["content"] for message in await memory.get_messages()] == ["Hello", "saw 1"]
+    assert len(bodies) == 2
+
+
+async def test_the_readmes_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anthropic's own client sends the view, and its answer is added as the client gave it."""
+    anthropic = pytest.importorskip("anthropic", reason="anthropic is not installed (the extra `kits`)")
+    httpx = http_module()
+
+    def answer(request: Any) -> Any:
+        body = json.loads(request.content)
+        assert [message["role"] for message in body["messages"]] == ["user"]
+        content = [{"type": "text", "text": "A README and the sources."}]
+        told = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "content": content}
+        usage = {"input_tokens": 20, "output_tokens": 9}
+        return httpx.Response(200, json={**told, "stop_reason": "end_turn", "stop_sequence": None, "usage": usage})
+
+    transport = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    client = anthropic.AsyncAnthropic(api_key="none", http_client=transport)
+    monkeypatch.setattr(anthropic, "AsyncAnthropic", lambda: client)
+    shown = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0]
+    made = await run(shown)
+    assert made["answer"].content[0].text == "A README and the sources."
+    assert [message["role"] for message in read_messages("session.jsonl")] == ["user", "assistant"]
