@@ -72,6 +72,10 @@ class Glance:
     """When its last message was written."""
     model: str = ""
     """The model that answered last, as far as a message or a report says."""
+    label: str = ""
+    """What a person called it (`rename`)."""
+    tags: str = ""
+    """What a person marked it with (`tag`), between spaces."""
 
 
 def _glance(log: ReadableLog, counter: TokenCounter, first_line: str) -> Glance:
@@ -88,6 +92,8 @@ def _glance(log: ReadableLog, counter: TokenCounter, first_line: str) -> Glance:
         first_message=_time_near(log, range(len(live))),
         last_message=_time_near(log, range(len(live) - 1, -1, -1)),
         model=_model(log),
+        label=index.session.name,
+        tags=" ".join(index.session.tags),
     )
 
 

@@ -23,7 +23,7 @@ from ..log.index_builder import IndexBuilder
 from ..log.record_line import CRC_TAIL_BYTES, ROLES, Message, decode, name_of
 from ..log.scanner import Scanner
 
-VERSION = 3
+VERSION = 4
 """To be raised with any change of the layout, and of what a scan makes of the same bytes."""
 CHUNK_RECORDS = 1 << 16
 COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "answered_by", "plain_users")

@@ -85,6 +85,7 @@ KINDS = {
     "system": RecordKind(named_by_hash=True, names=frozenset({"hash"})),
     "pin": RecordKind(outlives_messages=True),
     "hide": RecordKind(outlives_messages=True, names=frozenset({"turn"})),
+    "label": RecordKind(outlives_messages=True),
     "appends": RecordKind(),
     "source": RecordKind(foreign=frozenset({"entry"})),
     "damaged": RecordKind(),

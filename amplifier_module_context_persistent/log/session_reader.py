@@ -53,6 +53,7 @@ class SessionReader:
             "pending_model": self.pending_model,
             "named": sorted(self._named),
             "shown": [*records.line_shown, records.viewed_at],
+            "label": [records.name, *records.tags],
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -64,7 +65,9 @@ class SessionReader:
         self.pending_model = int(snapshot["pending_model"])
         self._named = {(str(kind), str(name)) for kind, name in snapshot["named"]}
         count, line, viewed_at = snapshot["shown"]
+        name, *tags = snapshot["label"]
         self._records.line_shown, self._records.viewed_at = (int(count), str(line)), str(viewed_at)
+        self._records.name, self._records.tags = str(name), tuple(map(str, tags))
         if not 0 <= self.pending_model < len(self.index.models):
             raise ValueError("a request to a model that is not known")
 
@@ -161,6 +164,12 @@ class SessionReader:
         if self._status.chained and (what := name_of(value.get("what"))):
             self._records.learned.add((what, name_of(value.get("provider", "")), name_of(value.get("model", ""))))
 
+    def _label(self, value: Control) -> None:
+        tags = value.get("tags")
+        if self._status.chained:
+            self._records.name = name_of(value.get("title", ""))
+            self._records.tags = tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else ()
+
     def _system(self, value: Control) -> None:
         if self._status.chained:
             self._records.heads.add(name_of(value.get("hash")))
@@ -185,6 +194,7 @@ class SessionReader:
         "side_plan": _side_plan,
         "pin": _pin,
         "hide": _hide,
+        "label": _label,
         "usage": _usage,
         "learned": _learned,
         "system": _system,

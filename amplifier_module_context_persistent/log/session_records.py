@@ -29,6 +29,9 @@ class SessionRecords:
     """The hashes of the head texts that the log keeps for its receipts."""
     line_shown: tuple[int, str] = (0, "")
     """The line that the last view ended with, as its receipt says, or "", and how many messages there were then."""
+    name: str = ""
+    """What a person called the session; empty if nobody did."""
+    tags: tuple[str, ...] = ()
     viewed_at: str = ""
     """When the last view was handed out, as its receipt says."""
 

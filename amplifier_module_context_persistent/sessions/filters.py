@@ -15,14 +15,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ..catalogue.session_list_cache import Glances
 from ..errors import ContextPersistentError
 from ..log.filesystem import FileSystem
 from ..messages.metadata import instant_of
-from ..tokens.counter import open_counter
 from .find_session import SessionFile, project_sessions, session_files
-from .overview import Overview, look_at
-from .session_name import key_of, name_of
+from .overview import Overview, look_at_all
+from .session_name import SessionName, key_of, names_of
 
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
@@ -46,6 +44,7 @@ class SessionFilter:
         model: a request was answered by a model with this in its name, in any case.
         tools: each of these tools was called, in any case.
         name: this is in the session's name in any case, or its id begins so.
+        tags: a person marked it with each of these, in any case.
         failed: a call failed.
         most: only so many, those with the newest messages.
     """
@@ -56,6 +55,7 @@ class SessionFilter:
     model: str | None = None
     tools: tuple[str, ...] = ()
     name: str | None = None
+    tags: tuple[str, ...] = ()
     failed: bool = False
     most: int | None = None
 
@@ -125,7 +125,10 @@ def matching(
     Raises:
         CatalogueError: it asks what sessions add up to, and Python has no SQLite.
     """
-    found = [one for one in sessions if _is_named(one, wanted) and _may_be_of_time(one, wanted)]
+    found = [one for one in sessions if _may_be_of_time(one, wanted)]
+    if wanted.name is not None or wanted.tags:
+        names = zip(found, names_of(one.path for one in found), strict=True)
+        found = [one for one, named in names if _is_called(one, named, wanted)]
     if wanted.asks_times:
         found = _of_time(found, wanted)
     if wanted.asks_figures:
@@ -133,10 +136,11 @@ def matching(
     return found[: wanted.most]
 
 
-def _is_named(session: SessionFile, wanted: SessionFilter) -> bool:
-    if wanted.name is None:
-        return True
-    return session.id.startswith(wanted.name) or key_of(wanted.name) in name_of(session.path).key
+def _is_called(session: SessionFile, named: SessionName, wanted: SessionFilter) -> bool:
+    """Whether a session has the name, or the beginning of the id, and the tags that are wanted."""
+    if not {key_of(tag) for tag in wanted.tags} <= {key_of(tag) for tag in named.tags}:
+        return False
+    return wanted.name is None or session.id.startswith(wanted.name) or key_of(wanted.name) in named.key
 
 
 def _may_be_of_time(session: SessionFile, wanted: SessionFilter) -> bool:
@@ -145,11 +149,7 @@ def _may_be_of_time(session: SessionFile, wanted: SessionFilter) -> bool:
 
 
 def _of_time(sessions: Sequence[SessionFile], wanted: SessionFilter) -> list[SessionFile]:
-    glances, counter = Glances(), open_counter("estimate")
-    glances.expect(session.path for session in sessions if isinstance(session.path, str))
-    seen = [look_at(session, counter, None, glances=glances) for session in sessions]
-    glances.keep()
-    seen = [one for one in seen if is_of_time(one, wanted)]
+    seen = [one for one in look_at_all(sessions) if is_of_time(one, wanted)]
     if wanted.most is not None:
         seen.sort(key=lambda one: (-one.last_s, one.session.id))
     return [one.session for one in seen]

@@ -1,10 +1,10 @@
 """Finding sessions by name, where the host's command line keeps them, or in a database.
 
 A name is the path of a log or of a session's directory, or a whole location in a database; else a session's id, else
-the beginning of one id and no other, but for those of its sub-sessions and branches; else the name that a host gave a
-session, in any case, else the beginning of one such name and no other. With `storage` (a location without a log's name)
-ids are looked up in that database, where a log's whole name is a name, too. This project's sessions are looked at
-first, then those of all projects.
+the beginning of one id and no other, but for those of its sub-sessions and branches; else the name that a person or a
+host gave a session, in any case, else the beginning of one such name and no other. With `storage` (a location without a
+log's name) ids are looked up in that database, where a log's whole name is a name, too. This project's sessions are
+looked at first, then those of all projects.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..checkout_remote import noted_remote, remote_of
 from ..errors import ContextPersistentError
 from ..log.database_location import location_of, stored_name
 from ..paths import LOG_NAME, project_slug
-from .session_name import key_of, name_of
+from .session_name import key_of, name_of, names_of
 
 _HEADER = b'{"_record":"header"'
 _ROLE = re.compile(rb'"role"\s*:\s*"(?:system|developer|user|assistant|tool|function)"')
@@ -301,7 +301,7 @@ def _what_to_give(found: Sequence[SessionFile]) -> str:
 
 
 def _by_name(name: str, scopes: Scopes) -> SessionFile | None:
-    """Find the session that a host gave this name, or one that begins so.
+    """Find the session that a person or a host gave this name, or one that begins so.
 
     Raises:
         SessionNameError: several have it, or begin so.
@@ -309,7 +309,9 @@ def _by_name(name: str, scopes: Scopes) -> SessionFile | None:
     if not (wanted := key_of(name)):
         return None
     for look in scopes:
-        keys = [(session, name_of(session.path).key) for session in look()]
+        sessions = look()
+        names = names_of(session.path for session in sessions)
+        keys = [(session, named.key) for session, named in zip(sessions, names, strict=True)]
         found = [session for session, key in keys if key == wanted] or [
             session for session, key in keys if key.startswith(wanted)
         ]

@@ -18,11 +18,11 @@ from ..errors import LogError
 from ..log.database_location import parse_location, split_location
 from ..log.filesystem import FileSystem
 from ..messages.metadata import instant_of
-from ..tokens.counter import TokenCounter
+from ..tokens.counter import TokenCounter, open_counter
 from .calls import duration_s
 from .find_session import SessionFile
 from .open_files import Identity, held_for_writing, is_open
-from .session_name import SessionName, name_of
+from .session_name import SessionName, named_by
 from .transcript import Transcript
 
 
@@ -37,7 +37,7 @@ class Overview(Glance):
     """The counter of `tokens`."""
     error: str = ""
     named: SessionName = field(default_factory=SessionName)
-    """The name and the description that a host gave it."""
+    """What it is called, and its tags."""
 
     @property
     def date(self) -> str:
@@ -71,6 +71,7 @@ class Overview(Glance):
         return {
             "session": self.session.id,
             "name": self.named.name,
+            "tags": list(self.named.tags),
             "description": self.named.description,
             "project": self.session.project,
             "path": str(self.session.path),
@@ -111,7 +112,6 @@ def look_at(
         glances: what the catalogues keep, by the estimate; what is new is put into it. By default nothing is kept.
         files: the system calls, to be told how far reading is.
     """
-    named = name_of(session.path)
     try:
         glance, location = None, session.path if isinstance(session.path, str) else ""
         glances = glances if counter.name == "estimate" else None
@@ -120,11 +120,30 @@ def look_at(
         if glance is None:
             with Transcript(session.path, files=files) as transcript:
                 glance = (glances or Glances()).look_at(transcript.reader, counter, location)
-        is_open = _is_open(session.path, held)
-        return Overview(**asdict(glance), session=session, is_open=is_open, tokenizer=counter.name, named=named)
+        return Overview(
+            **asdict(glance),
+            session=session,
+            is_open=_is_open(session.path, held),
+            tokenizer=counter.name,
+            named=named_by(session.path, glance),
+        )
     except (OSError, ValueError, LogError) as error:
         said = error.strerror if isinstance(error, OSError) else str(error)
-        return Overview(session=session, error=str(said or error), named=named)
+        return Overview(session=session, error=str(said or error), named=named_by(session.path, Glance()))
+
+
+def look_at_all(sessions: Sequence[SessionFile], held: Collection[Identity | str] | None = None) -> list[Overview]:
+    """Look at some sessions, in their order, and have what is new kept.
+
+    Args:
+        sessions: which ones.
+        held: as `look_at` takes it.
+    """
+    glances, counter = Glances(), open_counter("estimate")
+    glances.expect(session.path for session in sessions if isinstance(session.path, str))
+    seen = [look_at(session, counter, held, glances=glances) for session in sessions]
+    glances.keep()
+    return seen
 
 
 def _is_open(path: Path | str, held: Collection[Identity | str] | None) -> bool | None:

@@ -5,6 +5,7 @@ They take the filters of the commands, by the same names and with the same meani
 - `project`: a project's name or the end of it, a directory, or `"."` for that of the working directory; None means all.
 - `since`, `until`: a `datetime`, a `timedelta` (so long ago), or a text such as `"3d"` or `"2026-01-31"`.
 - `model`: a part of a model's name. `name`: a part of a session's name, or the beginning of its id.
+- `tag`: a tag that a person put on it, or several that all were.
 - `tool`: a tool that was called, or several that all were. `failed`: a call failed.
 - `n`: only so many sessions, the newest.
 """
@@ -16,15 +17,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
-from ..catalogue.session_list_cache import Glances
 from ..log.filesystem import FileSystem
-from ..tokens.counter import open_counter
 from ..tokens.on_demand import named_counter
 from .best_messages import BestMessages, Narrowing, best_messages
 from .file_uses import FileUse, files_of
 from .filters import FilterError, Moment, SessionFilter, candidates, matching, moment_s
 from .find_session import SessionFile
-from .overview import Overview, held_logs, look_at
+from .overview import Overview, held_logs, look_at_all
 from .prices import PriceList
 from .ranked_search import RankedSearch
 from .totals import BY, Period, Total, gathered, total_of, totals
@@ -39,6 +38,7 @@ class Filters(TypedDict, total=False):
     model: str | None
     tool: str | Sequence[str]
     name: str | None
+    tag: str | Sequence[str]
     failed: bool
     n: int | None
 
@@ -70,10 +70,7 @@ def sessions(*, storage: str | None = None, **filters: Unpack[Filters]) -> list[
         LogUnreadableError: the database cannot be asked.
     """
     found = _chosen(storage, filters)
-    glances, counter, held = Glances(), open_counter("estimate"), held_logs(found)
-    seen = [look_at(session, counter, held, glances=glances) for session in found]
-    glances.keep()
-    return sorted(seen, key=lambda one: (-one.last_s, one.session.id))
+    return sorted(look_at_all(found, held_logs(found)), key=lambda one: (-one.last_s, one.session.id))
 
 
 def search(
@@ -158,6 +155,7 @@ def _filter(filters: Filters) -> SessionFilter:
         model=filters.get("model"),
         tools=_names(filters.get("tool", ())),
         name=filters.get("name"),
+        tags=_names(filters.get("tag", ())),
         failed=filters.get("failed", False),
         most=filters.get("n"),
     )

@@ -1,7 +1,8 @@
-"""The name and the description that Amplifier's hosts give a session, in `metadata.json` beside its log. Reads only.
+"""What a session is called: by a person, in its log; or by a host, in `metadata.json` beside the log. Reads only.
 
-The command line's `/rename`, foundation's `SessionMetadataStore.set_name` and the hook that names sessions write them.
-Nobody vouches for the file: it may be damaged, hold anything but an object, be a link or a FIFO. Then it names nothing.
+`rename` and `tag` write a record into the log, which says more than the host's file. The host's command line's
+`/rename`, foundation's `SessionMetadataStore.set_name` and the hook that names sessions write that file. Nobody vouches
+for it: it may be damaged, hold anything but an object, be a link or a FIFO. Then it names nothing.
 """
 
 from __future__ import annotations
@@ -10,13 +11,18 @@ import json
 import os
 import stat
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..catalogue.session_list_cache import Glance, Glances
 from ..config.checks import is_name
+from ..errors import LogError
 from ..log.database_location import stored_name
 from ..paths import LOG_NAME
+from ..tokens.counter import open_counter
+from .transcript import Transcript
 
 METADATA_NAME = "metadata.json"
 MOST_CHARS = 200
@@ -27,10 +33,11 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 
 
 @dataclass(frozen=True, slots=True)
 class SessionName:
-    """A session's name and what describes it; empty where a host gave none."""
+    """A session's name and what describes it, empty where nobody gave one; and the tags that a person put on it."""
 
     name: str = ""
     description: str = ""
+    tags: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -43,15 +50,73 @@ def key_of(name: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold()).strip()
 
 
+class SessionNames:
+    """Tells what sessions are called.
+
+    The logs of most sessions are not read for it: their catalogue, or their database, keeps what they say. What is read
+    is kept for the next time by `keep`.
+    """
+
+    def __init__(self) -> None:
+        self._glances, self._counter = Glances(), open_counter("estimate")
+        self._known: dict[str, SessionName] = {}
+
+    def expect(self, logs: Iterable[str | Path]) -> None:
+        """Say which logs are asked for next, in their order: in a database, many are one question."""
+        self._glances.expect(log for log in logs if isinstance(log, str) and stored_name(log) is not None)
+
+    def of(self, log: str | Path) -> SessionName:
+        """What the session of a log is called; a log that cannot be read says nothing.
+
+        Args:
+            log: the log's file; or its location in a database, whose session has its host's files on this machine.
+        """
+        location = os.fspath(log)
+        if location not in self._known:
+            self._known[location] = named_by(log, self._glance(location))
+        return self._known[location]
+
+    def keep(self) -> None:
+        """Keep what was read for the next time."""
+        self._glances.keep()
+
+    def _glance(self, location: str) -> Glance:
+        try:
+            if (kept := self._glances.of(location)) is not None:
+                return kept
+            with Transcript(location) as transcript:
+                where = location if stored_name(location) is not None else ""
+                return self._glances.look_at(transcript.reader, self._counter, where)
+        except (OSError, ValueError, LogError):
+            return Glance()
+
+
 def name_of(log: str | Path) -> SessionName:
-    """Read the name of a session by its log.
+    """What the session of one log is called; of many, ask `SessionNames`."""
+    return SessionNames().of(log)
+
+
+def names_of(logs: Iterable[str | Path]) -> list[SessionName]:
+    """What the sessions of some logs are called, in their order."""
+    asked, names = list(logs), SessionNames()
+    names.expect(asked)
+    found = [names.of(log) for log in asked]
+    names.keep()
+    return found
+
+
+def named_by(log: str | Path, seen: Glance) -> SessionName:
+    """What a session is called, by what its log says and by its host's file.
 
     Args:
-        log: the log's file; or its location in a database, whose session has its host's files on this machine.
+        log: the log's file, or its location in a database.
+        seen: the log at a glance.
     """
     path = metadata_path(log)
     fields = read_metadata(path) if path is not None else {}
-    return SessionName(_text(fields.get("name")), _text(fields.get("description")))
+    return SessionName(
+        seen.label or _text(fields.get("name")), _text(fields.get("description")), tuple(seen.tags.split())
+    )
 
 
 def metadata_path(log: str | Path) -> Path | None:

@@ -71,6 +71,7 @@ def steps(count: int, rng: random.Random) -> list[list[bytes]]:
             names = {"plan": f"p{rng.randrange(3)}", "head": "", "hash": "h", "id": f"v{step}"}
             asked = {"provider": f"p{rng.randrange(3)}", "model": "m", "tokens": rng.randrange(99), "messages": 1}
             made.append([encode_control("system", hash=f"h{step}")])
+            made.append([encode_control("label", title=f"name {step}", tags=[f"t{step}"])])
             made.append([encode_control("view", upto="id-0", **asked, **names)])
         elif kind == "appends":
             counts = {"appends": 3, "append_us": rng.randrange(999), "conflicts": 1, "buckets": [[rng.randrange(9), 3]]}

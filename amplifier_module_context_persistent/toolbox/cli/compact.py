@@ -13,7 +13,7 @@ from ...sessions.transcript import Transcript
 from ...tokens.on_demand import named_counter
 from ..transfer.compact_session import CompactResult, compact_session, hide_turn
 from .fork import turn_or_id
-from .session_argument import session_argument
+from .session_argument import SessionFirst, session_argument
 from .terminal import counted, say, unusable
 
 _MOST_SHOWN = 20
@@ -70,21 +70,7 @@ def _tokens(fewer: int) -> str:
 _NEXT_PLAN = "the next plan; `compact` makes one now"
 
 
-class _TurnLast(click.Command):
-    """With `--last` the one argument is TURN; click would take it for the first, SESSION."""
-
-    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
-        if "--last" not in arguments:
-            return super().parse_args(context, arguments)
-        params, context.params["session"] = self.params, None
-        self.params = [one for one in params if one.name != "session"]
-        try:
-            return super().parse_args(context, arguments)
-        finally:
-            self.params = params
-
-
-@click.command(cls=_TurnLast)
+@click.command(cls=SessionFirst)
 @session_argument
 @click.argument("turn", type=turn_or_id)
 @click.option("--reason", default="", help="Why; the log keeps it.")
@@ -99,7 +85,7 @@ def hide(path: str, turn: int | str, *, reason: str, as_json: bool) -> None:
     _set(path, turn, hidden=True, reason=reason, as_json=as_json)
 
 
-@click.command(cls=_TurnLast)
+@click.command(cls=SessionFirst)
 @session_argument
 @click.argument("turn", type=turn_or_id)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")

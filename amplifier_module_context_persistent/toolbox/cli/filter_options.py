@@ -84,6 +84,9 @@ def filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[..., R]
         @click.option("--model", metavar="TEXT", help="Only sessions that a model with this in its name answered.")
         @click.option("--tool", "tools", metavar="NAME", multiple=True, shell_complete=complete_tool, help=tool_help)
         @click.option("--name", metavar="TEXT", help="Only sessions with this in their name, or whose id begins so.")
+        @click.option(
+            "--tag", "tags", metavar="TAG", multiple=True, help="Only sessions with this tag; again for another."
+        )
         @click.option("--failed", is_flag=True, help="Only sessions in which a call failed.")
         @click.option("-n", "--number", "most", type=click.IntRange(min=1), help="Only so many sessions, the newest.")
         @functools.wraps(command)
@@ -96,6 +99,7 @@ def filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[..., R]
             model: str | None,
             tools: tuple[str, ...],
             name: str | None,
+            tags: tuple[str, ...],
             failed: bool,
             most: int | None,
             **options: Any,
@@ -107,6 +111,7 @@ def filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[..., R]
                 model=model,
                 tools=tools,
                 name=name,
+                tags=tags,
                 failed=failed,
                 most=most,
             )

@@ -355,7 +355,8 @@ def _show(
         cells.append(money(cost) if (cost := _cost(total)) is not None else "")
     name = (shortest or {}).get(seen.session.id, seen.session.id)
     _row(output, cells, Text(seen.state, _STATES.get(seen.state, "")), escaped(one_line(name)))
-    _say(output, seen.named.name, style="")
+    tags = "  ".join(f"#{tag}" for tag in seen.named.tags)
+    _say(output, "  ".join(filter(None, (seen.named.name, tags))), style="")
     if in_full:
         _say(output, seen.named.description)
     _say(output, seen.error or (f"{seen.date}  {seen.first_line}" if with_date else seen.first_line))

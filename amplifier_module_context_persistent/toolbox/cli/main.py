@@ -147,7 +147,7 @@ class CommandEntry:
         return command
 
 
-_FIRST = ("url", "no_catalogue", "last", "everywhere", "project", "since", "until", "model", "tools", "name")
+_FIRST = ("url", "no_catalogue", "last", "everywhere", "project", "since", "until", "model", "tools", "name", "tags")
 _THEN = ("failed", "most")
 _LAST = ("output", "force", "dry_run", "yes", "as_json")
 
@@ -200,6 +200,10 @@ SECTIONS = {
             "cli.compact:hide", "Keep TURN of SESSION out of what the model sees, from the next plan on."
         ),
         "show-again": CommandEntry("cli.compact:show_again", "Show a hidden TURN of SESSION to the model again."),
+    },
+    "Name sessions": {
+        "rename": CommandEntry("cli.label:rename", "Call SESSION by NAME, in every list, search and report."),
+        "tag": CommandEntry("cli.label:tag", "Put each TAG on SESSION; without one, show its tags."),
     },
     "Copy and branch sessions": {
         "export": CommandEntry("cli.export:export", "Export the live history of SESSION, without its secrets."),

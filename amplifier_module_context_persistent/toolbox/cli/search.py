@@ -30,7 +30,7 @@ from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, look_at
 from ...sessions.search_session import FoundLine, HiddenText, search
-from ...sessions.session_name import name_of
+from ...sessions.session_name import SessionNames
 from ...sessions.transcript import LiveMessage
 from ...tokens.counter import open_counter
 from .exit_codes import DONE, FINDINGS, UNUSABLE
@@ -385,16 +385,17 @@ class MatchPrinter:
         self._count, self._several, self._as_json = count, several, as_json
         self._console: Console = console()
         self._path = ""
+        self._names = SessionNames()
 
     def show(self, path: str, found: LiveMessage | HiddenText, lines: list[FoundLine]) -> None:
         """Print a message that matches, or another text of the log."""
         if self._as_json:
-            click.echo(json.dumps(_plain(path, found, lines)))
+            click.echo(json.dumps(_plain(path, self._names.of(path).name, found, lines)))
             return
         if self._path:
             click.echo()
         if self._several and path != self._path:
-            named = "  ".join(filter(None, (session_name(path), name_of(path).name)))
+            named = "  ".join(filter(None, (session_name(path), self._names.of(path).name)))
             self._print(Text(escaped(one_line(named)), "bold underline"))
         self._path = path
         self._print(head_of(found) if isinstance(found, LiveMessage) else _head_of_hidden(found))
@@ -409,7 +410,7 @@ class MatchPrinter:
         """Print the session, or how many lines match in it, if only that was asked for."""
         if self.shows_messages:
             return
-        named = name_of(path).name
+        named = self._names.of(path).name
         told: dict[str, Any] = {"session": session_name(path), "name": named, "path": path}
         if self._count:
             self._told(told | {"lines": total}, [f"{session_name(path)}: {total}"])
@@ -439,7 +440,7 @@ def _head_of_hidden(found: HiddenText) -> Text:
     return Text(escaped(one_line(f"[{where}{found.what}]")), "bold magenta")
 
 
-def _plain(path: str, found: LiveMessage | HiddenText, lines: list[FoundLine]) -> dict[str, Any]:
+def _plain(path: str, name: str, found: LiveMessage | HiddenText, lines: list[FoundLine]) -> dict[str, Any]:
     message = found.message
     if isinstance(found, LiveMessage):
         place: dict[str, Any] = {"number": found.number, "tools": found.tools}
@@ -447,7 +448,7 @@ def _plain(path: str, found: LiveMessage | HiddenText, lines: list[FoundLine]) -
         place = {"number": None, "hidden": found.what, "log_line": found.line, "offset": found.offset}
     return {
         "session": session_name(path),
-        "name": name_of(path).name,
+        "name": name,
         "path": path,
         "role": message.get("role"),
         **place,

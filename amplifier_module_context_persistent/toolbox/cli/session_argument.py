@@ -26,7 +26,7 @@ from ...sessions.find_session import (
     project_sessions,
     session_files,
 )
-from ...sessions.session_name import key_of, name_of
+from ...sessions.session_name import key_of, names_of
 from ...sessions.transcript import Transcript
 from .terminal import UnusableError, one_line, reason, say, tell_parts_left, unusable
 
@@ -173,8 +173,10 @@ def complete(_context: click.Context, _parameter: click.Parameter, incomplete: s
     sessions = session_files()
     found = [session for session in sessions if session.id.startswith(incomplete)]
     if not found and (wanted := key_of(incomplete)):
-        found = [session for session in sessions if name_of(session.path).key.startswith(wanted)]
-    ids = [CompletionItem(one_line(one.id), help=one_line(name_of(one.path).name) or None) for one in found]
+        names = zip(sessions, names_of(session.path for session in sessions), strict=True)
+        found = [session for session, named in names if named.key.startswith(wanted)]
+    names = zip(found, names_of(session.path for session in found), strict=True)
+    ids = [CompletionItem(one_line(one.id), help=one_line(named.name) or None) for one, named in names]
     return ids or [CompletionItem(incomplete, type="file")]
 
 
@@ -209,6 +211,21 @@ def _look(context: click.Context, look: Callable[[Transcript], list[str]]) -> li
             return look(transcript)
     except (LogError, OSError, ValueError):
         return []
+
+
+class SessionFirst(click.Command):
+    """A command whose arguments are SESSION and others. With `--last` there are only the others."""
+
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        """Read a command line; click would take the first argument for SESSION."""
+        if "--last" not in arguments:
+            return super().parse_args(context, arguments)
+        params, context.params["session"] = self.params, None
+        self.params = [one for one in params if one.name != "session"]
+        try:
+            return super().parse_args(context, arguments)
+        finally:
+            self.params = params
 
 
 def optional_session_argument(command: Callable[..., R]) -> Callable[..., R]:

@@ -14,8 +14,9 @@ from ...messages.tool_kinds import CHANGE, READ, ToolKinds, same_file
 from ...sessions.best_messages import Narrowing, best_messages
 from ...sessions.filters import SessionFilter, moment_s
 from ...sessions.find_session import SessionFile
+from ...sessions.overview import Overview
 from ...sessions.ranked_search import RankedSearch
-from ...sessions.session_name import name_of
+from ...sessions.session_name import named_by
 from ...sessions.transcript import LiveMessage, Transcript
 from ...tokens.counter import open_counter
 from .scope import (
@@ -59,8 +60,8 @@ class Answers:
 
     scope: Scope
     fills: dict[str, RankedFill] = field(default_factory=dict)
-    _first_lines: dict[str, tuple[float, str]] = field(default_factory=dict)
-    """The first lines that people wrote in sessions, each with the log's last change by then, by the logs' paths."""
+    _seen: dict[str, tuple[float, Overview | None]] = field(default_factory=dict)
+    """What was seen of sessions, each with the log's last change by then, by the logs' paths."""
 
     def search_sessions(self, given: Arguments) -> Answer:
         """Find the messages that answer a question best."""
@@ -149,12 +150,12 @@ class Answers:
 
     def _title_of(self, session: SessionFile) -> str:
         """The name of a session, or the first line that a person wrote in it."""
-        if named := name_of(session.path).name:
-            return without_secrets(named)[:_MOST_TITLE]
         path = str(session.path)
-        if self._first_lines.get(path, (-1.0, ""))[0] != session.modified_s:
-            self._first_lines[path] = session.modified_s, seen_of(session).first_line
-        return without_secrets(self._first_lines[path][1])[:_MOST_TITLE]
+        modified_s, seen = self._seen.get(path, (-1.0, None))
+        if seen is None or modified_s != session.modified_s:
+            seen = seen_of(session)
+            self._seen[path] = session.modified_s, seen
+        return without_secrets(named_by(session.path, seen).name or seen.first_line)[:_MOST_TITLE]
 
 
 def _filter(given: Arguments) -> SessionFilter:

@@ -17,7 +17,7 @@ from tests.support.sweeps import proof
 pytestmark = pytest.mark.usefixtures("project")
 
 FILTERED = ("list", "show", "search", "stats", "sql", "reports", "verify", "prune", "purge", "files", "export", "du")
-FILTERS = ("--all", "--project", "--since", "--until", "--model", "--tool", "--name", "--failed", "--number")
+FILTERS = ("--all", "--project", "--since", "--until", "--model", "--tool", "--name", "--tag", "--failed", "--number")
 
 
 def option(command: str, name: str) -> click.Option:
@@ -33,7 +33,7 @@ def test_every_command_has_every_filter(command: str, name: str) -> None:
     """With the same help, but for `--tool` where single messages are shown."""
     one, other = option(command, name), option("list", name)
     assert one.opts == other.opts
-    assert one.multiple == (name == "--tool")
+    assert one.multiple == (name in ("--tool", "--tag"))
     assert one.help == other.help or (name == "--tool" and command in ("show", "search"))
 
 
@@ -74,7 +74,7 @@ def test_options_stand_in_one_order_in_every_help() -> None:
     """Which sessions first, `--json` last."""
     options = ([one for one in entry.load().params if isinstance(one, click.Option)] for entry in TABLE.values())
     orders = [[one.name for one in of_command] for of_command in options]
-    first = ["url", "no_catalogue", "last", "everywhere", "project", "since", "until", "model", "tools", "name"]
+    first = ["url", "no_catalogue", "last", "everywhere", "project", "since", "until", "model", "tools", "name", "tags"]
     for order in orders:
         shared = [name for name in order if name in first]
         assert order[: len(shared)] == shared == [name for name in first if name in shared]

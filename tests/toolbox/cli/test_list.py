@@ -173,6 +173,7 @@ def test_the_list_as_json() -> None:
     assert session == {
         "session": "s1",
         "name": "",
+        "tags": [],
         "description": "",
         "project": log_of("s1").parents[2].name,
         "path": str(log_of("s1")),

@@ -1,0 +1,62 @@
+"""`context-persistent rename` and `tag`: what a person calls a session.
+
+Exit codes: 0 done, 2 nothing was done.
+"""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from ...sessions.session_name import name_of
+from ..transfer.label_session import Label, rename_session, tag_session
+from .session_argument import SessionFirst, session_argument, session_name
+from .terminal import one_line, say, unusable
+
+
+@click.command(cls=SessionFirst)
+@session_argument
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
+def rename(path: str, name: str, *, as_json: bool) -> None:
+    """Call SESSION by NAME, in every list, search and report.
+
+    The name stands in the session's log and goes with its copies. Where it is empty, the name counts that a host gave
+    the session. A session can be named by it in other commands: `show "NAME"`.
+    """
+    with unusable(path):
+        done = rename_session(path, name)
+        shown = name_of(path).name
+    if as_json:
+        _print(path, done, shown)
+        return
+    called = f"is called {one_line(shown)}" if shown else "has no name"
+    say(f"{session_name(path)} {called}{'' if done.is_new else ' already'}")
+
+
+@click.command(cls=SessionFirst)
+@session_argument
+@click.argument("tags", metavar="[TAG]...", nargs=-1)
+@click.option("--remove", "removed", metavar="TAG", multiple=True, help="Take this tag off; again for another one.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
+def tag(path: str, tags: tuple[str, ...], removed: tuple[str, ...], *, as_json: bool) -> None:
+    """Put each TAG on SESSION; without one, show its tags.
+
+    `list --tag TAG`, and `--tag` with every command that looks at many sessions, find them again.
+    """
+    with unusable(path):
+        if tags or removed:
+            done = tag_session(path, tags, removed)
+        else:
+            known = name_of(path)
+            done = Label(known.name, known.tags, is_new=False)
+    if as_json:
+        _print(path, done, name_of(path).name)
+        return
+    say(f"{session_name(path)}: {', '.join(map(one_line, done.tags)) or 'no tags'}")
+
+
+def _print(path: str, done: Label, name: str) -> None:
+    told = {"session": session_name(path), "path": path, "name": name, "tags": list(done.tags), "changed": done.is_new}
+    click.echo(json.dumps(told))

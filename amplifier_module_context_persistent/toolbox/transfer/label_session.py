@@ -1,0 +1,116 @@
+"""Call a session by a name, and put tags on it: a record in its log, which each list, search and report shows.
+
+A host's own name for the session (`/rename` in Amplifier) stays in the host's file; the log's name is shown before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ... import clock
+from ...errors import ContextPersistentError
+from ...log.index import Index
+from ...log.open_log import open_log
+from ...log.record_line import encode_control
+from ...log.session_records import SessionRecords
+from ...sessions.session_name import MOST_CHARS, key_of
+from .copy_log import append_all
+
+MOST_TAG_CHARS = 50
+MOST_TAGS = 50
+
+
+class LabelError(ContextPersistentError, ValueError):
+    """A session cannot be called so; says what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a session is called in its log, from now on."""
+
+    name: str
+    tags: tuple[str, ...]
+    is_new: bool
+    """Whether a record was written: it was called otherwise before."""
+
+
+def rename_session(
+    path: str | Path, name: str, *, lock_timeout_s: float = 10.0, now: Callable[[], str] = clock.utc_now
+) -> Label:
+    """Give a session a name, or take it back.
+
+    Args:
+        path: the session's log (a file, or a location in a database), which may be in use.
+        name: at most 200 characters on one line; empty to show the host's name again.
+        lock_timeout_s: how long to wait for another process that holds the log's lock.
+        now: gives ISO 8601 timestamps.
+
+    Raises:
+        LabelError: it is no name.
+        LogError: the log is not there, cannot be read, or took nothing.
+    """
+    called = name.strip()
+    if len(called) > MOST_CHARS or not called.isprintable():
+        raise LabelError(f"a name has at most {MOST_CHARS} characters, all on one line")
+    return _write(path, lambda known: (called, known.tags), lock_timeout_s=lock_timeout_s, now=now)
+
+
+def tag_session(
+    path: str | Path,
+    add: Sequence[str] = (),
+    remove: Sequence[str] = (),
+    *,
+    lock_timeout_s: float = 10.0,
+    now: Callable[[], str] = clock.utc_now,
+) -> Label:
+    """Put tags on a session, and take others off; a tag is the same in any case.
+
+    Args:
+        path: the session's log (a file, or a location in a database), which may be in use.
+        add: tags, each of at most 50 characters without a space. One that it has already stays as it is written.
+        remove: tags to take off; one that it does not have is passed over.
+        lock_timeout_s: how long to wait for another process that holds the log's lock.
+        now: gives ISO 8601 timestamps.
+
+    Raises:
+        LabelError: one of them is no tag, or there would be more than 50.
+        LogError: the log is not there, cannot be read, or took nothing.
+    """
+    for tag in (*add, *remove):
+        if not tag or len(tag) > MOST_TAG_CHARS or not tag.isprintable() or any(map(str.isspace, tag)):
+            raise LabelError(f"a tag has 1 to {MOST_TAG_CHARS} characters, and no space")
+
+    def changed(known: SessionRecords) -> tuple[str, tuple[str, ...]]:
+        tags = {key_of(tag): tag for tag in known.tags}
+        for tag in add:
+            tags.setdefault(key_of(tag), tag)
+        for tag in remove:
+            tags.pop(key_of(tag), None)
+        if len(tags) > MOST_TAGS:
+            raise LabelError(f"a session has at most {MOST_TAGS} tags")
+        return known.name, tuple(tags.values())
+
+    return _write(path, changed, lock_timeout_s=lock_timeout_s, now=now)
+
+
+def _write(
+    path: str | Path,
+    change: Callable[[SessionRecords], tuple[str, tuple[str, ...]]],
+    *,
+    lock_timeout_s: float,
+    now: Callable[[], str],
+) -> Label:
+    time = now()
+    done = Label("", (), is_new=False)
+
+    def prepare(index: Index) -> list[bytes]:
+        nonlocal done
+        known = index.session
+        name, tags = change(known)
+        done = Label(name, tags, is_new=(name, tags) != (known.name, known.tags))
+        return [encode_control("label", title=name, tags=list(tags), time=time)] if done.is_new else []
+
+    append_all(open_log(str(path), lock_timeout_s=lock_timeout_s), prepare)
+    return done
