@@ -15,6 +15,7 @@ from tests.support.commands import is_harmless, refused, run
 from tests.support.messages import user
 from tests.support.sessions_of_a_home import log_of, write
 
+
 @pytest.fixture
 def one(project: Path) -> Path:
     return write(log_of("s-one"), [user("hello")])
