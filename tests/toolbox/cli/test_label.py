@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -101,10 +100,10 @@ def test_a_label_that_somebody_else_wrote_does_no_harm(one: Path) -> None:
 
 
 @pytest.fixture
-def large(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def large(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A log that is not looked at twice: its catalogue keeps what a list says."""
     monkeypatch.setattr(session_list_cache, "LEAST_LOG_BYTES", 0)
-    yield write(log_of("s-large"), [user(f"hello {number}") for number in range(50)])
+    return write(log_of("s-large"), [user(f"hello {number}") for number in range(50)])
 
 
 @pytest.mark.usefixtures("large")
