@@ -41,7 +41,7 @@ def needed(name: str, extras: frozenset[str], found: dict[str, frozenset[str]]) 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the built wheel and all that it needs, in place of a package index."""
-    directory = built(tmp_path_factory.mktemp("built"), "wheel").parent
+    directory = built(tmp_path_factory.mktemp("built"), "wheel")
     for name in needed("amplifier-module-context-persistent", frozenset({"cli"}), {}):
         if not name.startswith("amplifier-module"):
             shutil.move(wheel_of(distribution(name), directory / name), directory)

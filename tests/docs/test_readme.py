@@ -164,7 +164,11 @@ def test_the_address_of_the_bundle_can_be_copied(page: str, tmp_path: Path) -> N
         assert said.stdout in (str(tmp_path), "git+https://git.example/a.git@main")
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))], ids=str)
+@pytest.mark.parametrize(
+    "path",
+    [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG")), *sorted(DOCS.glob("*.md"))],
+    ids=str,
+)
 def test_links_lead_somewhere(path: Path) -> None:
     """Every relative link or picture of a page names a file, and its heading where it names one."""
     for link, source in re.findall(r"\]\(([^)\s]+)\)|src(?:set)?=\"([^\"]+)\"", path.read_text(encoding="utf-8")):

@@ -15,15 +15,22 @@ from tests.support.places import ROOT
 _LEFT_OUT = shutil.ignore_patterns(".venv", ".git", "__pycache__", "dist", "build", "*.egg-info", "site")
 
 
-def built(directory: Path, kind: str) -> Path:
-    """Build a copy of the project; the file of the `wheel` or the `sdist`."""
+def built(directory: Path, *kinds: str) -> Path:
+    """Build a copy of the project; the directory with its `wheel` or `sdist`, or both."""
     source = directory / "source"
     shutil.copytree(ROOT, source, ignore=_LEFT_OUT)
-    command = [sys.executable, "-m", "build", "--no-isolation", f"--{kind}", "--outdir", str(directory / "dist")]
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--no-isolation",
+        *(f"--{kind}" for kind in kinds),
+        "--outdir",
+        str(directory / "dist"),
+    ]
     done = subprocess.run([*command, str(source)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    (file,) = (directory / "dist").iterdir()
-    return file
+    return directory / "dist"
 
 
 def wheel_of(installed: Distribution, directory: Path) -> Path:
