@@ -18,10 +18,11 @@ from typing import Any
 
 from agent_framework import HistoryProvider, Message
 
+from ..errors import RecordError
 from ..forms.agent_framework import NAME, read_message, write
 from ..forms.whole_body import bodies_in
 from ..log.base import ReadableLog
-from ..messages.incoming import json_copy
+from ..messages.incoming import json_copy, listed
 from ..messages.message import as_json
 from ..messages.metadata import given_id
 from ..session.change_history import HistoryChange
@@ -88,7 +89,7 @@ class PersistentHistoryProvider(HistoryProvider):
         **kwargs: Any,
     ) -> None:
         """Store messages in order, together or not at all; those that were loaded from a session are left out."""
-        new = [message for message in messages if _SESSION not in message.additional_properties]
+        new = [message for message in _checked(messages) if _SESSION not in message.additional_properties]
         parts = [part for message in new for part in read_message(json_copy(message.to_dict()))]
         if parts:
             manager = await self._sessions.open(_key(session_id))
@@ -115,9 +116,9 @@ class ViewStrategy:
 
     async def __call__(self, messages: list[Message]) -> bool:
         """Compact a list in place; whether it changed."""
-        if not messages:
+        given = _checked(messages)
+        if not given:
             return False
-        given = list(messages)
         view = self._take_out(given)
         messages[:] = await view.view(given)
         self._running = [*self._running, view][-_MOST_VIEWS:]
@@ -176,6 +177,19 @@ class ViewStrategy:
 
     def _kept_plan(self, session_id: str) -> KeptPlan:
         return KeptPlan(lambda: self._sessions.open(_key(session_id)), _named_in)
+
+
+def _checked(messages: Sequence[Message]) -> list[Message]:
+    """Give messages as a list.
+
+    Raises:
+        RecordError: it is no list of the framework's messages.
+    """
+    given = listed(messages)
+    for one in given:
+        if not isinstance(one, Message):
+            raise RecordError(f"a message of the framework is expected, not {type(one).__name__}")
+    return given
 
 
 def _named_in(log: ReadableLog) -> list[Named]:

@@ -30,10 +30,11 @@ from claude_agent_sdk.types import (
     SessionSummaryEntry,
 )
 
-from ..errors import LogUnreadableError
+from ..errors import LogUnreadableError, RecordError
 from ..forms.canonical import mark_of, marked
 from ..forms.claude_code import NAME, entries_in, read_entry
 from ..log.base import Log, ReadableLog
+from ..messages.incoming import listed
 from ..messages.message import Message
 from ..messages.metadata import given_id, metadata_of
 from ..session.change_history import HistoryChange
@@ -59,9 +60,10 @@ class PersistentSessionStore(SessionStore):
 
     async def append(self, key: SdkKey, entries: list[SessionStoreEntry]) -> None:
         """Store entries in order, together or not at all; those whose `uuid` the session has are left out."""
+        own = _key(key)
+        entries = [_checked(entry) for entry in listed(entries)]
         if not entries:
             return
-        own = _key(key)
         facts = {_KEY: own.subpath or own.session_id} if _is_cut(own) else {}
         groups = [read_entry(entry, **facts) for entry in entries]
         messages = [part for group in groups for part in group]
@@ -122,15 +124,35 @@ class PersistentSessionStore(SessionStore):
 
     async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
         """List the subpaths of a session: the transcripts of its sub-agents."""
-        return await self._sessions.subpaths(SessionKey(key["project_key"], key["session_id"]), _stored_key)
+        own = _key(key)
+        return await self._sessions.subpaths(SessionKey(own.project, own.session_id), _stored_key)
 
     async def close(self) -> None:
         """Close the sessions that are open; a later call opens them again."""
         await self._sessions.close()
 
 
-def _key(key: SdkKey) -> SessionKey:
-    return SessionKey(key["project_key"], key["session_id"], key.get("subpath") or "")
+def _key(key: SdkKey | SessionListSubkeysKey) -> SessionKey:
+    """Read a key of the SDK, which does not check what it is given.
+
+    Raises:
+        TypeError: it is no object, or lacks a part.
+    """
+    given: Mapping[str, Any] = key if isinstance(key, Mapping) else {}
+    if not {"project_key", "session_id"} <= given.keys():
+        raise TypeError(f"a session's key is an object with project_key and session_id, not {key!r:.80}")
+    return SessionKey(given["project_key"], given["session_id"], given.get("subpath") or "")
+
+
+def _checked(entry: Any) -> Any:
+    """Give an entry back.
+
+    Raises:
+        RecordError: it is no object.
+    """
+    if not isinstance(entry, Mapping):
+        raise RecordError(f"an entry must be a JSON object, not {type(entry).__name__}")
+    return entry
 
 
 def _is_cut(key: SessionKey) -> bool:

@@ -24,7 +24,7 @@ from agents.run_config import CallModelData, ModelInputData
 from ..forms.openai_agents import Item, items_in, key_of, read_items
 from ..forms.request_bodies import to_openai_responses
 from ..log.base import Log
-from ..messages.incoming import json_copy
+from ..messages.incoming import json_copy, listed
 from ..messages.message import Message
 from ..session.change_history import HistoryChange, last_given
 from ..session.open_session import open_session
@@ -43,6 +43,10 @@ class PersistentSession(SessionABC):
         session_settings: the SDK's; `limit` is the most items that `get_items` gives.
         options: of the session: `max_tokens` of views without tools, `durability`, …; `docs/configuration.md` lists
             them.
+
+    Raises:
+        ConfigError: the place is none; an unknown option, or a wrong value.
+        TypeError: the id is not a text.
     """
 
     def __init__(
@@ -61,6 +65,8 @@ class PersistentSession(SessionABC):
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Give the history, or the last `limit` items of it, in order, as they were added."""
+        if not isinstance(limit, int | None):
+            raise TypeError(f"the limit must be a whole number, not {type(limit).__name__}")
         most = resolve_session_limit(limit, self.session_settings)
         if most is not None and most <= 0:
             return []
@@ -71,7 +77,7 @@ class PersistentSession(SessionABC):
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Store items in order, together or not at all."""
-        messages = read_items([json_copy(item) for item in items])
+        messages = read_items([json_copy(item) for item in listed(items)])
         if messages:
             await self.manager.change_history(lambda _, ready: HistoryChange(added=ready), messages)
 

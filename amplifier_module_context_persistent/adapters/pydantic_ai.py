@@ -31,7 +31,7 @@ from pydantic_ai.conversation_store import (
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models import ModelRequestContext
 
-from ..errors import DeleteError
+from ..errors import ConfigError, DeleteError
 from ..forms.canonical import mark_of, marked
 from ..forms.pydantic_ai import NAME, read_message, write
 from ..forms.whole_body import bodies_in, for_people
@@ -150,6 +150,8 @@ class PersistentConversationStore(ConversationStore):
             LookupError: no conversation holds it.
         """
         history = await self.read_history(entry_id, limit=1)
+        if not history:
+            raise LookupError(f"no conversation holds the entry {entry_id!r:.80}")
         return history[-1]
 
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
@@ -215,6 +217,8 @@ class ViewOfHistory(AbstractCapability[Any]):
     """
 
     def __init__(self, store: PersistentConversationStore | None = None, **options: Any) -> None:
+        if not isinstance(store, PersistentConversationStore | None):
+            raise ConfigError(f"store: a PersistentConversationStore is expected, not {type(store).__name__}")
         InMemoryContextManager(**options)  # a wrong option is refused here, not in the middle of a run
         self._store, self._options = store, options
         self._views: list[tuple[str, WorkingView[Any]]] = []

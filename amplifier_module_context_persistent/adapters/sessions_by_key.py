@@ -22,6 +22,7 @@ from ..log.database_location import location_of, stored_name
 from ..log.open_log import open_log, open_reader
 from ..paths import LOG_NAME
 from ..session.manager import PersistentContextManager
+from ..session.open_session import check_names_no_place, checked_place
 from ..session_ids import directory_name, id_of
 from ..sessions.delete_log import delete_log
 from ..sessions.find_session import SessionFile, files_in, session_files
@@ -55,12 +56,15 @@ class SessionsByKey:
     Args:
         where: the directory that has a directory for each project, or the URL of a PostgreSQL database.
         options: of each session's manager; `docs/configuration.md` lists them.
+
+    Raises:
+        ConfigError: the place is neither; an unknown option, or a wrong value.
     """
 
     def __init__(self, where: str | os.PathLike[str], **options: Any) -> None:
-        place = os.fspath(where)
-        self._is_stored = stored_name(place) is not None
-        self.where = place if self._is_stored else os.path.abspath(os.path.expanduser(place))
+        self.where = checked_place(where)
+        check_names_no_place(options)
+        self._is_stored = stored_name(self.where) is not None
         self._options, self._config = options, Config.load(options, warn=logger.warning)
         self._open: dict[SessionKey, PersistentContextManager] = {}
 

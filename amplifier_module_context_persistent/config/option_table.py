@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import ConfigError
+from ..log.database_location import PREFIXES, why_no_place
 from ..log.record_line import MAX_RECORD_BYTES
 from ..tokens.counter import ENCODINGS
 from .checks import (
@@ -45,8 +46,6 @@ NATIVE = "native"
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 MEMORY = "memory"
 """The `storage` of sessions that are not kept."""
-STORES = ("postgresql://", "postgres://", "service=")
-"""What locations in a database begin with."""
 RECALL_LEAST_TOKENS = 10_000
 
 GROUPS = {
@@ -87,7 +86,7 @@ class Options:
     storage: str | None = _option(
         None,
         "`postgresql://…`, `service=…` or `memory`",
-        lambda v: v is None or (isinstance(v, str) and (v == MEMORY or v.startswith(STORES))),
+        lambda v: v is None or (isinstance(v, str) and (v == MEMORY or v.startswith(PREFIXES))),
         "A PostgreSQL database that keeps the logs, instead of files ([postgres.md](postgres.md)); or nothing does.",
         shown=False,
     )
@@ -381,6 +380,8 @@ class Config(Options):
                 warn(f"unknown configuration key {key!r} is ignored{nearest_key(key, options)}")
             elif value is None and options[key].default is not None:
                 continue  # `key:` without a value in YAML
+            elif options[key].metadata["check"] is path and (why := why_no_place(value)):
+                raise ConfigError(f"{key}: {why}")
             elif not options[key].metadata["check"](value):
                 found = repr(value) if options[key].repr else "this value"
                 raise ConfigError(f"{key}: {found} is not allowed; allowed: {options[key].metadata['allowed']}")

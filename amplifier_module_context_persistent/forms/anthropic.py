@@ -234,7 +234,7 @@ def _read_result(at: int, block: Mapping[str, Any]) -> Message | None:
 
 def _read_inner(block: Mapping[str, Any]) -> Message:
     """A block of a result; callers also give what an MCP tool gave, of which other providers know the words."""
-    return mcp.read_block(block) if block.get("type") in mcp.KINDS else dict(block)
+    return mcp.read_block(block) if text(block.get("type")) in mcp.KINDS else dict(block)
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------

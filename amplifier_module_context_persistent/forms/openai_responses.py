@@ -215,7 +215,7 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
             written.append(write_output(message, kinds, exact=exact))
         elif message["role"] == "assistant":
             made = _items_of_answer(message, reasoning, unseen, exact=exact)
-            called = [item for item in made if item.get("type") in CALLS]
+            called = [item for item in made if text(item.get("type")) in CALLS]
             kinds |= {str(item.get("call_id", item.get("id"))): item["type"] for item in called}
             written += made
         else:
@@ -279,7 +279,7 @@ def _items_of_answer(
 
 def _is_lost(item: Mapping[str, Any], bound: Bound) -> bool:
     """Whether an item of a server's tool, which is nothing without its id, is bound to reasoning that is left out."""
-    return bound is Bound.LOST and item.get("type") in ON_SERVER
+    return bound is Bound.LOST and text(item.get("type")) in ON_SERVER
 
 
 def _answer_message(block: Message, *, keeps_ids: bool, exact: bool) -> Iterator[Message]:
@@ -313,7 +313,7 @@ def _write_said(message: Message, *, exact: bool) -> Iterator[Message]:
     kept = beside(message) if own else {}
     blocks = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
     only = original_of(blocks[0]) if len(blocks) == 1 else {}
-    if own and only.get("type") in _OF_USER:
+    if own and text(only.get("type")) in _OF_USER:
         yield dict(only)
         return
     parts = [part for block in blocks if (part := write_part(block, message, exact=exact)) is not None]

@@ -12,10 +12,13 @@ take the rest for a host, a port or a database, and print it.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
+
+from ..errors import ConfigError
 
 DEFAULT_SCHEMA = "context_persistent"
 PREFIXES = ("postgresql://", "postgres://", "service=")
@@ -29,6 +32,8 @@ _HOST = re.compile(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\[\]:@/]*)(:\d*)?")
 _PORT = re.compile(r"\d*(,\d*)*")
 _PARAMETER = re.compile(r"[a-z_]{1,40}")
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(//?)")
+"""The beginning of a URL; one letter before the colon is a drive of Windows."""
 
 
 _WORDS_OF_LIBPQ = """
@@ -73,6 +78,35 @@ class Location:
 def is_postgres(location: str) -> bool:
     """Whether a location names a PostgreSQL server."""
     return location.startswith(PREFIXES)
+
+
+def refuse_other_url(place: str | os.PathLike[str]) -> None:
+    """Refuse a URL that is no location in PostgreSQL: as a path it would name a new directory `mysql:`.
+
+    Raises:
+        ConfigError: it is one.
+    """
+    if why := why_no_place(place):
+        raise ConfigError(why)
+
+
+def why_no_place(place: object) -> str:
+    """Why nothing can be kept at a URL; "" if it is no URL, or one of PostgreSQL.
+
+    The text repeats nothing but the URL's scheme, since a password may follow.
+    """
+    text = os.fspath(place) if isinstance(place, str | os.PathLike) else None
+    found = _URL.match(text) if isinstance(text, str) and not is_postgres(text) else None
+    if found is None:
+        return ""
+    scheme, slashes = found[1].lower(), found[2]
+    if scheme.startswith("postgres"):  # of a `Path` one slash is left
+        return f"this {scheme}: URL cannot be read; give a text that begins with postgresql://"
+    if slashes == "/":
+        return ""
+    if scheme == "file":
+        return "a file: URL cannot be read; give the path"
+    return f"nothing can be kept at {scheme}://; give a path, or a postgresql:// URL"
 
 
 def split_location(location: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from ..errors import LogUnreadableError
 from .atomic_file import NewFile, check_free
 from .atomic_file import taken_error as file_taken_error
 from .base import Log, ReadableLog, Snapshots
-from .database_location import is_postgres, without_password
+from .database_location import is_postgres, refuse_other_url, without_password
 from .file import FileLog
 from .filesystem import FileSystem
 from .memory import MemoryLog
@@ -44,6 +44,9 @@ def open_log(
         max_record_bytes: larger records are refused.
         snapshots: keeps what is known of a file, so that opening it need not read all of it.
         marks_open: mark the log as open for as long as it is, as a session does.
+
+    Raises:
+        ConfigError: the location is the URL of something else.
     """
     if location == IN_MEMORY:
         return MemoryLog(max_record_bytes=max_record_bytes)
@@ -57,6 +60,7 @@ def open_log(
             max_record_bytes=max_record_bytes,
             marks_open=marks_open,
         )
+    refuse_other_url(location)
     return FileLog(
         location,
         durability=durability,
@@ -130,6 +134,7 @@ def new_log(location: str, *, reads_back: bool = False) -> NewFile | NewStoredLo
         from .postgres.new_log import NewStoredLog  # its driver is an extra
 
         return NewStoredLog(location)
+    refuse_other_url(location)
     return NewFile(location, with_directories=True, reads_back=reads_back)
 
 
@@ -154,4 +159,5 @@ def open_reader(
 
         on_read = files.note_read if files is not None else lambda _: None
         return PostgresLog(location, trusting=trusting, on_read=on_read)
+    refuse_other_url(location)
     return LogReader(location, files=files, snapshots=snapshots)

@@ -10,7 +10,7 @@ import base64
 import dataclasses
 import enum
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Any
 
@@ -59,6 +59,17 @@ def json_copy(message: Any, *, is_stored: bool = False) -> Message:
     if not isinstance(plain, dict):
         raise RecordError(f"a message must be a JSON object, not {type(message).__name__}")
     return plain
+
+
+def listed(given: Any) -> list[Any]:
+    """Give several messages as a list.
+
+    Raises:
+        RecordError: it is one message or a text, or nothing that gives one message after the other.
+    """
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise RecordError(f"a list of messages is expected, not {type(given).__name__}")
+    return list(given)
 
 
 def check_message(plain: Message, *, is_stored: bool = False) -> None:

@@ -22,7 +22,7 @@ from ..forms.responses_reasoning import lack_reasoning
 from ..log.base import Log
 from ..log.record_line import decode_body, encode_message
 from ..messages.host_form import content_key
-from ..messages.incoming import check_message, json_copy, why_refused
+from ..messages.incoming import check_message, json_copy, listed, why_refused
 from ..messages.message import Message, text_of
 from ..messages.metadata import (
     comes_from_a_log,
@@ -85,7 +85,7 @@ class Additions:
         Returns:
             Whether one of them may say more than a message that `is_ordinary`.
         """
-        given: Sequence[Message] = messages if type(messages) is list else list(messages)
+        given: Sequence[Message] = messages if type(messages) is list else listed(messages)
         session = self._store.session
         if session is not None and form is None and self._may_encode(given):
             await self._append_encoded(given, is_list=is_list or len(given) > 1)

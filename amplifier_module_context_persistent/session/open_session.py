@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
-from ..log.database_location import stored_name
+from ..errors import ConfigError
+from ..log.database_location import refuse_other_url, stored_name
 from ..session_ids import directory_name
 from .manager import PersistentContextManager
 
@@ -26,11 +28,38 @@ def open_session(
 
     Raises:
         ConfigError: an unknown option, or a wrong value.
+        TypeError: the id is not a text.
     """
+    check_names_no_place(options if where is not None else {})
     if where is None:
         place: dict[str, Any] = {}
-    elif stored_name(os.fspath(where)) is not None:
-        place = {"storage": os.fspath(where), "project": options.pop("project", _PROJECT)}
+    elif stored_name(checked := checked_place(where)) is not None:
+        place = {"storage": checked, "project": options.pop("project", _PROJECT)}
     else:
-        place = {"storage_path": os.path.abspath(os.path.expanduser(where))}
+        place = {"storage_path": checked}
     return PersistentContextManager(session_id=directory_name(session_id), **place, **options)
+
+
+def checked_place(where: object) -> str:
+    """Give the place of sessions as a directory's absolute path, or as the URL of a PostgreSQL database.
+
+    Raises:
+        ConfigError: it is neither.
+    """
+    place = os.fspath(where) if isinstance(where, str | os.PathLike) else None
+    if not isinstance(place, str) or not place or "\0" in place:
+        found = f"{where!r:.80}" if isinstance(where, str) else type(where).__name__
+        raise ConfigError(f"a place of sessions is a directory or a postgresql:// URL, not {found}")
+    refuse_other_url(place)
+    return place if stored_name(place) is not None else os.path.abspath(os.path.expanduser(place))
+
+
+def check_names_no_place(options: Mapping[str, Any]) -> None:
+    """Refuse options that name another place than the one that was given.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    for key in ("transcript_path", "storage_path", "storage"):
+        if options.get(key) is not None:
+            raise ConfigError(f"{key}: the place is given already; leave out one of the two")

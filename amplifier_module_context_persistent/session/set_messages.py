@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import RecordError
 from ..forms.door import is_foreign, read_given
 from ..log.base import Log
-from ..messages.incoming import json_copy, to_plain, why_refused
+from ..messages.incoming import json_copy, listed, to_plain, why_refused
 from ..messages.message import Message
 from ..messages.metadata import comes_from_a_log, given_id, is_ephemeral
 from .growing_list import after_items, may_be_repair
@@ -62,6 +62,7 @@ async def set_messages(
         RecordError: one of the messages cannot be stored; nothing was changed.
         LogError: the log cannot be read, or took nothing.
     """
+    messages = listed(messages)
     session = await store.open()
     log_decides = session.history.authoritative or (resumes and await session.read(_has_messages))
     if redaction.is_on:

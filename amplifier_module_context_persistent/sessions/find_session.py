@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ..checkout_remote import noted_remote, remote_of
 from ..errors import ContextPersistentError
-from ..log.database_location import location_of, stored_name
+from ..log.database_location import location_of, stored_name, why_no_place
 from ..paths import LOG_NAME, project_slug
 from .session_name import key_of, name_of, names_of
 
@@ -160,6 +160,22 @@ def files_in(directory: str | Path) -> list[SessionFile]:
     return _newest_first(found)
 
 
+def files_of_projects_in(directory: str | Path) -> list[SessionFile]:
+    """The logs in a directory as `files_in`, and those of its projects: `sessions/ID` and `PROJECT/sessions/ID`.
+
+    The id of one of a project is its path below the directory.
+
+    Raises:
+        OSError: the directory cannot be read.
+    """
+    root = Path(directory)
+    found = files_in(root)
+    places = ("sessions/*", "*/sessions/*")
+    below = sorted(path for place in places for path in root.glob(f"{place}/{LOG_NAME}"))
+    of_projects = ((path, path.parent.relative_to(root).as_posix(), "") for path in below)
+    return sorted([*found, *_newest_first(of_projects)], key=_age)
+
+
 def _newest_first(found: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:
     sessions = []
     for path, session_id, project in found:
@@ -250,6 +266,8 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
         return name
     if not name:
         raise SessionNameError("a session's name is empty")
+    if why := why_no_place(name):
+        raise SessionNameError(why)
     path = Path(name)
     is_directory = os.path.isdir(path)  # a name may be longer than a path may be
     if is_directory and (path / LOG_NAME).exists():

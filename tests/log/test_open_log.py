@@ -9,16 +9,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.errors import ConfigError
 from amplifier_module_context_persistent.log.database_location import (
     LIBPQ_PARAMETERS,
     is_postgres,
     location_of,
     parse_location,
     split_location,
+    why_no_place,
 )
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.memory import MemoryLog
-from amplifier_module_context_persistent.log.open_log import IN_MEMORY, open_log
+from amplifier_module_context_persistent.log.open_log import IN_MEMORY, new_log, open_log, open_reader
 from tests.support.logs import append, content_of, numbers
 
 
@@ -170,3 +172,34 @@ def test_a_path_is_no_location_in_a_database() -> None:
     assert not is_postgres("/home/u/postgresql")
     assert is_postgres("postgresql://h/db")
     assert is_postgres("service=x")
+
+
+OTHER_URLS = {
+    "mysql://u:secret@h/db": "mysql://",
+    "sqlite:///a.db": "sqlite://",
+    "s3://bucket/secret": "s3://",
+    "file:///tmp/secret": "give the path",
+    "postgresql+psycopg://u:secret@h/d": "begins with postgresql://",
+    "POSTGRESQL://u:secret@h/d": "begins with postgresql://",
+    str(Path("postgresql://u:secret@h/db")): "begins with postgresql://",
+}
+
+
+@pytest.mark.parametrize("url", OTHER_URLS)
+def test_a_url_of_something_else_names_no_file(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be a directory `mysql:`; the error says what to give, and nothing of a password."""
+    monkeypatch.chdir(tmp_path)
+    for use in (open_log, open_reader, new_log):
+        with pytest.raises(ConfigError, match=OTHER_URLS[url]) as caught:
+            use(url)
+        assert "secret" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["a", "/a:b/c", "C:/x", "c:\\x", "a:b", "a:/b", "postgresql://h/d", "service=x", "", Path("a"), 5, b"mysql://"],
+)
+def test_a_path_is_no_url(place: object) -> None:
+    """Also one with a colon, and a drive of Windows."""
+    assert why_no_place(place) == ""

@@ -24,7 +24,7 @@ from ..replay import compare as play_all
 from ..replay.api import Comparison, Measures
 from ..replay.measures import Prices
 from ..replay.policies import NAMES
-from .parameters import not_empty, session_budget
+from .parameters import check_place, session_budget
 from .progress import progress, stages
 from .session_argument import session_argument, session_name
 from .terminal import UnusableError, console, counted, escaped, making, one_line, open_transcript, unreadable, unusable
@@ -75,7 +75,7 @@ _LEGEND = (
 @click.option("--model", help="Instead of prices, a model whose list prices hold, as in `stats`.")
 @click.option("--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding.")
 @click.option(
-    "--svg", "svg_path", callback=not_empty, type=click.Path(dir_okay=False), help="Write a chart to this file."
+    "--svg", "svg_path", callback=check_place, type=click.Path(dir_okay=False), help="Write a chart to this file."
 )
 @click.option("--force", is_flag=True, help="Replace the chart's file if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -32,7 +32,7 @@ from .erasing import check_can_ask, check_says_which, erasing_options, extent
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import filter_options, watched
 from .list_ import age, scaled, sessions_of
-from .parameters import TimeType
+from .parameters import TimeType, check_place
 from .progress import stages
 from .purge import VACUUM_ADVICE
 from .session_argument import (
@@ -90,7 +90,9 @@ def delete(
 
 @click.command()
 @storage_option
-@click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, type=click.Path(file_okay=False))
+@click.argument(
+    "directories", metavar="[DIRECTORY]...", nargs=-1, callback=check_place, type=click.Path(file_okay=False)
+)
 @no_catalogue_option
 @filter_options()
 @click.option("--older", type=TimeType(), help="Only sessions without a message since then: 90d, 26w, 2026-01-31.")

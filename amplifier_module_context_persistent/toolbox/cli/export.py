@@ -21,7 +21,7 @@ from ..transfer.export_session import FORMATS, Export, export_session, redacted_
 from .exit_codes import DONE, FINDINGS
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .list_ import MessageFilter
-from .parameters import Span, SpanType, chosen_positions, not_empty, own_forms_options
+from .parameters import Span, SpanType, check_place, chosen_positions, own_forms_options
 from .progress import progress
 from .session_argument import NAME_ONE, optional_session_argument, picked
 from .terminal import counted, escaped, making, one_line, open_transcript, reason, telling_damage, unreadable
@@ -44,7 +44,7 @@ _MOST_SHOWN = 20  # places of secrets; --json has all
 @click.option(
     "-o",
     "--output",
-    callback=not_empty,
+    callback=check_place,
     metavar="FILE",
     help="Write to a new file (mode 0600) instead of the standard output; of many sessions, a directory.",
 )

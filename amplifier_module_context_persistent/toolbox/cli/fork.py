@@ -14,7 +14,7 @@ from ..transfer.fork_session import Fork, fork_session
 from ..transfer.hand_over import AGENTS, HandOver, hand_over
 from ..transfer.rewind_session import Rewind, rewind_session
 from .exit_codes import DONE, FINDINGS
-from .parameters import not_empty
+from .parameters import check_place
 from .progress import progress
 from .session_argument import complete_turn_or_id, say_how_to_go_on, session_argument
 from .terminal import ask, counted, say, tell_parts_left, unusable
@@ -46,7 +46,7 @@ def turn_or_id(value: str) -> int | str:
 )
 @click.option("--session", "session_id", metavar="ID", help="The new session's id; by default a new one.")
 @click.option(
-    "-o", "--output", callback=not_empty, metavar="PATH", help="The new log's file; by default beside SESSION's."
+    "-o", "--output", callback=check_place, metavar="PATH", help="The new log's file; by default beside SESSION's."
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")

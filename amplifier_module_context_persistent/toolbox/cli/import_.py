@@ -30,7 +30,7 @@ from ..transfer.importers.registry import importer_of
 from ..transfer.importers.source_file import STANDARD_INPUT
 from ..transfer.watch_imports import LOOK_S, WatchedPlace
 from .exit_codes import DONE, FINDINGS
-from .parameters import not_empty
+from .parameters import check_place
 from .progress import progress, stages
 from .session_argument import say_how_to_go_on, storage, storage_option
 from .terminal import UnusableError, counted, one_line, say, unusable
@@ -42,7 +42,7 @@ _MOST_SESSIONS_SHOWN = 20
 
 @click.command("import")
 @storage_option
-@click.argument("source", metavar="[SOURCE]", required=False, type=click.Path())
+@click.argument("source", metavar="[SOURCE]", required=False, callback=check_place, type=click.Path())
 @click.option(
     "--from",
     "agent",
@@ -61,7 +61,7 @@ _MOST_SESSIONS_SHOWN = 20
 @click.option(
     "-o",
     "--output",
-    callback=not_empty,
+    callback=check_place,
     metavar="PATH",
     help="The new log's file; by default among this project's sessions.",
 )

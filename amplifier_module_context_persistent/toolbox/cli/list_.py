@@ -28,12 +28,20 @@ from ...log.filesystem import FileSystem
 from ...log.open_log import file_reader
 from ...paths import project_slug
 from ...sessions.filters import ALL_SESSIONS, SessionFilter, candidates, is_of_time, matching
-from ...sessions.find_session import SessionFile, files_in, sessions_above, stored_session_pages, where_else
+from ...sessions.find_session import (
+    SessionFile,
+    files_in,
+    files_of_projects_in,
+    sessions_above,
+    stored_session_pages,
+    where_else,
+)
 from ...sessions.open_files import Identity
 from ...sessions.overview import Overview, held_logs, look_at
 from ...sessions.transcript import Transcript
 from ...tokens.counter import open_counter
 from .filter_options import filter_options, watched
+from .parameters import check_place
 from .progress import progress
 from .session_argument import no_catalogue_option, storage, storage_option
 from .terminal import UnusableError, console, counted, cut, duration, escaped, one_line, unreadable, unusable
@@ -54,7 +62,9 @@ _INDENT = " " * 5
 @click.command("list")
 @storage_option
 @no_catalogue_option
-@click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, type=click.Path(file_okay=False))
+@click.argument(
+    "directories", metavar="[DIRECTORY]...", nargs=-1, callback=check_place, type=click.Path(file_okay=False)
+)
 @filter_options()
 @click.option("--grep", "words", metavar="TEXT", help="Only those in which a message says TEXT, whatever its case.")
 @click.option("-l", "--long", "in_full", is_flag=True, help="Also cost, begin, model, failed calls and description.")
@@ -70,7 +80,8 @@ def list_sessions(
 ) -> None:
     """List the sessions of this project, by their last messages, the newest first.
 
-    With DIRECTORY, the logs and plain message files in it (a storage_path). Each row has the age of the last message,
+    With DIRECTORY, the logs and plain message files in it (a storage_path), and the logs of its projects
+    (PROJECT/sessions/ID, as other kits keep theirs). Each row has the age of the last message,
     the time from the first to the last, live messages, tokens (an estimate), size, state and id; below it stand the
     name that a host gave the session, if it has one, and the first line that a person wrote. A terminal gets the
     beginning of a long id, which is enough to name it.
@@ -83,7 +94,7 @@ def list_sessions(
     if is_paged := _asks_only_time(directories, wanted, words):
         pages = _pages(everywhere=everywhere)
     else:
-        sessions = sessions_of(directories, everywhere=everywhere, wanted=wanted)
+        sessions = sessions_of(directories, everywhere=everywhere, wanted=wanted, with_projects=True)
         matches = MessageFilter(words, sessions) if words is not None else None
         pages = [sorted(sessions, key=lambda session: -session.modified_s)]
     look = _SessionPicker(pages, wanted, matches)
@@ -304,11 +315,16 @@ def _shortest_ids(sessions: Iterable[SessionFile]) -> dict[str, str]:
 
 
 def sessions_of(
-    directories: Sequence[str], *, everywhere: bool, wanted: SessionFilter = ALL_SESSIONS
+    directories: Sequence[str],
+    *,
+    everywhere: bool,
+    wanted: SessionFilter = ALL_SESSIONS,
+    with_projects: bool = False,
 ) -> list[SessionFile]:
     """The sessions of this project, of all, or in directories; or in the database; those that the filters mean.
 
-    The time and the number are left to whoever looks at the sessions.
+    The time and the number are left to whoever looks at the sessions. `with_projects` says that those of a directory's
+    projects are in it, too: other kits keep theirs so.
 
     Raises:
         UsageError: more than one of these was asked for.
@@ -326,7 +342,7 @@ def sessions_of(
             found = candidates(wanted, everywhere=everywhere, storage=storage())
     for directory in directories:
         with unusable(directory):
-            found += files_in(directory)
+            found += files_of_projects_in(directory) if with_projects else files_in(directory)
     with unreadable():
         return matching(found, replace(wanted, since_s=None, until_s=None, most=None), watch=watched)
 

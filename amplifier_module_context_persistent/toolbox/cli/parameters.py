@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ...log.database_location import why_no_place
 from ...sessions.filters import FilterError, moment_s
 from ...sessions.transcript import Transcript, Turn
 from .terminal import UnusableError, one_line, reason
@@ -113,15 +114,20 @@ class TimeType(_TimeBase):
             self.fail("give how long ago, as in 12h or 3d, or a date, as in 2026-01-31", param, ctx)
 
 
-def not_empty(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
-    """Check the name of a new file, as the callback of an option.
+def check_place(
+    _context: click.Context, _parameter: click.Parameter, given: str | tuple[str, ...] | None
+) -> str | tuple[str, ...] | None:
+    """Check the names of files or directories, as the callback of an option or an argument.
 
     Raises:
-        BadParameter: it is empty.
+        BadParameter: one is empty, or a URL that names nothing here.
     """
-    if name == "":
-        raise click.BadParameter("this is an empty name; give the path of the new file")
-    return name
+    for name in given if isinstance(given, tuple) else (given,):
+        if name == "":
+            raise click.BadParameter("this is an empty name; give the path of the new file")
+        if why := why_no_place(name):
+            raise click.BadParameter(why)
+    return given
 
 
 R = TypeVar("R")

@@ -20,7 +20,7 @@ from ...sessions.prices import PriceList
 from ...sessions.transcript import Transcript, session_id_in
 from .exit_codes import DONE, FINDINGS
 from .filter_options import chosen_sessions, filter_options
-from .parameters import Span, SpanType, chosen_turns, not_empty, own_forms_options
+from .parameters import Span, SpanType, check_place, chosen_turns, own_forms_options
 from .progress import progress, stages
 from .session_argument import no_catalogue_option, session_argument, storage_option
 from .terminal import (
@@ -41,7 +41,7 @@ _MOST_NAMED = 10  # messages in which something was redacted
 @click.command()
 @session_argument
 @click.option(
-    "-o", "--output", callback=not_empty, metavar="FILE", help="The new file (mode 0600); else report-SESSION.html."
+    "-o", "--output", callback=check_place, metavar="FILE", help="The new file (mode 0600); else report-SESSION.html."
 )
 @click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
 @click.option(
@@ -110,7 +110,7 @@ def report(
 @storage_option
 @no_catalogue_option
 @filter_options()
-@click.argument("directory", default="reports", type=click.Path(file_okay=False))
+@click.argument("directory", default="reports", callback=check_place, type=click.Path(file_okay=False))
 @click.option(
     "--views", type=click.Choice(["some", "all", "none"]), default="some", show_default=True, help="As for `report`."
 )

@@ -14,7 +14,14 @@ from click.shell_completion import CompletionItem
 
 from ...catalogue.catalogue_file import switched_off
 from ...errors import LogError
-from ...log.database_location import STORAGE_VARIABLE, parse_location, split_location, stored_name, without_password
+from ...log.database_location import (
+    STORAGE_VARIABLE,
+    parse_location,
+    split_location,
+    stored_name,
+    why_no_place,
+    without_password,
+)
 from ...log.open_log import shown as shown_location
 from ...messages.metadata import given_id
 from ...paths import project_slug, session_id_of
@@ -99,8 +106,8 @@ def find_path(name: str) -> str:
 
 
 def name_for_errors(name: str) -> str:
-    """A session's name as an error shows it: of a location nothing, as it may hold a password."""
-    return name if stored_name(name) is None else "the location"
+    """A session's name as an error shows it: of a location or a URL nothing, as it may hold a password."""
+    return name if stored_name(name) is None and not why_no_place(name) else "the location"
 
 
 def path_of(name: str) -> str:

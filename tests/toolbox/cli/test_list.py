@@ -330,3 +330,24 @@ def test_without_sqlite_everything_but_costs_is_listed(monkeypatch: pytest.Monke
     done = run("list", "-l")
     assert "newer" in done.stdout
     assert "no costs: Python was built without SQLite" in done.stderr
+
+
+def test_a_place_of_another_kit_is_listed_with_its_projects(tmp_path: Path) -> None:
+    """Adapters keep `PROJECT/sessions/ID`; an id is shown so that it names the session below the directory."""
+    place = tmp_path / "place"
+    for name in ("agent-framework/sessions/a", "conversations/sessions/b"):
+        write(place / name / "context-messages.jsonl", CONVERSATION)
+    assert set(listed(str(place))) == {"agent-framework/sessions/a", "conversations/sessions/b"}
+    assert set(listed(str(place / "conversations"))) == {"sessions/b"}
+    assert (
+        "no session to delete" in run("prune", str(place), "--everything", "--yes").output
+    )  # only what is in it is deleted
+
+
+def test_a_url_is_no_directory() -> None:
+    """Of sessions, of reports and of exports: it is refused, and nothing of a password is shown."""
+    for command in (["list"], ["prune", "--everything"], ["reports"], ["import"], ["export", "--all", "-o"], ["show"]):
+        done = run(*command, "mysql://u:secret@h/db", code=2)
+        assert "secret" not in done.output, command
+        assert "nothing can be kept at mysql://" in done.output
+    assert not Path("mysql:").exists()
