@@ -119,8 +119,9 @@ class ViewStrategy:
         given = _checked(messages)
         if not given:
             return False
-        view = self._take_out(given)
-        messages[:] = await view.view(given)
+        ordered = _with_calls_at_their_results(given)
+        view = self._take_out(ordered)
+        messages[:] = await view.view(ordered)
         self._running = [*self._running, view][-_MOST_VIEWS:]
         return [id(message) for message in given] != [id(message) for message in messages]
 
@@ -190,6 +191,29 @@ def _checked(messages: Sequence[Message]) -> list[Message]:
         if not isinstance(one, Message):
             raise RecordError(f"a message of the framework is expected, not {type(one).__name__}")
     return given
+
+
+def _with_calls_at_their_results(messages: Sequence[Message]) -> list[Message]:
+    """Give messages with each answer that calls tools moved to the last of its results, with the results before that.
+
+    Two runs of one session may save in turns, call by call: then words of the other run are between a call and its
+    result. A view has both together, and it has to end as the list does, with the result that the model is asked about.
+    """
+    callers: dict[str | None, int] = {}
+    caller_of: dict[int, int] = {}
+    for number, message in enumerate(messages):
+        for content in message.contents:
+            if content.type == "function_call":
+                callers[content.call_id] = number
+            elif content.type == "function_result" and content.call_id in callers:
+                caller_of[number] = callers[content.call_id]
+    last_result = {caller: number for number, caller in caller_of.items()}
+
+    def place(number: int) -> tuple[int, int]:
+        caller = caller_of.get(number, number)
+        return last_result.get(caller, number), number
+
+    return [messages[number] for number in sorted(range(len(messages)), key=place)]
 
 
 def _named_in(log: ReadableLog) -> list[Named]:

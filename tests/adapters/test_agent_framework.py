@@ -125,6 +125,35 @@ async def test_runs_of_one_session_at_once_do_not_mix(tmp_path: Path) -> None:
     await kit.close()
 
 
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=proof) for seed in range(1, 6))])
+async def test_runs_that_save_each_call_do_not_mix(tmp_path: Path, seed: int) -> None:
+    """What two processes save between a call and its result is sent before both, so a request ends with the result."""
+    rng, refused = random.Random(seed), list[str]()
+    kits = [PersistentHistory(tmp_path, max_tokens=3_000, durability="write") for _ in range(2)]
+
+    async def run(kit: PersistentHistory, who: int) -> None:
+        for number in range(6):
+            service = StrictService(3_000)
+            agent = made_up_agent(
+                service,
+                calls=rng.randint(1, 4),
+                context_providers=[kit.provider],
+                compaction_strategy=kit.compaction,
+                require_per_service_call_history_persistence=True,
+            )
+            await agent.run(f"question {who} {number} {words(rng, 30)}", session=agent.create_session(session_id="s"))
+            refused.extend(service.refused)
+            await asyncio.sleep(rng.random() * 0.01)
+
+    await asyncio.gather(run(kits[0], 0), run(kits[1], 1))
+    assert refused == []
+    said = [json.dumps(message) for message in plain(await kits[0].provider.get_messages("s"))]
+    assert len(said) == len(set(said))
+    assert sum("question" in one for one in said) == 12
+    for kit in kits:
+        await kit.close()
+
+
 async def test_two_providers_save_to_one_session_at_once(place: str) -> None:
     """Each batch stays together, and nothing is lost or doubled."""
     kits = [PersistentHistory(place, durability="write") for _ in range(2)]
@@ -142,9 +171,10 @@ async def test_two_providers_save_to_one_session_at_once(place: str) -> None:
 
 
 @proof
-def test_runs_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kit", ["agent_framework", "agent_framework_per_call"])
+def test_runs_that_are_killed_lose_and_double_nothing(tmp_path: Path, kit: str) -> None:
     """Every message that was saved is there once, whenever the process was killed."""
-    told = kill_again_and_again("agent_framework", tmp_path, kills=65 if whole() else 12, seed=3)
+    told = kill_again_and_again(kit, tmp_path, kills=35 if whole() else 12, seed=3)
     print(told)
     assert told.lost == told.doubled == told.refused == 0
     assert told.acknowledged > 0

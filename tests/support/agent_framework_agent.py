@@ -11,6 +11,7 @@ from typing import Any
 from agent_framework import (
     Agent,
     BaseChatClient,
+    ChatMiddlewareLayer,
     ChatResponse,
     Content,
     FunctionInvocationLayer,
@@ -20,7 +21,7 @@ from agent_framework import (
 from tests.support.kit_requests import Part, StrictService, words
 
 
-class MadeUpClient(FunctionInvocationLayer, BaseChatClient):
+class MadeUpClient(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
     """Asks `calls` tools in each turn, one after the other, then answers; hands each request to a service."""
 
     def __init__(self, service: StrictService, calls: int) -> None:

@@ -15,8 +15,8 @@ from tests.support.kit_kills import REFUSED, STORED, note, note_request, turn_is
 from tests.support.kit_requests import StrictService
 
 
-async def run(directory: Path, window_tokens: int) -> None:
-    """Run turns for ever; each question is another one."""
+async def run(directory: Path, window_tokens: int, *, saves_each_call: bool = False) -> None:
+    """Run turns for ever; each question is another one. The framework saves at the end of a run, or after each call."""
     kit = PersistentHistory(directory, max_tokens=window_tokens, durability="write")
     service = StrictService(window_tokens, note_request)
     save = kit.provider.save_messages
@@ -28,7 +28,12 @@ async def run(directory: Path, window_tokens: int) -> None:
 
     kit.provider.save_messages = saved  # type: ignore[method-assign]
     agent = made_up_agent(
-        service, calls=3, result_words=200, context_providers=[kit.provider], compaction_strategy=kit.compaction
+        service,
+        calls=3,
+        result_words=200,
+        context_providers=[kit.provider],
+        compaction_strategy=kit.compaction,
+        require_per_service_call_history_persistence=saves_each_call,
     )
     session = agent.create_session(session_id="s")
     while True:

@@ -80,6 +80,8 @@ def _misfits(parts: Sequence[Part]) -> Iterator[str]:
         waiting += part.calls
     if waiting:
         yield f"no results of {waiting}"
+    if parts and isinstance(parts[-1].value, dict) and parts[-1].value.get("role") == "assistant":
+        yield "it ends with an answer"
 
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
