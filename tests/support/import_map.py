@@ -41,6 +41,7 @@ def _imported_files(path: Path) -> Iterator[Path]:
         yield from (found for name in names if (found := file_of(name)))
 
 
+@cache
 def importers() -> dict[Path, set[Path]]:
     """For each file of the package and of the tests, the files that import it."""
     found: dict[Path, set[Path]] = defaultdict(set)

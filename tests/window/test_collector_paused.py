@@ -42,6 +42,18 @@ def test_much_that_was_parsed_is_not_looked_at_afterwards(count, is_looked_at):
     assert any(one is parsed[-1] for one in young) is is_looked_at
 
 
+def test_objects_that_a_process_froze_are_not_counted_where_little_was_parsed(monkeypatch):
+    """Counting them takes time, and a process that collects rarely always has many young objects."""
+    threshold = gc.get_threshold()
+    gc.set_threshold(1_000_000)
+    before = [[number] for number in range(100_000)]
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: pytest.fail("counted"))
+    with collector_paused():
+        parsed = [{"number": [number]} for number in range(100)]
+    gc.set_threshold(*threshold)
+    assert len(before) > len(parsed)
+
+
 @proof
 def test_objects_that_a_process_froze_stay_frozen():
     """A server that froze its objects before it forked shares them with its children."""
