@@ -7,9 +7,8 @@ not be written takes no mark; so on Linux the open files of this user's processe
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from ..log.open_mark import is_marked
 
@@ -67,13 +66,21 @@ def held_for_writing(names: Collection[str], proc: str = "/proc") -> frozenset[I
     except OSError:
         return None
     held: set[Identity] = set()
-    for link in glob.iglob(f"{proc}/[0-9]*/fd/*"):  # nothing of other users' processes, nor of those that ended
+    for link in _open_files(proc):
         try:
             if os.path.basename(os.readlink(link)) in names and _writes(link.replace("/fd/", "/fdinfo/")):
                 held.add(identity_of(link))
         except (OSError, ValueError):
             continue  # closed meanwhile
     return frozenset(held)
+
+
+def _open_files(proc: str) -> Iterator[str]:
+    """The links to open files; none of other users' processes, nor of those that ended."""
+    for process in filter(str.isdecimal, os.listdir(proc)):
+        directory = f"{proc}/{process}/fd"
+        with contextlib.suppress(OSError):
+            yield from [f"{directory}/{descriptor}" for descriptor in os.listdir(directory)]
 
 
 _ACCESS_MODE = 3  # O_ACCMODE of Linux, the only system with this directory
