@@ -16,13 +16,13 @@ from typing import Any
 
 import orjson
 
-from ..compaction.native_offer import ArrivedItem, NativeOffer, NativeTurn
+from ..compaction.native_offer import LETS_GO, ArrivedItem, NativeOffer, NativeTurn
 from ..config import NATIVE, Config
 from ..errors import NativeError
 from ..messages.incoming import to_plain
 from ..messages.message import Message
 from ..tokens.usage import token_count
-from ..window.native_plan import FREES_TOO_LITTLE
+from ..window.native_items import FREES_TOO_LITTLE
 from ..window.request import ViewResult
 from .compaction_events import COMPLETED, FAILED, CompactionEvents, counts_of
 from .host import Host, ProviderFacts, error_text
@@ -54,24 +54,27 @@ class NativeCompaction:
         return self._task is not None and not self._task.done()
 
     def turn(self, provider: Any, facts: ProviderFacts) -> NativeTurn | None:
-        """What a request's provider can do; None where none is named."""
-        if provider is None or not facts.name:
+        """What a request's provider can do with items; None if no provider is named."""
+        if not facts.name:
             return None
-        wanted = self._config.compaction_strategy == NATIVE and not self.runs and self._ready is None
-        may_ask = wanted and _supports(provider)
+        if self._config.compaction_strategy != NATIVE:
+            return LETS_GO
+        if provider is None:
+            return None
+        may_ask = not self.runs and self._ready is None and _supports(provider)
         return NativeTurn(lambda said: self._why_refused(provider, said), self._ready, may_ask, self.runs, self._failed)
 
     async def settle(self, answer: ViewResult) -> None:
         """Take in what became of an item: it is shown, it came too late, or it is not taken back."""
-        made = answer.compaction
-        if answer.fallback:
-            if self._ready is not None and answer.fallback == FREES_TOO_LITTLE:
+        made, fallback = answer.planning.compaction, answer.item.fallback
+        if fallback:
+            if self._ready is not None and fallback == FREES_TOO_LITTLE:
                 self._failed = self._ready.basis
             self._ready = None
-            await self.tell_fallback(answer.fallback)
+            await self.tell_fallback(fallback)
         elif made is not None and made.plan.native is not None:
             self._ready = None
-        elif made is not None and answer.is_due and self.runs:
+        elif made is not None and answer.planning.is_due and self.runs:
             await self.close()
             await self.tell_fallback(_LOST)
 

@@ -24,7 +24,6 @@ from typing import Any
 
 from amplifier_core.llm_errors import ContextLengthError
 
-from ..compaction.native_offer import LETS_GO
 from ..config import NATIVE, SUMMARIZE, Config
 from ..errors import FloorError, LogError, RecordError, RetentionError
 from ..log.base import Log
@@ -114,22 +113,21 @@ class RequestFlow:
             LogUnreadableError: the log cannot be read.
         """
         ask = await self._ask(token_budget, provider)
-        native = self.native.turn(ask.provider, ask.facts) if self._config.compaction_strategy == NATIVE else LETS_GO
-        ask = replace(ask, retain=retain, hard_fit=hard_fit, native=native if ask.facts.name else None)
+        ask = replace(ask, retain=retain, hard_fit=hard_fit, native=self.native.turn(ask.provider, ask.facts))
         answer = await self._counted(ask, await self._answer(ask))
-        if answer.offer is not None:
+        if answer.item.offer is not None:
             count = (await self._store.open()).counter.count_text
-            self.native.start(ask.provider, ask.facts, ask.tools_json, answer.offer, count)
+            self.native.start(ask.provider, ask.facts, ask.tools_json, answer.item.offer, count)
         await self._report_left_out(ask, answer)
-        view = answer.view or []
+        view, reasoning = answer.view or [], answer.reasoning
         if self._pending.is_look(ask.facts.name):
             return view
         self._meter.hand_out(ask.facts.name, answer.counted_tokens, answer.line)
         self.refusals.asked = ask.facts.name, ask.facts.model
-        self._pending.hand_out("" if answer.without_reasoning else answer.bound, ask.facts.name, ask.facts.model)
+        self._pending.hand_out("" if reasoning.is_refused else reasoning.bound, ask.facts.name, ask.facts.model)
         if self._host.hooks is not None:
             checks_prefix = Recipient.of(ask.facts.name, ask.facts.model).checks_prefix
-            self.final.handed_out = HandedOut(tuple(view), answer.receipt_id, checks_prefix)
+            self.final.handed_out = HandedOut(tuple(view), answer.receipt.id, checks_prefix)
         return view
 
     def record_final_request(self, request: Any) -> Ticket:
@@ -161,7 +159,7 @@ class RequestFlow:
             known = await counted_by(ask.provider, answer.view or [], ask.tools_json, model, answer.counted_tokens)
             if known is None or not meter.take_count(name, model, answer.counted_tokens, *known):
                 break
-            session.history.withdraw(answer.receipt)
+            session.history.withdraw(answer.receipt.record)
             answer = await self._answer(ask)
         return answer
 
@@ -234,8 +232,7 @@ class RequestFlow:
             if futile := answer.futile():
                 await self._host.emit("context:compaction_futile", futile)
             await self._report_plan(answer)
-            if self._config.compaction_strategy == NATIVE or answer.fallback:
-                await self.native.settle(answer)
+            await self.native.settle(answer)
             if told.is_started:
                 await self._tell_end(told, answer)
             return answer
@@ -244,14 +241,16 @@ class RequestFlow:
         """Make a view, with a summary if its plan wants one; tell that a compaction starts."""
         session = await self._store.open()
         answer = await session.read(lambda log: session.requests.answer(log, ask))
-        if ask.force or answer.is_due:
+        if ask.force or answer.planning.is_due:
             await self._tell_start(told, self._method_of(answer), answer.messages, answer.tokens)
-        if answer.span is None:
+        if answer.planning.span is None:
             return answer
         await self._report_plan(answer)  # one that leaves out images alone
         self.is_compacting = True
         try:
-            summary, told.usage = await sum_up(session, self._meter, ask, answer.span, self._host, self._summary_pause)
+            summary, told.usage = await sum_up(
+                session, self._meter, ask, answer.planning.span, self._host, self._summary_pause
+            )
         finally:
             self.is_compacting = False
         second = replace(ask, summary=summary, sums_up=False)
@@ -260,11 +259,11 @@ class RequestFlow:
 
     def _method_of(self, answer: ViewResult | None) -> str:
         """The method that a compaction begins with; of the configuration, if no plan was made."""
-        if answer is not None and answer.span is not None:
+        if answer is not None and answer.planning.span is not None:
             return SEMANTIC
-        if answer is not None and answer.fallback:
+        if answer is not None and answer.item.fallback:
             return NATIVE
-        made = answer.compaction if answer is not None else None
+        made = answer.planning.compaction if answer is not None else None
         return method_of(self._config.compaction_strategy if made is None else made.plan.strategy)
 
     async def _tell_start(self, told: CompactionEvents, method: str, messages: int, tokens: int) -> None:
@@ -274,7 +273,7 @@ class RequestFlow:
 
     async def _tell_end(self, told: CompactionEvents, answer: ViewResult) -> None:
         """Tell how a compaction ended, and what the view is after it."""
-        made = answer.compaction
+        made = answer.planning.compaction
         messages = len(made.arrangement.items) if made is not None else answer.messages
         await self._host.emit("context:post_compact", sizes(messages, answer.counted_tokens))
         counts = {"input_tokens_before": answer.tokens, "input_tokens_after": answer.counted_tokens}
@@ -286,17 +285,17 @@ class RequestFlow:
         An answer that no view has shown yet was lost by the change if the system text or the tools changed. Otherwise
         only answers count whose reasoning the last view showed.
         """
-        shown, self._last = self._last, _Shown(ask, answer.last, answer.left_out)
-        if shown is None or answer.compaction is not None:
+        shown, self._last = self._last, _Shown(ask, answer.last, answer.reasoning.left_out)
+        if shown is None or answer.planning.compaction is not None:
             return
         before = shown.ask
         if (before.facts.name, before.facts.model) != (ask.facts.name, ask.facts.model):
             return
-        if answer.without_reasoning:  # a refusal was told already
+        if answer.reasoning.is_refused:  # a refusal was told already
             return
         parts = {"system": before.head_text != ask.head_text, "tools": before.tools_json != ask.tools_json}
         changed = [part for part, differs in parts.items() if differs]
-        newly = answer.left_out - shown.left_out
+        newly = answer.reasoning.left_out - shown.left_out
         if not changed:
             newly = frozenset(ordinal for ordinal in newly if shown.last is not None and ordinal <= shown.last)
         if newly:
@@ -305,12 +304,12 @@ class RequestFlow:
 
     async def _report_plan(self, answer: ViewResult) -> None:
         """Tell of a plan that was made, and of one that could not be stored."""
-        if answer.compaction is None:
+        if answer.planning.compaction is None:
             return
         await self._host.emit("context:compaction", answer.report())
-        if answer.plan_error:
-            plan_id = answer.compaction.plan.id
-            await self._host.emit("context:plan_not_stored", {"plan_id": plan_id, "error": answer.plan_error})
+        if answer.planning.error:
+            plan_id = answer.planning.compaction.plan.id
+            await self._host.emit("context:plan_not_stored", {"plan_id": plan_id, "error": answer.planning.error})
 
 
 class SystemPrompt:

@@ -28,7 +28,7 @@ from ..view.receipts import LINE, Receipt, encode_head, extras_in, keeps_wire_ru
 from ..view.recipients import Recipient, family_of
 from ..window.ephemerals import Extras
 from ..window.prompt_cache import PromptCache
-from ..window.request import REFUSED, ViewRequest, ViewResult, head_of
+from ..window.request import REFUSED, Room, StoredReceipt, ViewRequest, ViewResult, head_of
 from ..window.retained_texts import RetainedTexts, shows_all
 from ..window.when_to_plan import needs_plan
 from ..window.window import Window
@@ -68,6 +68,17 @@ class Ask:
     """What the provider can do with items of its own."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Completed:
+    """What was asked for, complete, and for which window."""
+
+    request: ViewRequest
+    given_tokens: int
+    """Its budget in the provider's tokens, as a caller, the provider's window or the configuration gives it."""
+    is_aside: bool
+    """Whether its budget is a smaller one of its own, so that the session's plan does not change for it."""
+
+
 class ViewService:
     """The windows of one session."""
 
@@ -105,36 +116,38 @@ class ViewService:
             RetentionError: a text that the view must hold is in no message.
             LogError: the log cannot be read.
         """
-        request = self._request(log, ask)
-        self.last_budget_tokens = request.given_tokens
-        window = self._window
-        if request.aside:
-            window = self._side_window(log, request, frozenset(), window)
+        asked = self._complete(log, ask)
+        request, given_tokens, window = asked.request, asked.given_tokens, self._window
+        self.last_budget_tokens = given_tokens
+        if asked.is_aside:
+            window = self._side_window(log, asked, frozenset(), window)
         else:
-            asked = {"now": self._history.now(), "viewed_at": log.index.session.viewed_at}
-            if self._cache.note_request(ask.facts.name, ask.facts.model, **asked):
+            times = {"now": self._history.now(), "viewed_at": log.index.session.viewed_at}
+            if self._cache.note_request(ask.facts.name, ask.facts.model, **times):
                 request = replace(request, is_cold=True)
         built = self._build(log, window, request)
         if built.view is not None and not window.shows_whole(request.retained):
-            window = self._side_window(log, request, request.retained, window)
+            window = self._side_window(log, asked, request.retained, window)
             if window.bring_back(log, request) and window.plan is not None:
                 self._store_plan(log, window)
             built = self._build(log, window, request)
-        receipt, receipt_id = b"", ""
+        receipt = StoredReceipt()
         if built.view is not None:
             if ask.retain and not shows_all(built.view, ask.retain):
                 raise RetentionError("a text that the view must hold is in a message that no view can show")
             self._note_line(built)
             if self._config.receipts and not ask.force and len(log.index):
                 try:
-                    noted = self._note(log, request, window, built, built.view)
-                    receipt, receipt_id = noted.encode(), noted.id
-                    self._history.defer(receipt)
+                    noted = self._note(log, request, window, built, built.view, given_tokens)
+                    receipt = StoredReceipt(noted.encode(), noted.id)
+                    self._history.defer(receipt.record)
                 except ValueError as refused:
                     logger.warning("a view leaves no receipt: %s", refused)
-        error = self._store_plan(log, window) if built.compaction is not None else ""
+        planning = built.planning
+        if planning.compaction is not None:
+            planning = replace(planning, error=self._store_plan(log, window))
         line = id(window), window.plan.id if window.plan else ""
-        return replace(built, line=line, plan_error=error, receipt=receipt, receipt_id=receipt_id)
+        return replace(built, planning=planning, line=line, receipt=receipt)
 
     def _note_line(self, built: ViewResult) -> None:
         """Note the line that a view ends with: the answer to it keeps the line.
@@ -159,7 +172,7 @@ class ViewService:
 
     def wants_compaction(self, log: Log, ask: Ask) -> bool:
         """Whether the current view has reached the threshold."""
-        request = self._request(log, ask)
+        request = self._complete(log, ask).request
         tokens, messages = self._window.measure(log, request)
         return needs_plan(self._config, tokens=tokens, messages=messages, budget_tokens=request.budget_tokens)
 
@@ -175,7 +188,7 @@ class ViewService:
         self._side.clear()
         self._window = Window(self._config, self._counter, self._extras, self._new_id)
 
-    def _request(self, log: Log, ask: Ask) -> ViewRequest:
+    def _complete(self, log: Log, ask: Ask) -> _Completed:
         """What is asked for, complete, of the log as it is now."""
         log.follow()
         facts, head = ask.facts, head_of(ask.head_text)
@@ -195,25 +208,27 @@ class ViewService:
         reader, facts_known = Recipient.of(facts.name, facts.model), {*ask.learned, *log.index.session.learned}
         reader_name = facts.name, facts.model
         refused = any(knows(facts_known, what, *reader_name) for what in (REASONING, OTHERS))
-        return ViewRequest(
-            budget_tokens=self._meter.counted_budget(facts.name, given),
-            given_tokens=given,
+        room = Room(
             fixed_tokens=self._tools[1] + sum(count_message(message, self._counter) for message in head),
             fixed_bytes=MARGIN_BYTES + len(ask.tools_json) + len((ask.head_text or "").encode(errors="replace")),
             spare_tokens=max(0, facts.window.context_tokens - given) if facts.window is not None else 0,
             limits=limits_of(family_of(facts.name, facts.model), self._config, facts.told),
-            provider_name=facts.name,
-            model=facts.model,
+        )
+        request = ViewRequest(
+            budget_tokens=self._meter.counted_budget(facts.name, given),
+            room=room,
+            reader=reader,
             head_text=ask.head_text,
             line_last=reader.refuses_prefill or knows(facts_known, PREFILL, *reader_name),
             tools=self._tools[2] + (REFUSED if refused else ""),
             retained=self._holders.find(log, bodies, has_factory=ask.head_text is not None) if bodies else frozenset(),
-            aside=given < own and not ask.hard_fit and not (ask.force and ask.explicit_tokens is None),
             plans_now=ask.force or ask.hard_fit,
             sums_up=ask.sums_up,
             summary=ask.summary,
             native=ask.native,
         )
+        is_aside = given < own and not ask.hard_fit and not (ask.force and ask.explicit_tokens is None)
+        return _Completed(request, given, is_aside)
 
     def _planned_budget(self, log: Log, provider: str, own: int) -> int:
         """The least budget that an earlier process must have had, by its plans: what one made aside stays aside."""
@@ -222,19 +237,27 @@ class ViewService:
             return int((own + 1) / SIDE_SHARE)
         return budget_in_use(index, records.plan)
 
-    def _side_window(self, log: Log, request: ViewRequest, whole: frozenset[int], base: Window) -> Window:
+    def _side_window(self, log: Log, asked: _Completed, whole: frozenset[int], base: Window) -> Window:
         """The window for an explicit budget, or for messages that must be whole; it starts as a copy of another one."""
-        name = request.given_tokens, whole
+        name = asked.given_tokens, whole
         window = self._side.get(name)
         if window is None:
             window = self._side[name] = Window(self._config, self._counter, self._extras, self._new_id, store=False)
-            window.begin_with(log, base, request)
+            window.begin_with(log, base, asked.request)
             while len(self._side) > _SIDE_WINDOWS:
                 self._side.popitem(last=False)
         self._side.move_to_end(name)
         return window
 
-    def _note(self, log: Log, request: ViewRequest, window: Window, built: ViewResult, view: list[Message]) -> Receipt:
+    def _note(
+        self,
+        log: Log,
+        request: ViewRequest,
+        window: Window,
+        built: ViewResult,
+        view: list[Message],
+        given_tokens: int,
+    ) -> Receipt:
         """Make the receipt of a view, and queue its head text for the next append if the log lacks it."""
         head = ""
         if request.head_text is not None:
@@ -254,9 +277,9 @@ class ViewService:
             upto=_upto(log, built),
             messages=len(view),
             tokens=built.counted_tokens,
-            budget_tokens=request.given_tokens,
-            provider=request.provider_name,
-            model=request.model,
+            budget_tokens=given_tokens,
+            provider=request.reader.provider,
+            model=request.reader.model,
             head=head,
             extras=extras_in(built.items) if self._extras.has_any else 0,
             hash=window.chain.hash_of(built.items, lambda at: view[head_count + at :], request.head, of=log.index),
@@ -267,8 +290,8 @@ class ViewService:
                 **({LINE: line} if (line := last_line(built.items)) else {}),
             },
             tools=request.tools,
-            bound=built.bound,
-            unbound=built.unbound,
+            bound=built.reasoning.bound,
+            unbound=len(built.reasoning.left_out),
         )
 
     def _store_plan(self, log: Log, window: Window) -> str:

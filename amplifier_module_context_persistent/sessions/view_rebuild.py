@@ -29,7 +29,7 @@ from ..messages.metadata import metadata_of
 from ..view.ids_and_names import LINES, WIRE
 from ..view.plan import Plan, kept_ordinals, live_positions
 from ..view.receipts import LINE, RENDERING, RULES_KEY, Receipt, text_hash
-from ..view.recipients import RULES
+from ..view.recipients import RULES, Recipient
 from ..window.ephemerals import Extras
 from ..window.request import ViewRequest
 from ..window.window import Window
@@ -205,10 +205,8 @@ def request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:
     return ViewRequest(
         budget_tokens=sys.maxsize,
         head_text=(text or "") if receipt.head else None,
-        provider_name=receipt.provider,
-        model=receipt.model,
+        reader=Recipient.of(receipt.provider, receipt.model, rules=receipt.rules),
         line_last=LINES in receipt.render,
-        rules=receipt.rules,
         tools=receipt.tools,
     )
 

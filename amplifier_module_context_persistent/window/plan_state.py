@@ -19,7 +19,7 @@ from functools import partial
 from ..compaction.planner import Compaction
 from ..config import Config
 from ..log.base import Log
-from ..log.index import Index
+from ..log.index import USER, Index
 from ..messages.elide import WHOLE
 from ..messages.late_result import LateCall
 from ..messages.message import Message
@@ -63,6 +63,14 @@ class PlanState:
     def _is_cut(self, entry: Entry) -> bool:
         cut = self.plan.cuts.get(entry.id, entry.form.offload) if self.plan else entry.form.offload
         return (cut is not None and cut.shortens) or (self.plan is not None and entry.id in self.plan.silent)
+
+    def hides_in_item(self, index: Index) -> bool:
+        """Whether a turn was hidden that the item in force stands for."""
+        hidden_turns, plan = index.session.hidden, self.plan
+        if not hidden_turns or plan is None or plan.native is None:
+            return False
+        known = {entry.ordinal for entry in self.entries} | {*index.find_all(plan.hidden).values()}
+        return any(index.columns.roles[ordinal] == USER for ordinal in hidden_turns - known)
 
     def with_whole(self, ordinals: AbstractSet[int], log: Log, source: MessageSource) -> PlanState:
         """The same with some messages whole; this very object where they are so already.
@@ -190,6 +198,11 @@ class KeptEntries:
     def plan(self) -> Plan | None:
         """The plan in force."""
         return self.state.plan
+
+    @property
+    def shows_item(self) -> bool:
+        """Whether the plan in force shows what a provider compacted."""
+        return self.plan is not None and self.plan.native is not None
 
     @property
     def basis(self) -> tuple[int, str]:
@@ -325,7 +338,7 @@ class KeptEntries:
         if not going or plan is None:
             return None
         counted = self._source.cut_sizes(log, [entry for entry in lighter if entry.id in going], plan.cuts)
-        tokens = request.fixed_tokens + arrangement.tokens
+        tokens = request.room.fixed_tokens + arrangement.tokens
         plan = replace(plan, budget_tokens=request.budget_tokens, tokens_before=tokens)
         stored = frozenset(entry.ordinal for entry in state.entries)
         kept = stored | (self._source.extras.ordinals() - self._dropped)

@@ -63,8 +63,8 @@ def span_of(
     said = evidence_of(replaced, [text for message in messages for text in texts_of(message)], plan.summary)
     size = sum([entry.tokens for entry in replaced])
     room = request.budget_tokens - config.summary_max_tokens
-    room_with_view = request.budget_tokens - max(0, config.summary_max_tokens - request.spare_tokens)
-    if (tokens := request.fixed_tokens + arrangement.tokens + count(asks)) <= room_with_view:
+    room_with_view = request.budget_tokens - max(0, config.summary_max_tokens - request.room.spare_tokens)
+    if (tokens := request.room.fixed_tokens + arrangement.tokens + count(asks)) <= room_with_view:
         view = render(arrangement, fetch, head=request.head, boundary=config.truncate_boundary)
         return Span(ordinals, basis, [*view, asks], with_tools=True, tokens=tokens, evidence=said, replaced_tokens=size)
     if plan.summary:

@@ -4,14 +4,16 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from amplifier_module_context_persistent.compaction.provider_limits import RequestLimits
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.log.base import Log
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.view.entry import Entry, classify
+from amplifier_module_context_persistent.view.recipients import Recipient
 from amplifier_module_context_persistent.window.ephemerals import Extras
-from amplifier_module_context_persistent.window.request import ViewRequest, ViewResult
+from amplifier_module_context_persistent.window.request import Room, ViewRequest, ViewResult
 from amplifier_module_context_persistent.window.window import Window
 from tests.support.checker import assert_valid
 from tests.support.counters import count
@@ -50,12 +52,23 @@ class Desk:
         """What a view knows of these messages of the log."""
         return [classify(at, message, count) for at, message in zip(ordinals, self.log.read(ordinals), strict=True)]
 
-    def build(self, budget: int, window: Window | None = None, **request: Any) -> ViewResult:
+    def build(
+        self,
+        budget: int,
+        window: Window | None = None,
+        *,
+        provider: str = "somebody",
+        model: str = "",
+        fixed_tokens: int = 0,
+        limits: RequestLimits | None = None,
+        **request: Any,
+    ) -> ViewResult:
         """Build a view of the log as it is now."""
         self.log.follow()
-        return (window or self.window).build(
-            self.log, ViewRequest(budget_tokens=budget, **{"provider_name": "somebody", **request})
+        asked = ViewRequest(
+            budget, room=Room(fixed_tokens, limits=limits), reader=Recipient.of(provider, model), **request
         )
+        return (window or self.window).build(self.log, asked)
 
     def ask(self, budget: int, window: Window | None = None, **request: Any) -> ViewResult:
         """Build a view of the log as it is now; a valid one."""

@@ -50,11 +50,11 @@ def test_a_view_grows_back_after_a_request_with_a_small_window(resumed: bool) ->
     if resumed:
         desk.window = desk.new_window()
     grown = desk.ask(LARGE)
-    assert grown.compaction is not None
+    assert grown.planning.compaction is not None
     assert tokens(grown) >= 0.9 * undisturbed()
     turn(desk, 20)
     later = desk.ask(LARGE)
-    assert later.compaction is None
+    assert later.planning.compaction is None
     assert goes_on(grown.view or [], later.view or [])
 
 
@@ -72,7 +72,7 @@ def test_a_long_turn_that_was_resumed_small_grows_back_with_the_next_turns(steps
     before = tokens(desk.ask(LARGE))
     desk.add({"role": "assistant", "content": "Read."}, {"role": "user", "content": "Go on."})
     grown = desk.ask(LARGE)
-    assert grown.compaction is not None
+    assert grown.planning.compaction is not None
     assert small < before < 0.7 * tokens(grown)
 
 
@@ -91,7 +91,7 @@ def test_it_does_not_in_the_middle_of_a_turn() -> None:
     desk = begun()
     desk.ask(SMALL)
     desk.add({"role": "assistant", "content": "I look."})
-    assert desk.ask(LARGE).compaction is None
+    assert desk.ask(LARGE).planning.compaction is None
 
 
 def test_a_view_without_a_budget_follows_its_plan() -> None:
@@ -99,7 +99,7 @@ def test_a_view_without_a_budget_follows_its_plan() -> None:
     desk = begun()
     small = desk.ask(SMALL)
     again = desk.ask(sys.maxsize)
-    assert again.compaction is None
+    assert again.planning.compaction is None
     assert same(again.view, small.view)
 
 
@@ -109,7 +109,7 @@ def test_two_budgets_that_take_turns_do_not_have_it_grow_each_time() -> None:
     grew = 0
     for number in range(20, 26):
         desk.ask(SMALL - 9 * number)
-        grew += desk.ask(LARGE).compaction is not None
+        grew += desk.ask(LARGE).planning.compaction is not None
         turn(desk, number)
     assert grew == 1
 
@@ -125,7 +125,7 @@ def test_what_is_kept_small_on_purpose_stays_small(policy: dict[str, object]) ->
     for number in range(20):
         turn(desk, number)
     desk.ask(SMALL)
-    assert desk.ask(LARGE).compaction is None
+    assert desk.ask(LARGE).planning.compaction is None
 
 
 @proof(quick=1)
@@ -135,7 +135,7 @@ def test_a_large_write_leaves_no_trace_once_a_plan_leaves_it_out(turns: int, lin
     desk, twin = begun(turns), begun(turns)
     call = {"id": "w", "name": "write_file", "arguments": {"path": "all.py", "content": "x = 1\n" * lines}}
     desk.add({"role": "assistant", "content": "", "tool_calls": [call]})
-    assert desk.ask(LARGE).compaction is not None
+    assert desk.ask(LARGE).planning.compaction is not None
     desk.add({"role": "tool", "tool_call_id": "w", "content": "written"})
     replanned = 0
     for number in range(turns, turns + 4):
@@ -144,7 +144,7 @@ def test_a_large_write_leaves_no_trace_once_a_plan_leaves_it_out(turns: int, lin
             one.add({"role": "user", "content": f"Go on. {TEXT}"})
             turn(one, number)
         view, without = desk.ask(LARGE), twin.ask(LARGE)
-        replanned += view.compaction is not None
+        replanned += view.planning.compaction is not None
         expected = min(tokens(without), desk.config.target_usage * LARGE)
         assert tokens(view) >= 0.9 * expected
         if replanned:
@@ -167,7 +167,7 @@ def test_what_was_tried_in_vain_far_back_is_still_told(desk: Desk) -> None:
         if number % 20 == 19:
             desk.ask(SMALL)
     grown = desk.ask(LARGE)
-    assert grown.compaction.plan.in_vain == ("make the_part_that_fails",)
+    assert grown.planning.compaction.plan.in_vain == ("make the_part_that_fails",)
 
 
 def test_what_cannot_grow_is_not_tried_again(desk: Desk) -> None:
@@ -175,8 +175,8 @@ def test_what_cannot_grow_is_not_tried_again(desk: Desk) -> None:
     desk.add({"role": "user", "content": "Read."})
     turn(desk, 0, TEXT * 6)
     small = desk.ask(700)
-    assert small.compaction is not None
+    assert small.planning.compaction is not None
     for _ in range(2):
         again = desk.ask(LARGE)
-        assert (again.compaction, again.is_due, again.floor) == (None, False, None)
+        assert (again.planning.compaction, again.planning.is_due, again.planning.floor) == (None, False, None)
         assert same(again.view, small.view)

@@ -18,7 +18,7 @@ def test_the_plan_of_another_process_is_followed(desk: Desk) -> None:
     theirs = desk.ask(2_000, other)
     desk.store(other)
     ours = desk.ask(20_000)
-    assert ours.compaction is None
+    assert ours.planning.compaction is None
     assert same(ours.view, theirs.view)
 
 
@@ -45,7 +45,7 @@ def test_a_window_aside_begins_with_the_plan_and_leaves_it_alone(desk: Desk) -> 
     aside = desk.new_window(store=False)
     aside.begin_with(desk.log, desk.window, ViewRequest(budget_tokens=2_000))
     assert same(desk.ask(2_000, aside).view, main.view)
-    assert desk.ask(500, aside).compaction is not None
+    assert desk.ask(500, aside).planning.compaction is not None
     assert same(desk.ask(2_000).view, main.view)
     assert aside.plan.id != desk.window.plan.id
 
@@ -62,7 +62,7 @@ def test_stored_system_messages_give_way_to_a_factory(desk: Desk) -> None:
     head = ({"role": "system", "content": "new"},)
     asked = {"head_text": head[0]["content"], "fixed_tokens": count(head[0])}
     built = desk.ask(2_000, **asked)
-    assert built.compaction is not None
+    assert built.planning.compaction is not None
     assert [m["content"] for m in built.view or []][:4] == ["new", "hook", "file", "developer"]
     desk.store()
     assert same(desk.ask(2_000, desk.new_window(), **asked).view, built.view)
@@ -87,7 +87,7 @@ def test_a_window_aside_begins_with_the_logs_plan_for_its_budget(desk: Desk) -> 
     desk.talk(40)
     aside = desk.new_window(store=False)
     made = desk.ask(1_000, aside)
-    assert made.compaction is not None
+    assert made.planning.compaction is not None
     append_bodies(desk.log, aside.plan_record(desk.log).replace(b'"plan"', b'"side_plan"', 1))
     for budget, talks, follows in ((1_040, 0, True), (1_400, 0, False), (1_000, 30, False)):
         desk.talk(talks)

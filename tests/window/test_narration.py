@@ -39,7 +39,7 @@ def found(view: list[Message] | None) -> list[int]:
 
 
 def asked(desk: Desk, model: str = NARRATED, provider: str = "anthropic", budget: int = 9_000) -> list[Message]:
-    view = desk.ask(budget, provider_name=provider, model=model).view
+    view = desk.ask(budget, provider=provider, model=model).view
     assert view is not None
     return view
 
@@ -98,8 +98,8 @@ def test_requests_go_on_from_one_another(desk: Desk) -> None:
     before: list[Message] = []
     for n in range(40):
         working(desk, 1, block=thinking(f"FOUND-{n}: what I see."))
-        built = desk.ask(9_000, provider_name="anthropic", model=NARRATED)
+        built = desk.ask(9_000, provider="anthropic", model=NARRATED)
         assert built.view is not None
-        if built.compaction is None:
+        if built.planning.compaction is None:
             assert built.view[: len(before)] == before
         before = built.view

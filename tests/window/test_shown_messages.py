@@ -199,7 +199,7 @@ def written(desk: Desk, ask: Callable[[], Any]) -> Iterator[Any]:
         built = ask()
     except FloorError:
         return
-    if built.compaction is not None:
+    if built.planning.compaction is not None:
         desk.store()
     yield built
 
@@ -215,7 +215,7 @@ def test_a_window_that_has_made_many_views_makes_those_of_a_new_one(
     for number, message in enumerate(history):
         desk.add(message)
         reader = readers[number % len(readers)]
-        for built in written(desk, lambda reader=reader: desk.build(budget, provider_name=reader)):
-            anew = desk.build(budget, desk.new_window(), provider_name=reader)
-            if anew.compaction is None:
+        for built in written(desk, lambda reader=reader: desk.build(budget, provider=reader)):
+            anew = desk.build(budget, desk.new_window(), provider=reader)
+            if anew.planning.compaction is None:
                 assert repr(built.view) == repr(anew.view)

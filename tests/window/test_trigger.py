@@ -23,9 +23,9 @@ def test_no_plan_is_made_before_the_summary_that_is_wanted() -> None:
     desk = Desk(summary_max_tokens=100)
     desk.talk(20)
     built = desk.window.build(desk.log, ViewRequest(budget_tokens=2_000, sums_up=True))
-    assert (built.view, built.messages, built.compaction) == (None, 40, None)
-    assert isinstance(built.span, Span)
-    assert built.span.ordinals
+    assert (built.view, built.messages, built.planning.compaction) == (None, 40, None)
+    assert isinstance(built.planning.span, Span)
+    assert built.planning.span.ordinals
     assert built.tokens > 2_000
     assert desk.window.plan is None
 
@@ -38,10 +38,10 @@ def test_a_plan_that_frees_too_little_is_not_made_nor_tried_again() -> None:
     desk.add({"role": "user", "content": TEXT * 8})
     size = sum(map(count, desk.ask(10_000).view or []))
     budget = int(size / 0.95)
-    assert desk.ask(budget).compaction is None
+    assert desk.ask(budget).planning.compaction is None
     tried = next(desk.plan_ids)
     for drifting in (budget, budget + 9, int(budget * 0.97), budget):
-        assert desk.ask(drifting).compaction is None
+        assert desk.ask(drifting).planning.compaction is None
     assert next(desk.plan_ids) == tried + 1
     desk.add({"role": "assistant", "content": "Yes."})
     desk.window.build(desk.log, ViewRequest(budget_tokens=int(budget * 0.95)))
@@ -56,12 +56,12 @@ def test_the_next_process_does_not_plan_again_either() -> None:
     desk.talk(5)
     desk.add({"role": "assistant", "content": TEXT * 40})
     first = desk.ask(3_000)
-    assert first.compaction is not None
+    assert first.planning.compaction is not None
     assert len(first.view or []) > 3
     desk.store()
-    assert desk.ask(3_000).compaction is None
+    assert desk.ask(3_000).planning.compaction is None
     again = desk.ask(3_000, desk.new_window())
-    assert again.compaction is None
+    assert again.planning.compaction is None
     assert same(again.view, first.view)
 
 

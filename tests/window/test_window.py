@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.compaction.planner import compact
-from amplifier_module_context_persistent.window import window
+from amplifier_module_context_persistent.window import window_plans
 from amplifier_module_context_persistent.window.request import ViewRequest
 from tests.support.checker import same
 from tests.support.counters import count
@@ -22,7 +22,7 @@ def test_what_is_new_is_taken_in_once(desk: Desk) -> None:
     before = desk.ask(10_000).view
     desk.add({"role": "assistant", "content": "So."}, {"role": "user", "content": "And?"})
     after = desk.ask(10_000)
-    assert (len(before), len(after.view), after.compaction) == (5, 7, None)
+    assert (len(before), len(after.view), after.planning.compaction) == (5, 7, None)
     assert goes_on(before, after.view)
     assert desk.window.measure(desk.log, ViewRequest(budget_tokens=10_000)) == (sum(map(count, after.view)), 7)
 
@@ -35,9 +35,9 @@ def test_the_collector_rests_while_a_plan_is_made(monkeypatch: pytest.MonkeyPatc
         seen.append(gc.isenabled())
         return compact(*given, **how)
 
-    monkeypatch.setattr(window, "compact", planned)
+    monkeypatch.setattr(window_plans, "compact", planned)
     desk.talk(40)
-    assert desk.ask(3_000).compaction is not None
+    assert desk.ask(3_000).planning.compaction is not None
     assert (seen, gc.isenabled()) == ([False], True)
 
 
@@ -49,9 +49,9 @@ def test_a_plan_that_was_not_stored_is_followed_all_the_same(desk: Desk) -> None
     desk.store()
     desk.talk(20)
     second = desk.ask(2_000)
-    assert second.compaction is not None
+    assert second.planning.compaction is not None
     third = desk.ask(2_000)
-    assert third.compaction is None
+    assert third.planning.compaction is None
     assert same(third.view, second.view)
 
 
@@ -62,5 +62,5 @@ def test_a_forced_plan_goes_down_to_the_target() -> None:
     before = desk.ask(10_000)
     budget = before.tokens * 4 // 3
     forced = desk.ask(budget, plans_now=True)
-    assert forced.compaction.plan.tokens_after <= budget // 2
-    assert desk.ask(100_000, plans_now=True).compaction is None
+    assert forced.planning.compaction.plan.tokens_after <= budget // 2
+    assert desk.ask(100_000, plans_now=True).planning.compaction is None

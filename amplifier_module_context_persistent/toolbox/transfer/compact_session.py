@@ -35,7 +35,7 @@ from ...view.plan import Plan, live_positions
 from ...view.receipts import RENDERING
 from ...view.recipients import RULES
 from ...window.ephemerals import Extras
-from ...window.request import ViewRequest
+from ...window.request import Room, ViewRequest
 from ...window.when_to_plan import matters, needs_plan
 from ...window.window import Window
 from .copy_log import append_all
@@ -122,7 +122,7 @@ def compact_session(
             record, plan = encode_object(earlier), name_of(earlier.get("id"))
             items, tokens_after = after.items, after.tokens
         else:
-            made = window.build(past, replace(session.request, plans_now=True)).compaction
+            made = window.build(past, replace(session.request, plans_now=True)).planning.compaction
             frees = before.tokens - made.plan.tokens_after if made is not None else 0
             hidden_before = set((index.session.plan or {}).get("hidden", ()))
             hides_otherwise = made is not None and set(made.plan.hidden) != hidden_before
@@ -158,11 +158,12 @@ class _Session:
         strategy = (transcript.reader.index.session.plan or {}).get("strategy")
         options = {name: getattr(rendered, name) for name in RENDERING} | {"max_tokens": budget}
         options |= {"compaction_strategy": strategy} if strategy in _WITHOUT_PROVIDER else {}
-        asked = replace(request_of(transcript.book, receipt), rules=RULES)
+        asked = request_of(transcript.book, receipt)
         head = sum(count_message(message, counter) for message in asked.head)
         view = sum(count_message(message, counter) for message in transcript.view(-1).messages or ())
         tools = receipt.tokens - view  # and whatever else was counted that is in no message
-        request = replace(asked, budget_tokens=budget, fixed_tokens=head + min(max(0, tools), budget // 2))
+        room = Room(fixed_tokens=head + min(max(0, tools), budget // 2))
+        request = replace(asked, budget_tokens=budget, reader=replace(asked.reader, rules=RULES), room=room)
         return cls(Config.load(options), request)
 
     @classmethod

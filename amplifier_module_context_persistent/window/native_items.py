@@ -1,0 +1,181 @@
+"""Compaction by a provider, as a window sees it: the item that is shown, the one that arrived, and the next one.
+
+`NativeItems` is the only part of a window that knows of items; what a request's provider can do, `NativeTurn` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ..compaction.native_offer import NativeOffer, cut_of, kept_after, offered, plan_with
+from ..compaction.planner import Compaction
+from ..config import NATIVE, Config
+from ..log.base import Log
+from ..messages.message import Message
+from ..view.arrangement import Arrangement
+from ..view.plan import NO_PLAN, Plan
+from .plan_state import KeptEntries, mark
+from .request import ViewRequest
+from .view_arranger import ViewArranger
+from .window_plans import WindowPlans
+
+_OTHER_READER = "the provider or its model is another one"
+FREES_TOO_LITTLE = "the item frees too little"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemStep:
+    """What became of an item before a view is made."""
+
+    fallback: str = ""
+    """Why it is not shown."""
+    made: Compaction | None = None
+    """The plan that shows it, or the one that lets it go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Whether a provider is asked for an item beside the request at hand."""
+
+    is_asked: bool = False
+    cut: int | None = None
+    """The position in the view at which the next item would end; None if none is to be asked for."""
+
+
+NOT_ASKED = Asking()
+
+
+class NativeItems:
+    """The items of one window.
+
+    Args:
+        config: the policy.
+        kept: the entries of the window.
+        arranger: arranges its views.
+        plans: its plans.
+        new_id: makes the ids of plans.
+        stores: whether plans go to the log; else no new item is shown.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        kept: KeptEntries,
+        arranger: ViewArranger,
+        plans: WindowPlans,
+        new_id: Callable[[], str],
+        *,
+        stores: bool,
+    ) -> None:
+        self._config, self._kept, self._arranger, self._plans = config, kept, arranger, plans
+        self._new_id, self._stores = new_id, stores
+
+    def begin(self, log: Log, request: ViewRequest) -> ItemStep:
+        """Take in what is new in the log; let go of an item that cannot be shown, and show one that arrived.
+
+        Raises:
+            FloorError: the view cannot be made to fit without the item.
+        """
+        shown, basis = self._kept.shows_item, self._kept.basis
+        self._plans.take_in(log, request)
+        step = self._settle(log, request) if self._compacts(request) or self._kept.shows_item else ItemStep()
+        if shown and basis[0] != self._kept.basis[0] and not self._kept.shows_item:
+            step = replace(step, fallback="the history that it stands for was replaced")
+        if self._kept.lost_item:
+            self._kept.lost_item = False
+            step = replace(step, fallback="the stored plan that shows it cannot be followed")
+        return step
+
+    def asking(self, log: Log, request: ViewRequest, arrangement: Arrangement) -> Asking:
+        """Decide whether the provider is to be asked for an item of a view, or is being asked."""
+        native = request.native
+        if native is None or not self._compacts(request) or request.plans_now:
+            return NOT_ASKED
+        may_cut = self._stores and not self._plans.hides_otherwise(log, request)
+        cut = self._cut_now(request, arrangement) if may_cut else None
+        return Asking(cut is not None or native.runs, cut)
+
+    def offer(
+        self, request: ViewRequest, arrangement: Arrangement, view: list[Message], asking: Asking
+    ) -> NativeOffer | None:
+        """The beginning of a view, for its provider to compact; None without a cut."""
+        cut, bound = asking.cut, self._arranger.bound
+        first = arrangement.items[cut].entry if cut is not None else None
+        if cut is None or first is None:
+            return None
+        tokens = request.room.fixed_tokens + sum(item.tokens for item in arrangement.items[:cut])
+        messages, chain = offered(view, len(request.head), cut), tuple(part.hex() for part in bound.chain[cut])
+        return NativeOffer(messages, first.ordinal, self._kept.basis, cut, tokens, bound.seed, chain)
+
+    def _compacts(self, request: ViewRequest) -> bool:
+        return request.native is not None and self._config.compaction_strategy == NATIVE
+
+    def _settle(self, log: Log, request: ViewRequest) -> ItemStep:
+        if refused := self._refused(request):
+            return ItemStep(refused, self._plans.plan_whole_log(log, request))
+        if not self._stores:
+            return ItemStep()
+        before, state = self._arranger.arrange(log, request), self._kept.state
+        shown = self._plan_of_arrived(log, request, before)
+        if isinstance(shown, str):
+            return ItemStep(shown)
+        return ItemStep(made=self._plans.follow(log, request, shown, [], state))
+
+    def _refused(self, request: ViewRequest) -> str:
+        """Why the provider refuses the plan's item; "" if it accepts it, or no provider or item is known."""
+        plan = self._kept.plan
+        if request.native is None or plan is None or plan.native is None:
+            return ""
+        if not plan.native.is_for(request.reader.provider, request.reader.model):
+            return _OTHER_READER
+        return request.native.refuses(plan.native.message)
+
+    def _cut_now(self, request: ViewRequest, arrangement: Arrangement) -> int | None:
+        """Where the item that the provider may be asked for now would end; None if it may not be asked."""
+        native, budget, fixed = request.native, request.budget_tokens, request.room.fixed_tokens
+        if native is None or not native.may_ask or self._kept.basis == native.failed:
+            return None
+        if fixed + arrangement.tokens < self._config.native_start * budget:
+            return None
+        return cut_of(arrangement, self._config, budget, fixed)
+
+    def _plan_of_arrived(self, log: Log, request: ViewRequest, before: Arrangement) -> Compaction | str:
+        """Make the plan that shows the item which arrived.
+
+        Args:
+            log: the log.
+            request: the request.
+            before: the view under the plan in force.
+
+        Returns:
+            The plan; or why the item is not shown, "" if there is none or it has to wait.
+        """
+        ready = request.native.ready if request.native is not None else None
+        if ready is None:
+            return ""
+        if not ready.item.is_for(request.reader.provider, request.reader.model):
+            return _OTHER_READER
+        if ready.basis != self._kept.basis:
+            return "the history or its plan changed before the item arrived"
+        state = self._kept.state
+        known = self._kept.entries(log, has_factory=request.has_factory)
+        shown = mark(known, pins=log.index.session.pins, retained=frozenset())
+        kept = kept_after(shown, ready.first_kept)
+        ordinals = frozenset(entry.ordinal for entry in kept)
+        sizes = (state.cut_tokens.get(entry.id, entry.tokens) for entry in kept)
+        if not kept or ready.item.tokens + sum(sizes) >= before.tokens:
+            return FREES_TOO_LITTLE
+        if not request.retained <= ordinals:
+            return ""
+        plan = Plan(
+            id=self._new_id(),
+            upto=next((entry.id for entry in reversed(state.entries) if entry.id), ""),
+            keep=(),
+            dropped=state.left_out + len(shown) - len(kept),
+            budget_tokens=request.budget_tokens,
+            target_tokens=int(request.budget_tokens * self._config.target_usage),
+            tokens_before=request.room.fixed_tokens + before.tokens,
+        )
+        plan, cut_tokens = plan_with(ready.item, state.plan or NO_PLAN, kept, state.cut_tokens, plan)
+        return Compaction(plan, before, cut_tokens, ordinals)
