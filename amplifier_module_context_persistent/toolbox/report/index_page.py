@@ -1,7 +1,7 @@
 """A page that lists reports: one line for each, with a link, what it is about, when it was, and what it cost.
 
 It is made from the reports alone, whoever made them and wherever their logs are. Like a report it is one file that asks
-for nothing; it has no script.
+for nothing. Its script narrows and sorts the list; without it all is there, the newest first.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,6 +25,9 @@ from .shell import moment, page_text, policy_hash, rendered
 INDEX_NAME = "index.html"
 
 _STYLES = ("base.css", "index.css")
+_SCRIPT = "index.js"
+_CHART = 60  # how high it is, in its own units
+_MOST_WEEKS = 260
 _BEGIN, _END = b'<script type="text/plain" id="session">', b"</script>"
 _MADE_BY = b"<!-- A list of reports, made by context-persistent "  # at the beginning of `page/index.html`
 _MOST_SHELL_BYTES = 1 << 20  # the notes of a report stand in its shell, before its data
@@ -45,6 +49,11 @@ class ReportLine:
         """A text of the notes; empty where there is none."""
         given = self.notes.get(key)
         return visible(given) if isinstance(given, str) else ""
+
+    def texts(self, key: str) -> list[str]:
+        """The texts of a list of the notes; empty where there is none."""
+        given = self.notes.get(key)
+        return [visible(one) for one in given if isinstance(one, str)] if isinstance(given, list) else []
 
 
 def reports_in(directory: str | os.PathLike[str]) -> list[ReportLine]:
@@ -91,8 +100,22 @@ def write_index(directory: str | os.PathLike[str], *, force: bool = False) -> tu
     check_index(directory, force=force)
     lines = reports_in(directory)
     styles = "\n".join(map(page_text, _STYLES))
-    policy = f"default-src 'none'; style-src '{policy_hash(styles)}'; base-uri 'none'; form-action 'none'"
-    page = rendered("index.html", policy=policy, styles=Markup(styles), rows=list(_rows(lines)), total=_sums(lines))  # noqa: S704 - ours
+    script = page_text(_SCRIPT)
+    policy = (
+        f"default-src 'none'; script-src '{policy_hash(script)}'; style-src '{policy_hash(styles)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    weeks = _weeks(lines)
+    page = rendered(
+        "index.html",
+        policy=policy,
+        styles=Markup(styles),  # noqa: S704 - ours
+        script=Markup(script),  # noqa: S704 - ours
+        rows=list(_rows(lines)),
+        total=_sums(lines),
+        weeks=weeks,
+        highest=max(weeks, key=lambda week: week["height"])["cost"] if weeks else "",
+    )
     with NewFile(Path(directory) / INDEX_NAME, replace=True) as file:
         file.write(page)
         file.finish()
@@ -137,7 +160,41 @@ def _rows(lines: list[ReportLine]) -> Iterator[dict[str, Any]]:
             "read": _count(line.number("input")) if line.number("input") else "",
             "cost": _money(line.number("cost")),
             "redacts": line.notes.get("redacts") is True,
+            "about": [text for text in (line.text("project"), *line.texts("models"), *line.texts("tags")) if text],
+            "sort": {
+                "ended": line.number("ended"),
+                "cost": line.number("cost"),
+                "took": max(0, line.number("ended") - line.number("began")),
+                "messages": line.number("messages"),
+                "calls": line.number("calls"),
+                "read": line.number("input"),
+                "failed": failed,
+            },
         }
+
+
+def _weeks(lines: list[ReportLine]) -> list[dict[str, Any]]:
+    """What sessions that began in a week cost, for each week from the first to the last, by its Monday in UTC."""
+    costs: dict[date, float] = {}
+    for line in lines:
+        cost, began = line.number("cost"), moment(int(line.number("began")))
+        if cost > 0 and began:
+            day = date.fromisoformat(began[:10])
+            monday = day - timedelta(days=day.weekday())
+            costs[monday] = costs.get(monday, 0.0) + cost
+    if not costs:
+        return []
+    last, highest = max(costs), max(costs.values())
+    first = max(min(costs), last - timedelta(weeks=_MOST_WEEKS - 1))
+    mondays = [first + timedelta(weeks=number) for number in range((last - first).days // 7 + 1)]
+    return [
+        {
+            "monday": monday.isoformat(),
+            "cost": _money(costs.get(monday, 0.0)),
+            "height": round(_CHART * costs.get(monday, 0.0) / highest, 1),
+        }
+        for monday in mondays
+    ]
 
 
 def _sums(lines: list[ReportLine]) -> dict[str, str]:

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from ...log.atomic_file import NewFile
+from ...log.database_location import stored_name
 from ...log.not_a_log import check_replaceable
 from ...messages.normalize import tokens_of
 from ...messages.outcome import FAILED, REJECTED
 from ...messages.secrets.own_forms import OwnForms
+from ...paths import LOG_NAME
 from ...sessions.costs import Bills
 from ...sessions.prices import PriceList
 from ...sessions.session_name import SessionName, name_of
@@ -161,6 +163,9 @@ def _session(
         "id": bodies.name(known if isinstance(known, str) and known else Path(transcript.path).stem),
         "title": named.name or next((turn.line for turn in history.turns if turn.line), ""),
         "description": named.description,
+        "tags": list(named.tags),
+        "project": bodies.name(_project(transcript.path)),
+        "models": list(dict.fromkeys(row["model"] for row in rows if row["model"])),
         "first": turns[0].start if turns else 0,
         "all_messages": len(transcript),
         "hidden": len(transcript.reader.index) - len(transcript),
@@ -194,7 +199,15 @@ def _session(
 def _named(transcript: Transcript, bodies: Bodies) -> SessionName:
     """The session's name and description, as the page shows them."""
     found = name_of(transcript.path)
-    return SessionName(bodies.name(found.name), bodies.name(found.description))
+    return SessionName(bodies.name(found.name), bodies.name(found.description), tuple(map(bodies.name, found.tags)))
+
+
+def _project(log: str) -> str:
+    """The project of a log that lies where a host keeps it, or has such a name in a database; else nothing."""
+    if (stored := stored_name(log)) is not None:
+        return stored.rpartition("/")[0]
+    path = Path(log)
+    return path.parents[2].name if path.name == LOG_NAME and path.parents[1].name == "sessions" else ""
 
 
 def _fields(session: dict[str, Any]) -> dict[str, Any]:
