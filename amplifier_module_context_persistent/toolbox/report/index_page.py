@@ -20,7 +20,7 @@ from markupsafe import Markup
 from ...log.atomic_file import NewFile, check_free
 from ...log.not_a_log import check_replaceable
 from .body import visible
-from .shell import moment, page_text, policy_hash, rendered
+from .shell import dollars, moment, page_text, policy_hash, rendered
 
 INDEX_NAME = "index.html"
 
@@ -158,7 +158,7 @@ def _rows(lines: list[ReportLine]) -> Iterator[dict[str, Any]]:
             "calls": _count(line.number("calls")),
             "failed": _count(failed) if failed else "",
             "read": _count(line.number("input")) if line.number("input") else "",
-            "cost": _money(line.number("cost")),
+            "cost": dollars(line.number("cost")),
             "redacts": line.notes.get("redacts") is True,
             "about": [text for text in (line.text("project"), *line.texts("models"), *line.texts("tags")) if text],
             "sort": {
@@ -190,7 +190,7 @@ def _weeks(lines: list[ReportLine]) -> list[dict[str, Any]]:
     return [
         {
             "monday": monday.isoformat(),
-            "cost": _money(costs.get(monday, 0.0)),
+            "cost": dollars(costs.get(monday, 0.0)),
             "height": round(_CHART * costs.get(monday, 0.0) / highest, 1),
         }
         for monday in mondays
@@ -204,16 +204,12 @@ def _sums(lines: list[ReportLine]) -> dict[str, str]:
         "messages": f"{_count(sums['messages'])} messages",
         "calls": f"{_count(sums['calls'])} calls",
         "read": f"{_count(sums['input'])} tokens read" if sums["input"] else "",
-        "cost": _money(sums["cost"]),
+        "cost": dollars(sums["cost"]),
     }
 
 
 def _count(number: float) -> str:
     return f"{round(number):,}"
-
-
-def _money(dollars: float) -> str:
-    return "" if dollars <= 0 else f"${dollars:.4f}" if dollars < 0.095 else f"${dollars:,.2f}"
 
 
 def _duration(ms: float) -> str:

@@ -31,6 +31,7 @@ SCRIPTS = (
     "contents.js",
     "find.js",
     "printing.js",
+    "copying.js",
     "dialogs.js",
     "keys.js",
     "main.js",
@@ -70,6 +71,11 @@ def moment(time_ms: int) -> str:
         return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M") if time_ms else ""
     except (ValueError, OverflowError, OSError):
         return ""
+
+
+def dollars(cost: float) -> str:
+    """A cost as a page shows it; nothing where there is none."""
+    return "" if cost <= 0 else f"${cost:.4f}" if cost < 0.095 else f"${cost:,.2f}"
 
 
 @cache

@@ -20,6 +20,7 @@ from ...messages.outcome import FAILED, REJECTED
 from ...messages.secrets.own_forms import OwnForms
 from ...paths import LOG_NAME
 from ...sessions.costs import Bills
+from ...sessions.file_uses import FileUse, file_calls
 from ...sessions.prices import PriceList
 from ...sessions.session_name import SessionName, name_of
 from ...sessions.session_origin import relatives_of, source_compactions
@@ -29,7 +30,7 @@ from ...view.plan import IMPORTED
 from .body import Bodies
 from .history import UNANSWERED, BodyBlocks, History, encode_block, read_history
 from .requests import SOME, VIEWS, RequestReader, Requests, supposed_requests
-from .shell import data_blocks, moment, shell
+from .shell import data_blocks, dollars, moment, shell
 
 FORMAT_VERSION = 1
 """Of the data in the page."""
@@ -112,7 +113,7 @@ def report(
         add_source_compactions(requests, transcript, start, stop, bodies)
         session = _session(transcript, history, requests, bodies, shown)
         session["prices"] = prices.described()
-        head = _head(session, blocks, history, requests, bodies)
+        head = _head(session, blocks, history, requests, bodies, touched_files(transcript, start, stop, bodies))
         size, encoded = 0, encode_block(head)
         for piece in chain([shell(**_fields(session))], data_blocks(encoded, blocks.blocks)):
             file.write(piece)
@@ -138,7 +139,12 @@ def _made(path: str, size: int, session: dict[str, Any], bodies: Bodies) -> Made
 
 
 def _head(
-    session: dict[str, Any], blocks: BodyBlocks, history: History, requests: Requests, bodies: Bodies
+    session: dict[str, Any],
+    blocks: BodyBlocks,
+    history: History,
+    requests: Requests,
+    bodies: Bodies,
+    files: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """The first block of data; see docs/report.md."""
     return {
@@ -148,6 +154,7 @@ def _head(
         "history": history.to_json(),
         "requests": requests.to_json(),
         "redacted": sorted(bodies.redacted.items()),
+        "files": files,
     }
 
 
@@ -215,6 +222,7 @@ def _fields(session: dict[str, Any]) -> dict[str, Any]:
     began, ended = session["began"], session["ended"]
     return {
         **session,
+        "cost_said": dollars(session["cost"]),
         "heading": session["title"] or f"Session {session['id']}",
         "when": moment(began),
         "until": moment(ended) if ended > began else "",
@@ -222,6 +230,7 @@ def _fields(session: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+_MOST_FILES, _MOST_TURNS = 500, 20
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,79}")
 
 
@@ -255,6 +264,27 @@ def add_source_compactions(requests: Requests, transcript: Transcript, start: in
     ]
     own = [row for row in requests.compactions if not rows or row.get("strategy") != IMPORTED]
     requests.compactions = sorted([*rows, *own], key=lambda row: row["place"])
+
+
+def touched_files(transcript: Transcript, start: int, stop: int, bodies: Bodies) -> list[dict[str, Any]]:
+    """What calls did to files: of each file how often what was done to it, and the turns; the last one touched first.
+
+    Args:
+        transcript: the session.
+        start: the first position of the history that the page shows.
+        stop: the position after the last one.
+        bodies: redacts the paths.
+    """
+    found: dict[str, FileUse] = {}
+    for call in file_calls(transcript):
+        if start < call.message <= stop:
+            use = found.pop(call.path, FileUse(call.path, "", ""))
+            use.add("", call)
+            found[call.path] = use
+    return [
+        {"path": bodies.name(use.path), **use.counts, "turns": use.turns[""][-_MOST_TURNS:]}
+        for use in list(reversed(found.values()))[:_MOST_FILES]
+    ]
 
 
 def relatives(transcript: Transcript, bodies: Bodies) -> list[dict[str, Any]]:

@@ -44,6 +44,72 @@ def test_calls_unfold_to_what_was_asked_and_answered(opened):
     assert "no rule" not in page.run(TEXT)
 
 
+def shown_of_kind(page, kind):
+    """The text of the stream with one kind of messages."""
+    page.run(f"document.querySelector('#kind').value = {kind!r}")
+    page.run("document.querySelector('#kind').dispatchEvent(new Event('change'))")
+    return page.run(TEXT)
+
+
+def test_messages_of_one_kind_are_shown(opened):
+    """What people said, what was said, calls, calls that went wrong; a link to another message shows all again."""
+    session = [
+        {"role": "user", "content": "Mend the first."},
+        *call("Read", {"file_path": "a.py"}, "fine"),
+        {"role": "assistant", "content": "It is mended."},
+        {"role": "user", "content": "And the second."},
+        *call("Bash", {"command": "make"}, "Exit code 2\nno rule"),
+    ]
+    page = opened(session)
+    wanted = {
+        "people": ("Mend the first.", "And the second."),
+        "said": ("Mend the first.", "It is mended.", "And the second."),
+        "calls": ("Read", "Bash"),
+        "failed": ("Bash",),
+        "": ("Mend the first.", "Read", "It is mended.", "And the second.", "Bash"),
+    }
+    for kind, texts in wanted.items():
+        said = shown_of_kind(page, kind)
+        assert [text for text in wanted[""] if text in said] == list(texts), kind
+    shown_of_kind(page, "people")
+    page.run("location.hash = '#m-n3'")
+    page.wait("document.querySelector('#kind').value === ''")
+    assert "It is mended." in page.run(TEXT)
+
+
+def test_a_message_is_copied_as_text(opened):
+    """By its button, with its calls and their results."""
+    page = opened([{"role": "user", "content": "Mend *it*."}, *call("Bash", {"command": "make"}, "no rule")])
+    page.run("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    for number, text in enumerate(["Mend *it*.", 'Bash {"command":"make"}\n\nno rule']):
+        page.run(f"document.querySelectorAll('.copy')[{number}].click()")
+        page.wait("document.querySelector('#said').textContent.endsWith('copied')")
+        assert page.run("window.copied") == text
+        page.run("document.querySelector('#said').textContent = ''")
+
+
+def test_the_figures_tell_the_files(opened):
+    """Each with what was done to it and links to the turns."""
+    session = [
+        {"role": "user", "content": "Mend it."},
+        *call("Read", {"file_path": "src/a.py"}, "fine"),
+        *call("Edit", {"file_path": "src/a.py", "old_string": "a", "new_string": "b"}, "done"),
+        {"role": "user", "content": "Once more."},
+        *call("Read", {"file_path": "src/a.py"}, "fine"),
+        *call("Read", {"file_path": "src/b.py"}, "fine"),
+    ]
+    page = opened(session)
+    press_button(page, "Figures")
+    rows = page.run("[...document.querySelectorAll('dialog table')].at(-1).innerText")
+    assert [line.split("\t") for line in rows.splitlines()][-3:] == [
+        ["file", "read", "changed", "turns"],
+        ["src/b.py", "1", "", "2"],
+        ["src/a.py", "2", "1", "1, 2"],
+    ]
+    page.run("[...document.querySelectorAll('dialog a')].find((link) => link.textContent === '2').click()")
+    page.wait("!document.querySelector('dialog').open")
+
+
 def test_markdown_is_rendered_and_addresses_stay_text(opened):
     """Emphasis, code, lists and tables are elements; links, images and HTML are what was written."""
     said = (

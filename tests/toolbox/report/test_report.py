@@ -222,7 +222,7 @@ def test_files_of_the_page_are_short_and_all_used():
     """Like those of the package; each stands in the report, in a stated order, or in the list of reports."""
     place = files("amplifier_module_context_persistent.toolbox.report") / "page"
     names = {one.name for one in place.iterdir() if one.name != "__pycache__"}
-    assert names == {*SCRIPTS, *STYLES, "report.html", "index.html", "index.css"}
+    assert names == {*SCRIPTS, *STYLES, "report.html", "index.html", "index.css", "index.js"}
     for name in names:
         assert (place / name).read_text(encoding="utf-8").count("\n") <= 300, name
 

@@ -11,6 +11,7 @@ const state = {
   history: null, // columns, see load.js
   requests: null,
   request: -1, // the request whose view is shown, as an index
+  kind: "", // which messages are shown; all of them if empty
   onlySeen: false, // show what the model saw, and nothing else
   fates: null, // by message: how it fared in the view that is shown
   open: new Set(), // names of what is unfolded

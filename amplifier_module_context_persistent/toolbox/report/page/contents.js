@@ -15,6 +15,14 @@ function beginContents() {
   byId("contents").addEventListener("click", (event) => event.target.closest("a") && showTurns(false));
 }
 
+/** The choice of which messages are shown. */
+function beginKinds() {
+  byId("kind").addEventListener("change", () => {
+    state.kind = byId("kind").value;
+    rebuild();
+  });
+}
+
 /** Where the page is narrow, the contents lie over the messages while they are asked for. */
 function showTurns(isShown) {
   const isOpen = page.classList.toggle("turns", isShown);

@@ -14,7 +14,8 @@ function showDialog(title, ...content) {
 function tableOfRows(caption, heads, rows) {
   const filled = heads.map((_, at) => at).filter((at) => at === 0 || rows.some((row) => row[at] !== ""));
   const table = make("table", "figures", make("caption", "", caption));
-  const line = (cells, tag) => make("tr", "", ...filled.map((at) => make(tag, "", String(cells[at]))));
+  const cell = (content) => (content instanceof Node ? content : String(content));
+  const line = (cells, tag) => make("tr", "", ...filled.map((at) => make(tag, "", cell(cells[at]))));
   table.append(make("thead", "", line(heads, "th")), make("tbody", "", ...rows.map((row) => line(row, "td"))));
   const frame = make("div", "scrolls", table);
   frame.tabIndex = 0;
@@ -75,6 +76,17 @@ function byModel() {
 
 const priced = (dollars) => (dollars > 0 ? money(dollars) : dollars < 0 ? "no price" : "");
 
+/** Links to turns; the dialog closes as one is followed. */
+function turnLinks(numbers) {
+  const links = numbers.map((number) => {
+    const link = make("a", "", String(number));
+    link.href = `#turn-${number}`;
+    link.addEventListener("click", () => byId("dialog").close());
+    return link;
+  });
+  return make("span", "", ...links.flatMap((link, at) => (at ? [", ", link] : [link])));
+}
+
 function showFigures() {
   const models = byModel();
   const parts = [];
@@ -91,6 +103,8 @@ function showFigures() {
     return [`${turn.number}  ${line}`, duration(turn.ms || -1), count(turn.tokens), bill.input ? count(bill.input) : "", bill.cached ? percent(bill.cached, bill.input) : "", priced(bill.cost)];
   });
   parts.push(tableOfRows("The largest turns", ["turn", "time", "tokens", "tokens read", "cached", "cost"], turns));
+  const touched = state.files.map((file) => [file.path, file.read || "", file.changed || "", file.created || "", file.deleted || "", turnLinks(file.turns)]);
+  if (touched.length) parts.push(tableOfRows("Files, the last one touched first", ["file", "read", "changed", "created", "deleted", "turns"], touched));
   const why = "Tokens of messages are counted by the package; tokens read, cached and written are what providers reported.";
   const asOf = models.some(([, sums]) => sums[4] > 0) ? ` Costs are by these prices: ${notes.prices}.` : "";
   showDialog("Figures", ...parts, make("p", "", why + asOf));

@@ -63,7 +63,7 @@ function nextHit(step) {
 
 /** Unfold what holds the hit in a message, and go there. */
 function revealHit(place) {
-  if (!isShown(place)) setOnlySeen(false);
+  if (!isShown(place)) showAll();
   const wanted = state.query.toLowerCase();
   const owner = place - state.history.owners[place];
   const holds = (part) => searchedText([part]).toLowerCase().includes(wanted);

@@ -37,6 +37,7 @@ async function load(onHead, onMore) {
   state.requests = requestsOf(head.requests);
   state.redacted = new Map(head.redacted);
   state.starts = head.starts;
+  state.files = head.files || [];
   onHead();
   for (let number = 0; number < head.starts.length; number += 1) {
     const text = await nextBlock();

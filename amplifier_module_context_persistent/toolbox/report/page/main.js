@@ -10,7 +10,7 @@ function streamRow(content, unit, number, row) {
   if (fate) element.classList.add("marked", `fate-${fate}`);
   if (isMessage && place === state.current) element.classList.add("current");
   if (isMessage && number === 0) {
-    element.append(idLink(place));
+    element.append(idLink(place), copyButton(place));
     if (FATES[fate] && fate !== "k") element.dataset.fate = FATES[fate];
   } else if (row.fate && FATES[row.fate] && row.fate !== "k") element.dataset.fate = FATES[row.fate];
   element.append(content);
@@ -54,9 +54,7 @@ function partOfCall(place, call) {
 }
 
 function goToMessage(place, { focus = false, call = -1 } = {}) {
-  if (!isShown(place)) {
-    if (state.onlySeen) setOnlySeen(false);
-  }
+  if (!isShown(place)) showAll();
   const unit = units.ofMessage[place];
   if (unit < 0) return;
   const rows = stream.rowsAt(unit);
@@ -70,7 +68,7 @@ function goToMessage(place, { focus = false, call = -1 } = {}) {
 
 function goToTurn(number) {
   const { start } = state.history.turns[number];
-  if (state.onlySeen && !isShown(start)) setOnlySeen(false);
+  if (!anyShown(start, state.history.turns[number].stop)) showAll();
   stream.go(units.ofTurn[number], 0, 8);
   holdCurrent(start);
 }
@@ -120,6 +118,7 @@ function begin() {
   timeline.begin();
   beginFind();
   beginPrinting();
+  beginKinds();
   byId("figures-button").addEventListener("click", showFigures);
   byId("help-button").addEventListener("click", showHelp);
   byId("theme-button").addEventListener("click", switchTheme);

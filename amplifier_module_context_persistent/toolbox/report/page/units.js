@@ -10,9 +10,35 @@ const REQUEST = 5;
 
 const units = { kinds: [], refs: [], ofMessage: null, ofTurn: null, ofCompaction: null, ofRequest: -1, inserted: [] };
 
-/** Whether a message is in sight at all: with "as the model saw it", only what its view held. */
+/** Whether a message is in sight at all: with "as the model saw it", only what its view held; and only of one kind. */
 function isShown(place) {
-  return !state.onlySeen || state.fates[place] === "k" || state.fates[place] === "e";
+  const isSeen = !state.onlySeen || state.fates[place] === "k" || state.fates[place] === "e";
+  return isSeen && (!state.kind || isOfKind(place - state.history.owners[place]));
+}
+
+/** Whether a message is of the kind that is shown; a result is of that of its call. */
+function isOfKind(place) {
+  const { roles, chars, firstCall, calls } = state.history;
+  const stop = firstCall[place + 1];
+  switch (state.kind) {
+    case "people":
+      return roles[place] === "h";
+    case "said":
+      return roles[place] === "h" || (roles[place] === "a" && chars[place] > 0);
+    case "calls":
+      return stop > firstCall[place];
+    default:
+      for (let call = firstCall[place]; call < stop; call += 1) if (calls.state[call] !== ".") return true;
+      return false;
+  }
+}
+
+/** Show all messages again, so that one can be gone to that is not in sight. */
+function showAll() {
+  byId("kind").value = state.kind = "";
+  state.onlySeen = false;
+  rebuild();
+  drawSeen();
 }
 
 function buildUnits() {
@@ -35,7 +61,7 @@ function buildUnits() {
     for (; inserted < units.inserted.length && units.inserted[inserted][0] <= place; inserted += 1) add(INSERTED, inserted);
   };
   history.turns.forEach((turn, number) => {
-    const hasAny = !state.onlySeen || anyShown(turn.start, turn.stop);
+    const hasAny = (!state.onlySeen && !state.kind) || anyShown(turn.start, turn.stop);
     if (hasAny) units.ofTurn[number] = add(TURN, number);
     for (let place = turn.start; place < turn.stop; place += 1) {
       between(place);
@@ -106,6 +132,7 @@ function rowsOf(unit) {
 
 function endText() {
   if (state.onlySeen) return "The end of what this request was handed.";
+  if (state.kind) return "The end. Other messages are not shown: the choice is above the turns.";
   return `The end: ${counted(state.history.length, "message")}.`;
 }
 
