@@ -33,6 +33,17 @@ def test_at_most_three_of_100_ways_pass(name: str) -> None:
     assert len(passed) <= 3, sorted(passed)
 
 
+@pytest.mark.parametrize("part", range(4))
+@proof(quick=1)
+def test_no_way_of_a_known_kind_passes(part: int) -> None:
+    """Commands, their input and output, files, rows below a head, values before their names."""
+    for number, (way, template) in enumerate(ways("kinds")[part::4]):
+        text, secrets = filled(template, 17 * number + part)
+        clean = redact_text(text)
+        assert secrets, way
+        assert not [secret for secret in secrets if secret in clean], f"{way}: {clean}"
+
+
 def phrase(length: int, number: int) -> list[str]:
     """A phrase with a valid checksum, made by the standard's rule in another way than the search reads it."""
     size = length * 4 // 3
@@ -113,6 +124,27 @@ def test_the_word_list_is_that_of_the_standard() -> None:
         '<key>CFBundleIdentifier</key>\n<string>com.example.App2</string>',
         '<string name="password_hint2">Your password</string>',
         "aGVsbG8gd29ybGQsIHRoaXMgaXMganVzdCBhIHNlbnRlbmNlIGluIGJhc2U2NA==",
+        "docker run -p 8080:80 -P --name app1 img2",
+        "mysql -P 3306 -u root app1",
+        "INSERT INTO users (name, password) VALUES (?, ?)",
+        "INSERT INTO users (name, password_hash) VALUES ($1, crypt($2, gen_salt('bf')))",
+        '{"columns": ["name", "token"], "rows": [["max", 4096], ["pad2", null]]}',
+        "def login(user, password):\n    return f('utf8x', 'sha256')",
+        "<tr><th>Token</th><th>Count</th></tr><tr><td>the1</td><td>12</td></tr>",
+        'BUILTINS = {"pass": ["rgb2gray", "str2double", "table"]}',
+        "Use v2.0.1 as the password manager's version",
+        "The sha256 is 2cf24dba5f is the password hash",
+        "$ echo $API_KEY_FILE\n/run/secrets/api_key_2",
+        ">>> len(token)\n12345678",
+        "$ git log\ncommit2f5c8f76dbdaf28402802f68ad98a874",
+        "kind: SecretStore\ndata:\n  path: secret-data-2",
+        "cargo login --registry x2",
+        "echo done-1 | tee passwd.txt",
+        "OpenAI: resp_0a1B2c3D4e5F6g7H8i9J0k1L2m3N",
+        "GitHub is 2f5c8f76dbdaf28402802f68ad98a874ac2af1e0",
+        "https://git@github.com/acme/lib-2.git",
+        "password:\n  default: null\n  type: string2",
+        "const port = process.env.TOKEN_PORT || 'http2server';",
         "the quick brown fox jumps over the lazy dog and runs away from the old farm house near the river",
         "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
         ".example.com\tTRUE\t/\tTRUE\t1799999999\ttheme\tdark",
@@ -150,7 +182,10 @@ def test_colours_and_encodings_around_pairs_are_read() -> None:
         *('password: string = "', "name: API_KEY ", "| token | key |\n", "token,key\n", "api key is "),
         *("value: x name: password ", "word ", "abandon ", "1. abandon ", "**password** ", "QUJD\n", "key |"),
         *("name: password\n  a: b\n", "password  key  token  \n", "secret: >-\n ", "<key>password</key>"),
-        *("password\t", "set password ", "(password, "),
+        *("password\t", "set password ", "(password, ", "x1 is the password ", "$ echo $TOKEN\n"),
+        *("mysql -p ", "['password',"),
+        *("insert (password) values ('a1', ", "<tr><th>Password</th></tr>", "kind: Secret\ndata:\n  a: b\n"),
+        *("echo x1 | "),
     ],
     ids=repr,
 )  # fmt: skip

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from .found import Secret, lowered
 from .names import UUID, is_example, is_placeholder, is_template, looks_random
 from .passwords_in_sentences import said_value
+from .values_before_names import said_before
 
 _PASSWORDS = {
     "Arabic": ("كلمة المرور", "كلمة السر"),
@@ -128,11 +129,11 @@ def _goes_on(folded: str, start: int, end: int) -> bool:
     return _LETTER.match(folded, end) is not None or (start > 0 and _LETTER.match(folded, start - 1) is not None)
 
 
-def find_foreign(text: str) -> list[Secret]:
-    """Find secrets that are beside a name in another language than English."""
+def find_foreign(text: str, names: Iterable[tuple[int, int]]) -> list[Secret]:
+    """Find secrets that are beside a name in another language than English; `names` says where these are."""
     found: list[Secret] = []
     done = 0
-    for start, end in foreign_names_in(text):
+    for start, end in names:
         if start >= done and (secret := _beside(text, start) or _said(text, start, end)):
             found.append(secret)
             done = secret.end
@@ -160,7 +161,8 @@ def _said(text: str, start: int, end: int) -> Secret | None:
     if _spelled(text[start:end]) not in _ALL_PASSWORDS:
         return None
     ending = _ENDING.match(text, end)
-    return said_value(text, ending.end() if ending else end, is_password=True)
+    said = said_value(text, ending.end() if ending else end, is_password=True)
+    return said or said_before(text, start, is_password=True)
 
 
 def _is_secret(value: str, name: str) -> bool:

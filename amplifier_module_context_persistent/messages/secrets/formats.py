@@ -140,7 +140,7 @@ TOKENS = (
         "PuTTY manual, appendix C",
         has_spaces=True,
     ),
-    _row("age key", "AGE-SECRET-KEY-1{U58}", "age specification"),
+    _row("age key", "AGE-SECRET-KEY-1{U58} AGE-SECRET-KEY-PQ-1{U58,}", "age specification"),
     _raw("password hash", "$", r"\$(?:[156y]|2[abxy]|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+-]{20,}", "crypt(5)"),
     _raw("JWT", "eyJ", r"eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ)?[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)+", "RFC 7519, section 3; RFC 7516"),
     _raw("JWT on several lines", "eyJ", rf"(?=[\w.-]{{12,4000}}+{_BREAK})eyJ{_WRAPPED}{_BREAK}?\.{_BREAK}?eyJ{_WRAPPED}{_BREAK}?\.{_BREAK}?{_SIGNATURE}",

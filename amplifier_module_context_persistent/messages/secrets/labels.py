@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from .found import Secret
 from .names import Likelihood, is_secret_text, kind_of_name, likelihood_of, names_password, names_service
 from .passwords_in_sentences import said_value
+from .values_before_names import said_before
 
 _VALUE = r"(?P<quote>\\*[\"'`]?)(?P<secret>[^\s\"'`\\,;<>{}()|]{4,8192})"
 _QUOTED = r"(?:[bBfFrRuUL@$]{0,3}|u8|raw)(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))(?P<secret>[^\s\"'`\\]{4,8192})(?P=quote)"
@@ -57,7 +58,7 @@ _LISTED = re.compile(rf"(?P<end>\\*[\"']?)[ \t]*,\s{{0,20}}{_QUOTED}")
 _TAG = "(?:key|name|dt|t[dh]|b|strong|label|code)"
 _IS_NAMED = re.compile(
     r"(?:\b(?:name|key|variable|parameter_?key|parameter|field|header|k|id|env)\\*[\"']?\s{0,5}[:=]?\s{0,5}\\*[\"']?"
-    rf"|<{_TAG}(?:\s[^<>\n]{{0,60}})?>)\Z",
+    rf"|<{_TAG}(?:\s[^<>\n]{{0,60}})?>)(?:[\w.-]{{0,40}}/){{0,6}}\Z",
     re.IGNORECASE,
 )
 _VALUE_FOLLOWS = re.compile(
@@ -79,7 +80,9 @@ _MARK = r"[*_`]"
 _LABEL = re.compile(
     rf"""
     (?: {_MARK}{{1,3}} [ \t]* [:=] {_MARK}{{0,3}} | [:=] {_MARK}{{1,3}} | [ ](?:is|was|are):?
-      | {_MARK}{{0,3}} [ \t]* \| | [ ][\u2013\u2014-][ ](?=`) )
+      | {_MARK}{{0,3}} [ \t]* \| | [ ][\u2013\u2014-][ ](?=`) | [ ][\u203a\u00bb\u2026\u00b7\u2192>][ ]
+      | [ ]\[[^\[\]\n]{{0,40}}\]: | :?[ ]*</(?:b|strong|th|td|dt|label|i|em)>[ ]*(?:<\w{{1,10}}>){{0,2}}
+      | [ ](?:has|have)[ ]been[ ](?:re)?set[ ]to:? )
     [ \t]* {_VALUE} (?! [(.\[][A-Za-z] )
     """,
     re.VERBOSE,
@@ -92,11 +95,33 @@ _LINE_BELOW = r"""
     \r?\n (?:[ \t]{0,20}(?:```\w{0,10})?[ \t]*\r?\n){0,2}
     [ \t]{0,20} `? (?P<secret>[^\s"'`\\,;<>{}()|]{6,200}) `? [ \t]{0,20} (?=[\r\n]|\Z)
     """
-_NEXT_LINE = re.compile(rf"{_MARK}{{0,3}} [ \t]{{0,3}} : {_MARK}{{0,3}} [ \t]{{0,3}} {_LINE_BELOW}", re.VERBOSE)
+_NEXT_LINE = re.compile(
+    rf"{_MARK}{{0,3}} (?:[ \t][^\n:=.]{{0,60}}?)? [ \t]{{0,3}} : {_MARK}{{0,3}} [ \t]{{0,3}} {_LINE_BELOW}", re.VERBOSE
+)
 """A label that ends its line, and a value alone on the next one that is not empty."""
+_SETTING_BELOW = re.compile(
+    r"""["']?:[ \t]*\r?\n(?:[ \t]+[\w-]{1,40}:[^\n]{0,200}\r?\n){0,6}?[ \t]+(?:default|value):[ \t]*"""
+    rf"{_VALUE}",
+    re.IGNORECASE,
+)
+"""A parameter of a template, with its default: `DbPassword:`, and below it `Default: x`."""
+_FORM_DATA = re.compile(r"\\*\"[^\n]{0,80}\r?\n(?:[\w-]{1,40}:[^\n]{0,80}\r?\n)?\r?\n(?P<secret>[^\s]{6,4000})\r?\n")
+"""A field of a form, with its value below an empty line."""
+_IN_TAG = re.compile(r"<(?:[\w.-]{1,30}:)?\Z")
+_XML = re.compile(r"(?:\s[^<>\n]{0,200})?>\s{0,40}(?P<secret>[^\s<>]{4,8192})\s{0,40}</")
+_FALLBACK = re.compile(
+    rf"[\"'\])]{{0,3}}(?:\s?[:=]\s?[\w.\[\]\"']{{1,80}})?\s{{0,4}}(?:\|\||\?\?|\?:|\bor\b)\s{{0,4}}{_QUOTED}",
+)
+"""A value for when there is none: `process.env.API_KEY || "x"`."""
+_DUMPED = re.compile(rf"\\*[\"']?\]?\s{{0,4}}=>\s{{0,20}}string\([0-9]{{1,6}}\)\s{{1,4}}{_QUOTED}")
+"""A dump of PHP: `["password"]=> string(8) "x"`."""
+_GO_HEADER = re.compile(r":\[(?P<secret>[^\s\[\]]{8,8192})\]")
+_NEXT_ITEM = re.compile(r"[\"']?[ \t]*\r?\n[ \t]*-[ \t]+" + _VALUE)
 _BELOW_HEAD = re.compile(rf"[ \t]{{0,3}} \#{{0,6}} [ \t]{{0,3}} {_LINE_BELOW}", re.VERBOSE)
 _HEAD = re.compile(r"(?:^|\n)\#{1,6}[ ](?:\w{1,20}[ ]){0,4}\Z")
 _WORDS_BEFORE = re.compile(r"(?:(?P<first>[A-Za-z]{2,15})[ ])?(?P<second>[A-Za-z]{2,15})[ ]\Z")
+_OWN = ("my", "your", "our", "My", "Your", "Our")
+"""Words that make of any key one that opens something."""
 _OPENS_LIST = re.compile(r"[\[({][ \t]*\\*[\"']?\Z")
 _LEAST_KEY = 20
 _LEAST_TOKEN = 28
@@ -118,15 +143,17 @@ def labelled_values(text: str, first: int, end: int) -> list[Secret]:
         if is_secret_text(value, name, is_quoted=is_program and strength is Likelihood.STRONG and not is_prose):
             start = match.start("secret")
             return [Secret(start, start + len(value), kind_of_name(name))]
-    return _said(text, end, name)
+    return _said(text, first, end, name)
 
 
-def _said(text: str, end: int, name: str) -> list[Secret]:
-    """Find the value that a sentence says behind a name."""
+def _said(text: str, first: int, end: int, name: str) -> list[Secret]:
+    """Find the value that a sentence says behind a name, or before it."""
     kind = kind_of_name(name)
     is_strong = likelihood_of(name) is Likelihood.STRONG
     least = _LEAST_KEY if is_strong or names_service(name) else _LEAST_TOKEN
-    found = said_value(text, end, is_password=is_strong and names_password(name), least_random=least)
+    is_password = is_strong and names_password(name)
+    found = said_value(text, end, is_password=is_password, least_random=least)
+    found = found or said_before(text, first, is_password=is_password, least_random=least)
     return [Secret(found.start, found.end, kind)] if found else []
 
 
@@ -142,6 +169,8 @@ def _whole_name(text: str, first: int, end: int) -> tuple[str, bool]:
     for several in (f"{before['second']} {name}", words):
         if likelihood_of(several) is not Likelihood.NONE or names_service(several):
             return several, True
+    if before["second"] in _OWN and name.lower() == "key":
+        return "own access key", True
     return "", False
 
 
@@ -167,8 +196,16 @@ def _places(text: str, first: int, end: int, *, is_prose: bool) -> Iterator[tupl
         yield listed, True
     if _IS_NAMED.search(text, near, first):
         yield from _pairs(text, first, end)
-    if below := _NEXT_LINE.match(text, end):
-        yield below, False
+    if _IN_TAG.search(text, near, first) and (element := _XML.match(text, end)):
+        yield element, True
+    for expression in (_FALLBACK, _DUMPED, _GO_HEADER):
+        if found := expression.match(text, end):
+            yield found, True
+    if text.startswith("--", first - 2) and (item := _NEXT_ITEM.match(text, end)):
+        yield item, True
+    for expression in (_NEXT_LINE, _SETTING_BELOW, _FORM_DATA):
+        if below := expression.match(text, end):
+            yield below, False
     for expression in (_LABEL, _PLAIN_LABEL) if is_prose else (_LABEL,):
         if label := expression.match(text, end):
             yield label, False

@@ -20,6 +20,7 @@ from .names import (
     looks_random,
     names_service,
 )
+from .rows import find_in_rows
 from .tables import find_in_table
 
 _NAMED = re.compile(
@@ -114,6 +115,8 @@ def find_named(text: str) -> list[Secret]:
             done = at = max(at, new[-1].end)
         elif at > table_end:
             below, table_end = find_in_table(text, first, end)
+            if not table_end:
+                below, table_end = find_in_rows(text, first, end)
             found += below
     return found
 
@@ -199,7 +202,10 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
         return len(text) >= 6 and is_mixed(text)
     if "," in separator or separator == "(":
         return (
-            is_mixed(text) and " " not in text and len(text) >= 6 and (value.before[-2:-1] == "(" or separator == "(")
+            is_mixed(text)
+            and " " not in text
+            and len(text) >= 6
+            and (value.before[-2:-1] == "(" or separator == "(" or value.before.endswith("--"))
         )
     if value.is_set_as_it_is:
         return not _is_path(text)

@@ -28,7 +28,17 @@ STRONG = (
     ),
     *("access token", "auth token", "authtoken", "refresh token", "bearer token", "session token", "security token"),
     *("id token", "api token", "bot token", "deploy token", "private token", "personal access token", "vault token"),
-    *("accesstoken", "refreshtoken", "apitoken", "sas token", "storepass", "keypass", "pgpassword", "mysql pwd"),
+    *(
+        "accesstoken",
+        "refreshtoken",
+        "apitoken",
+        "sas token",
+        "storepass",
+        "keypass",
+        "sshpass",
+        "pgpassword",
+        "mysql pwd",
+    ),
     *(
         "admin key",
         "write key",
@@ -39,6 +49,7 @@ STRONG = (
         "app token",
         "access secret",
     ),
+    *("setup key", "secret string", "secret value", "manual key"),
     *("oauth token", "user token", "app token", "admin token", "root token", "service token", "signature key"),
 )
 """Names that nothing but a secret has."""

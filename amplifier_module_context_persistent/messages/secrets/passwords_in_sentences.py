@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 
 from .found import Secret, begun_by, lowered
-from .names import is_example, is_placeholder, is_template, looks_random
+from .names import is_code_or_path, is_example, is_placeholder, is_template, looks_random
 
 _NEAR_CHARS = 60
 _LINE_CHARS = 160
+_LEAST_WITH_SLASH = 40
+"""Characters of the shortest key in a sentence that may have a slash, as base64 has."""
 _WORD = re.compile(r"[^\s\"'`()<>,;{}\[\]|\\«»“”„「」]{6,80}")
 _SIGN_INSIDE = re.compile(r"[A-Za-z0-9_.-][!#$%^&*?~+@]+[A-Za-z0-9_.-]")
 _SIGNS = "!#$%^&*?~+"
@@ -30,15 +32,19 @@ _NO_PASSWORD = re.compile(
 """URLs, operators, assignments, paths, flags, references, addresses, versions, words with a mark, numbers, files."""
 _LINK = re.compile(
     r"""
-    [ \t*_`"'(«“„「]* (?: (?:for|of|on|in|to) [ ] (?:[\w.-]{1,20}[ ]){1,4}? (?=(?:is|was)[ ]) )?
-    (?: (?: is | was | are | to | as | now | still | set | changed | named | called | \u2192 | [:=\u2013\u2014-] | [=-]>
+    (?:['\u2019]s)? [ \t*_`"'(«“„「]*
+    (?: (?:for|of|on|in|to|für|de|du|del|della|od|от|для|к|do|till) [ ] (?:\w[\w.-]{0,20}[ ]){0,3}?
+        (?: (?:\w[\w.-]{0,20}[ ]) (?=(?:is|was|[=\u2013\u2014-])[ ]) | \w[\w.-]{0,20}(?=:[ ]) ) )?
+    (?: (?: is | was | are | has | have | been | to | as | now | still | set | reset | changed | named | called
+          | \u2192 | [:=\u2013\u2014-] | [=-]>
           | lautet | ist | war | auf | est | es | maintenant | ahora | è | é | är | jest | to | je | là | है | هي | это
           | agora | nu )
-      [ \t:]+ ){0,3}
+      [ \t:]+ | :[ \t]+ ){0,5}
     [*_`"'(«“„「]{0,3}
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_OF_SOMETHING = re.compile(r"[ ](?:for|of|on|in|to)[ ]")
 _PAIR_LABEL = re.compile(
     r"""
     \b(?: log-?ins? | credentials? | creds | user(?:name)?[ ]?[/&+][ ]?(?:pass(?:word)?|pw|pwd)
@@ -84,7 +90,8 @@ def said_value(text: str, end: int, *, is_password: bool, least_random: int = 20
             return Secret(word.start(), word.start() + len(value), "password by its name")
         if _is_next(text, end, word):
             is_secret = is_varied(value) if is_password else _is_key(text[end : word.start()], value, least_random)
-            if is_secret and not (is_example(value) or is_placeholder(value) or "/" in value or not value.isascii()):
+            is_path = "/" in value and (is_password or len(value) < _LEAST_WITH_SLASH or is_code_or_path(value))
+            if is_secret and not (is_example(value) or is_placeholder(value) or is_path or not value.isascii()):
                 return Secret(word.start(), word.start() + len(value), "password by its name")
     return None
 
@@ -98,7 +105,8 @@ def _is_next(text: str, end: int, word: re.Match[str]) -> bool:
 
 def _is_key(between: str, value: str, least: int) -> bool:
     """Whether a value is made by a machine; a sign before it has been judged by others."""
-    return not (":" in between or "=" in between or "=" in value) and looks_random(value, least=least)
+    is_judged = "=" in between or (":" in between and not _OF_SOMETHING.match(between))
+    return not (is_judged or "=" in value) and looks_random(value, least=least)
 
 
 def find_pairs(text: str) -> list[Secret]:

@@ -25,9 +25,17 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     ("password in a URL", ("://",), re.compile(r"://[^\s:/@\"'`<>\\]*:(?P<secret>[^\s/@\"'`<>\\]+)(?=@[\w\[$%{-])")),
     (
+        "key in a URL",
+        ("://",),
+        re.compile(r"://(?P<secret>(?=[A-Za-z_-]{0,60}[0-9])(?=[0-9_-]{0,60}[A-Za-z])[A-Za-z0-9_-]{24,300})(?=(?::[^\s/@\"'`<>]{0,80})?@(?!\w+\.ingest)[\w\[$%{-])"),
+    ),
+    (
         "key of a query",
-        ("appid=", "key=", "oneycomb-"),
+        ("appid=", "key=", "oneycomb-", "token=", "ticket=", "code=", "/magic", "/invite", "/reset", "/verify", "/confirm", "/activate"),
         re.compile(
+            r"[?&#;][a-z_-]{0,20}(?:token|ticket)=(?P<token>(?=[^\s&]{0,80}[0-9])(?=[^\s&]{0,80}[A-Za-z])[A-Za-z0-9_.-]{20,400})(?![\w/.%-])"
+            r"|[?&#]code=(?P<code>(?=[^\s&]{0,80}[0-9])(?=[^\s&]{0,80}[A-Z])(?=[^\s&]{0,80}[a-z])[A-Za-z0-9_-]{24,400})(?![\w/.-])"
+            r"|/(?:magic(?:-?link)?|invites?|reset(?:-?password)?|verify(?:-?email)?|confirm|activate)/(?P<link>(?=[\w-]{0,80}[0-9])(?=[\w-]{0,80}[A-Z])(?=[\w-]{0,80}[a-z])[A-Za-z0-9_-]{24,400})(?![\w/.-])|"
             r"[?&](?:appid|hapikey)=(?P<query>[A-Za-z0-9-]{30,64})(?![\w/.%-])"
             r"|[?&]key=(?P<mixed>(?=[^\s&]{0,80}[A-Z])(?=[^\s&]{0,80}[a-z])(?=[^\s&]{0,80}[0-9])[A-Za-z0-9_-]{32,80})(?![\w/.%-])"
             r"|[Hh]oneycomb-[Tt]eam: ?(?P<team>[A-Za-z0-9]{22,64})"
@@ -112,6 +120,11 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
         ),
     ),
     (
+        "password of an app",
+        ("assword",),
+        re.compile(r"[Aa]pp(?:lication)?[ -](?:specific[ ])?[Pp]assword\W{1,6}(?:is[ ])?\W{0,3}(?P<secret>[a-z]{4}(?:[ -][a-z]{4}){3})(?![ -]?\w)"),
+    ),
+    (
         "key of a network",
         ("WIFI:", "psk", "PSK", "re-shared", "reshared"),
         re.compile(
@@ -138,8 +151,8 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (
         "password of a file",
-        (":*:", ":5432:", ":5433:", ":6432:"),
-        re.compile(r"^[^\s:/]+:(?:\*|5432|5433|6432):[^\s:]+:[^\s:]+:(?P<secret>[^\s:]+)$", re.MULTILINE),
+        (":*:", "5432:", "5433:", "6432:"),
+        re.compile(r"^[^\s:/]+:(?:\*|[0-9]{0,2}5432|5433|6432):[^\s:]+:[^\s:]+:(?P<secret>[^\s:]+)$", re.MULTILINE),
     ),
     (
         "password of a call",

@@ -20,6 +20,8 @@ _LABEL = re.compile(
         [ _-]{0,2}
         (?:(?: two-?step | login | access | scratch | backup | recovery | security | verification ) [ _-]{1,2})?
         (?:codes?|keys?)
+      | manual [ ]entry[ ](?:codes?|keys?) | (?:totp|2fa|mfa|authenticator|setup)[ _-](?:secret|key|seed)s?
+      | can't[ ]scan[^\n]{0,60}(?:code|key)
       | (?: wiederherstellungs | notfall | sicherheits ) (?:codes?|schlüssel)
       | codes?[ ]de[ ](?:secours|récupération|sauvegarde)
       | c[óo]digos?[ ]de[ ](?:respaldo|recuperaci[óo]n|recuperaç[ãa]o|seguridad|backup|emergencia)
@@ -33,7 +35,19 @@ _LABEL = re.compile(
 )
 _ENGLISH = (
     *("recovery", "backup", "back-up", "scratch", "emergency", "rescue", "onetime", "one-time", "singleuse"),
-    *("single-use", "2fa", "mfa", "twofactor", "two-factor", "otp"),
+    *(
+        "manual entry",
+        "totp",
+        "authenticator",
+        "setup",
+        "can't scan",
+        "single-use",
+        "2fa",
+        "mfa",
+        "twofactor",
+        "two-factor",
+        "otp",
+    ),
 )
 _FOREIGN = (
     *("wiederherstellungs", "notfall", "sicherheits", "code de ", "codes de ", "código", "codigo", "codici"),
@@ -54,7 +68,7 @@ _CODE = re.compile(
 _TO_FIRST = re.compile(
     r"[^\n]{0,80}?(?:\s{0,20}|[\s:=\[\]{}\"'`*•|>-]{1,40}(?:[0-9]{1,2}[.)][ \t])?)\Z",
 )
-_BETWEEN = re.compile(r"[\s,;:\[\]\"'`*•|>\\n-]{1,40}(?:(?:[0-9]{1,2}[.)]|\[[ x]?\])[ \t]{1,4})?[\"'`*]{0,3}")
+_BETWEEN = re.compile(r"[\s,;:/\[\]\"'`*•|>\\n-]{1,40}(?:(?:[0-9]{1,2}[.)]|\[[ x]?\])[ \t]{1,4})?[\"'`*]{0,3}")
 _WITHIN_CHARS = 200
 _MOST_CODES = 100
 _LEAST_GROUPS = 4

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from functools import cache, partial
 
 from .base64_text import find_in_base64
-from .foreign_names import find_foreign
+from .commands import find_in_commands
 from .formats import HINT_CHARS, LEAST_CHARS, TOKENS, Format
 from .found import Secret, hidden, merged
+from .kubernetes import find_in_kubernetes_secrets
 from .named_values import find_named
 from .names import is_example, is_placeholder, looks_random
 from .own_forms import OwnForms
@@ -23,7 +24,9 @@ from .passwords_in_sentences import find_pairs
 from .places import PLACES
 from .recovery_codes import find_recovery_codes
 from .seed_phrases import find_seed_phrases
-from .tables import find_foreign_tables
+from .services_in_sentences import find_by_service
+from .shown_values import find_shown
+from .tables import find_by_foreign_names
 
 _COOKIES = re.compile(
     r"(?:(?P<set>set-)?cookie\\*[\"']?\s*[:=]\s*|\bcurl\b[^\n|;]{0,400}?\s(?:-b|--cookie)[ =]?)"
@@ -40,7 +43,7 @@ _KEEPS = re.compile(r"sess|sid|auth|token|jwt|csrf|xsrf|remember|login|user|key|
 _LONG_WORD = re.compile(rf"(?<!\S)\S{{{LEAST_CHARS},}}")
 _SHORT_WORD = re.compile(rf"[\w.-]{{0,{LEAST_CHARS - 1}}}")
 """A text that has nothing beside it and is too short for a form: an id, a role, a type."""
-_BY_LABEL = find_recovery_codes, find_named, find_foreign, find_foreign_tables, find_pairs
+_BY_LABEL = find_recovery_codes, find_named, find_by_foreign_names, find_pairs, find_shown
 _WITH_SPACES = tuple(known for known in TOKENS if known.has_spaces)
 _HINTS_IN_WORDS = tuple(
     (hint, known) for known in TOKENS if not (known.leads or known.has_spaces) for hint in known.hints
@@ -53,8 +56,18 @@ def search(text: str, own: OwnForms | None = None) -> list[Secret]:
         return []
     words = [word.span() for word in _LONG_WORD.finditer(text)]
     in_words = partial(_by_form, words=words), partial(find_in_base64, words=words, search=search)
+    by_service = partial(find_by_service, words=words)
     found: list[Secret] = []
-    looks = (*in_words, _by_place, _in_cookies, find_seed_phrases, *_BY_LABEL)
+    looks = (
+        *in_words,
+        _by_place,
+        _in_cookies,
+        find_in_commands,
+        find_in_kubernetes_secrets,
+        find_seed_phrases,
+        *_BY_LABEL,
+        by_service,
+    )
     for look in (own.find, *looks) if own else looks:
         if new := look(text):
             found += new

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .foreign_names import foreign_names_in, is_named_in_another_language, names_foreign_password
-from .found import Secret
+from .foreign_names import find_foreign, foreign_names_in, is_named_in_another_language, names_foreign_password
+from .found import Secret, hidden
 from .names import Likelihood, is_secret_text, kind_of_name, likelihood_of, names_service
 
 MOST_ROWS = 2_000
@@ -107,11 +107,13 @@ def _rows(text: str, end: int, delimiter: str, head: list[Cell]) -> Iterator[lis
             return
 
 
-def find_foreign_tables(text: str) -> list[Secret]:
-    """Find the values below names in other languages than English."""
-    found: list[Secret] = []
+def find_by_foreign_names(text: str) -> list[Secret]:
+    """Find the secrets beside names in other languages than English, and below them in tables."""
+    names = foreign_names_in(text)
+    found = find_foreign(text, names)
+    text = hidden(text, found)
     table_end = 0
-    for first, end in foreign_names_in(text):
+    for first, end in names:
         if first >= table_end:
             below, table_end = find_in_table(text, first, end)
             found += below

@@ -1,7 +1,8 @@
-"""Ways in which secrets appear in sessions: two lists, written apart; values are made up at run time.
+"""Ways in which secrets appear in sessions: three lists, written apart; values are made up at run time.
 
 `build.txt` is the list that the tables were extended by. `check.txt` was written before from the services' pages, by
-somebody who had not read the tables, and nothing is tuned to it.
+somebody who had not read the tables, and nothing is tuned to it. `kinds.txt` has the kinds that other lists showed:
+commands, files, rows below a head, shells, sentences.
 """
 
 import base64

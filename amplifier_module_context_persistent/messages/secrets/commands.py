@@ -1,0 +1,211 @@
+"""Secrets that a command is given without a name: behind a flag of its own, at a place, on its standard input.
+
+The tables say what a command takes; a row is added for each command that is met. Flags with a telling name
+(`--password x`) need no row: `named_values` finds them for every command.
+
+Rules:
+- A variable, a placeholder or the output of another command is none.
+- What a command stores as a secret under any name (`kubectl create secret`) has to be mixed: letters and digits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from .found import Secret, begun_by
+from .names import is_example, is_mixed, is_placeholder, is_template
+from .shell_words import Word, words_behind
+
+_FLAGS = {
+    "-p": "twine psexec psexec64 beeline cqlsh sshpass impala-shell evil-winrm winexe kcadm.sh couchbase-cli cbq"
+    " hydra cypher-shell",
+    "-p*": "mysqlimport mysqlsh mariadb mariadb-dump mycli unrar rar 7za 7zz mysql mysqldump mysqladmin",
+    "-P": "bcp ipmitool osql isql tsql sqlcmd",
+    "-P*": "bcp osql unzip zip",
+    "-a": "redis-cli valkey-cli keydb-cli",
+    "-w": "ldapadd ldapmodify ldappasswd ldapwhoami ldapdelete ldapsearch",
+    "-s": "ldappasswd",
+    "-A": "snmpwalk snmpget snmpset snmptrap snmpbulkwalk",
+    "-X": "snmpwalk snmpget snmpset snmptrap snmpbulkwalk",
+    "--pass": "redis-cli valkey-cli",
+    "/p": "xfreerdp wfreerdp",
+    "/rp": "schtasks",
+    "--value": "keyvault",
+}  # fmt: skip
+"""Commands by the flag that a secret follows; a star: it follows at once."""
+_FLAG_HINTS = (" -p", " -P", " -a", " -w ", " -s ", " -A", " -X", " --pass", " /p:", " /rp ", " --value", '"-', "'-")
+_STORES = re.compile(
+    r"""
+    \b(?: (?:kubectl|oc|k) [ ] create [ ] secret | (?:fly|flyctl|supabase|turso|deno|convex|modal|render) [ ] (?:secrets?|env) [ ] (?:set|create|import)
+      | heroku [ ] config:(?:set|add) | firebase [ ] functions:(?:config|secrets):set | vault [ ] (?:kv [ ] )?(?:put|patch|write)
+      | railway [ ] variables | doppler [ ] secrets [ ] set | infisical [ ] secrets [ ] set | chamber [ ] write
+      | eb [ ] setenv | az [ ] (?:webapp|functionapp) [ ] config [ ] appsettings [ ] set )\b
+    """,
+    re.VERBOSE,
+)
+_PLACES = re.compile(
+    r"""
+      \b(?: (?:cargo|vault|infisical|npm|pulumi|wandb|ngrok|snyk|hf) [ ] (?:login|auth|token|authtoken) [ ]+
+        | (?:poetry|composer) [ ] config [ ] (?:-[\w-]+ [ ])* (?:pypi-token\.\S+ | http-basic\.\S+ [ ] \S+ | \S*(?:token|oauth|bearer)\S*) [ ]+
+        | netlify [ ] env:set [ ] \S+ [ ]+ | wpa_passphrase [ ]+ (?:"[^"\n]{1,32}"|'[^'\n]{1,32}'|\S{1,32}) [ ]+
+        | net [ ] user [ ] \S{1,64} [ ]+ (?=\S+ (?:[ ]+/|\s*$)) | net1? [ ] use [ ] (?:[A-Za-z]:[ ])?\\\\\S+ [ ]+ (?=\S+ [ ]+/user)
+        | lftp \b[^\n|;]{0,200}? [ ] -u [ ]* [^\s,]{1,64}, | useradd \b[^\n|;]{0,200}? [ ] -p [ ]+
+        | (?:sqlplus|sqlldr|expdp|impdp|exp|imp|rman|sqlcl) [ ]+ (?:-\w+ [ ])* (?:userid=|target [ ])? [\w$#]{1,30}/ (?=[^\s@]+@)
+        | jdbc:oracle:\w+:[\w$#]{1,30}/(?=[^\s@]+@)
+        | (?:snmp-server [ ] community|(?:radius|tacacs)-server [ ] key|key-string) [ ]+ (?:[07] [ ]+)?
+        | username [ ] \S{1,64} (?:[ ] privilege [ ] [0-9]+)? [ ] (?:password|secret) [ ]+ (?:[05789] [ ]+)?
+        | (?:HELLO [ ] [23] [ ] )AUTH [ ] \S{1,64} [ ]+ | ACL [ ] SETUSER [ ] \S{1,64} (?:[ ] [^\s>]+){0,10}? [ ] >
+        | (?:--?|\b)requirepass [ ]+
+        | put-parameter\b (?=[^\n]{0,400}SecureString) [^\n|;]{0,300}? [ ]--value [ ]+ )
+      \\?["']?(?P<secret>[^\s"'\\$<{}|;&@-][^\s"'\\|;@]{3,200})
+    | \bexpect\b[^\n]{0,100}[Pp]ass[^\n]{0,60}\r?\n[ \t]*send[^\n"]{0,20}"(?P<sent>[^"\\$\n]{4,200})
+    | (?:\bbcrypt\.(?:hash|hashSync|hashpw)|\bhashpw|\bmake_password|\bgenerate_password_hash|\b(?:hash|encrypt|verify|check)_?[Pp]assword|\bcrypt)
+        \( [ ]* b?\\?["'](?P<hashed>[^\s"'\\]{6,200})(?=\\?["'])
+    | (?<![^\n> \t])PASS[ ](?P<ftp>(?=\S*[!@\#$%^&*?])(?=\S*[0-9])(?=\S*[A-Za-z])[^\s/]{6,80})[ \t]*$
+    | \bACCESSKEY\t[^\n]{10,80}\t(?P<listed>[A-Za-z0-9/+]{40})(?=\t)
+    """,
+    re.VERBOSE | re.MULTILINE,
+)  # fmt: skip
+_PLACE_BEGINNINGS = (
+    *("cargo ", "vault ", "infisical ", "npm ", "pulumi ", "wandb ", "ngrok ", "snyk ", "hf ", "poetry config"),
+    *("composer config", "netlify env", "wpa_passphrase ", "net user ", "net use ", "net1 use", "lftp ", "useradd "),
+    *("sqlplus ", "sqlldr ", "expdp ", "impdp ", "exp ", "imp ", "rman ", "sqlcl ", "jdbc:oracle:", "snmp-server "),
+    *(
+        "radius-server ",
+        "tacacs-server ",
+        "key-string ",
+        "username ",
+        "HELLO ",
+        "AUTH ",
+        "ACL SETUSER ",
+        "requirepass ",
+    ),
+    *("--requirepass ", "put-parameter ", "expect ", "bcrypt.", "hashpw(", "make_password(", "generate_password_hash("),
+    *("hash_password(", "hashPassword(", "encrypt_password(", "encryptPassword(", "verify_password(", "crypt("),
+    *("verifyPassword(", "check_password(", "checkPassword(", "PASS ", "ACCESSKEY\t"),
+)
+_STORE_BEGINNINGS = (
+    *(
+        "kubectl create secret",
+        "oc create secret",
+        "k create secret",
+        "fly ",
+        "flyctl ",
+        "supabase ",
+        "turso ",
+        "deno ",
+    ),
+    *(
+        "convex env",
+        "modal secret",
+        "render env",
+        "heroku config:",
+        "firebase functions:",
+        "vault ",
+        "railway variables",
+    ),
+    *("doppler secrets", "infisical secrets", "chamber write", "eb setenv", "az webapp", "az functionapp"),
+)
+_READS_INPUT = r"""
+    (?: [^\n|;&]{0,200}? -(?:password|pass|token)-stdin\b | (?:docker|podman)[ ]secret[ ]create\b
+      | gcloud[ ]secrets[ ](?:create|versions[ ]add)\b | gh[ ](?:auth[ ]login|secret[ ]set|variable[ ]set)\b
+      | vercel[ ](?:env|secrets)[ ]add\b | wrangler[ ](?:\w+[ ])?secret[ ](?:put|bulk)\b | vault[ ](?:login|kv|write)\b
+      | kinit\b | su\b | (?:sudo|doas)[ ](?:-\w+[ ])*-\w*S | passwd\b | chpasswd\b | cryptsetup\b
+      | gpg\b[^\n|;&]{0,200}?--passphrase-fd | openssl\b[^\n|;&]{0,200}?\bstdin | pass[ ]insert\b | secret-tool[ ]store\b
+      | smbpasswd\b | htpasswd\b[^\n|;&]{0,40}-\w*i | ansible-vault[ ]encrypt | sops\b | kubeseal\b | fly[ ]secrets\b
+      | firebase[ ]functions:secrets:set\b | aws[ ]configure\b | security[ ]add | restic\b | borg\b | mkpasswd\b )
+    """
+_ENDS_NAME = re.compile(r"[ \t]|\\?[\"'][ ]?,")
+_NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
+_QUOTED_OR_BARE = r"""(?: \\?"(?P<double>[^"\n\\$`]{4,2000})\\?" | '(?P<single>[^'\n]{4,2000})' | (?P<bare>[^\s"'|;&<>$`()\\]{4,2000}) )"""
+_PIPED = re.compile(
+    rf"\b(?:echo|printf|print)[ ]+(?:-[neE]+[ ]+|\"%s\"[ ]+|'%s'[ ]+|%s[ ]+)*{_QUOTED_OR_BARE}[ ]*\|[ ]*(?:sudo[ ])?{_READS_INPUT}",
+    re.VERBOSE,
+)
+_HERE = re.compile(rf"(?:^|[\s;&|(])(?=[^\n<]{{2,300}}<<<){_READS_INPUT}[^\n<]{{0,200}}<<<[ ]*{_QUOTED_OR_BARE}", re.VERBOSE | re.MULTILINE)  # fmt: skip
+
+
+def find_in_commands(text: str) -> list[Secret]:
+    """Find the secrets that commands are given by their own flags, at a place, or on their standard input."""
+    found = [*_by_flags(text), *_by_places(text)]
+    found += [secret for stored in begun_by(_STORES, text, _STORE_BEGINNINGS) for secret in _stored(text, stored.end())]
+    if "|" in text:
+        found += [
+            _of(match, "double", "single", "bare") for match in begun_by(_PIPED, text, ("echo ", "printf ", "print "))
+        ]
+    if "<<<" in text:
+        found += [_of(match, "double", "single", "bare") for match in _HERE.finditer(text)]
+    return [secret for secret in found if not _stays(text[secret.start : secret.end])]
+
+
+@cache
+def _table() -> dict[str, tuple[str, ...]]:
+    """The flags of each command."""
+    flags: dict[str, list[str]] = {}
+    for flag, commands in _FLAGS.items():
+        for command in commands.split():
+            flags.setdefault(command, []).append(flag)
+    return {command: tuple(several) for command, several in flags.items()}
+
+
+def _by_flags(text: str) -> Iterator[Secret]:
+    """Find what is behind the flags of commands, and what is glued to them."""
+    if not any(map(text.__contains__, _FLAG_HINTS)):
+        return
+    for name, flags in _table().items():
+        at = text.find(name)
+        while at >= 0:
+            end = at + len(name)
+            if _ENDS_NAME.match(text, end) and not (at and text[at - 1] in _NAME_CHARS):
+                before = Word("", 0)
+                for word in words_behind(text, end):
+                    if secret := _behind_flag(before, word, flags):
+                        yield secret
+                    before = word
+            at = text.find(name, end)
+
+
+def _behind_flag(before: Word, word: Word, flags: tuple[str, ...]) -> Secret | None:
+    """Return the secret that a word is or holds."""
+    for flag in flags:
+        bare = flag.removesuffix("*")
+        if flag != bare:
+            if word.text.startswith(bare) and len(word.text) > len(bare) + 3 and not word.flag:
+                return Secret(word.start + len(bare), word.start + len(word.text), "password of a command")
+        elif before.text == bare or word.flag == f"{bare}=":
+            return Secret(word.start, word.start + len(word.text), "password of a command")
+        elif word.text.startswith((f"{bare}=", f"{bare}:")) and not word.flag:
+            return Secret(word.start + len(bare) + 1, word.start + len(word.text), "password of a command")
+    return None
+
+
+def _by_places(text: str) -> Iterator[Secret]:
+    for match in begun_by(_PLACES, text, _PLACE_BEGINNINGS):
+        yield Secret(*match.span(match.lastgroup or 0), "password of a command")
+
+
+def _stored(text: str, end: int) -> Iterator[Secret]:
+    """Give the values that a command stores as secrets, whatever their names are."""
+    for word in words_behind(text, end):
+        name, sign, value = word.text.rpartition("=")
+        if not sign and not word.flag:
+            continue
+        start = word.start + len(name) + len(sign)
+        if is_mixed(value) and len(value) >= 8 and "/" not in value[:2] and not name.endswith("file"):
+            yield Secret(start, start + len(value), "secret of a command")
+
+
+def _of(match: re.Match[str], *groups: str) -> Secret:
+    group = next(group for group in groups if match[group] is not None)
+    return Secret(*match.span(group), "password of a command")
+
+
+def _stays(value: str) -> bool:
+    """Whether a value is no secret: a variable, a placeholder, a number, a short or an ordinary word."""
+    if len(value) < 4 or value.startswith(("$", "-", "/", "./", "~")):
+        return True
+    if is_placeholder(value) or is_template(value) or is_example(value) or "://" in value:
+        return True
+    return not is_mixed(value) or re.fullmatch(r"[0-9:.,/-]+", value) is not None

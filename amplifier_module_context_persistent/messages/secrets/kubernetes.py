@@ -1,0 +1,39 @@
+"""Values of a Secret of Kubernetes, whatever their keys are: `kubectl get secret -o yaml`, manifests, JSON.
+
+They stand below `data` in base64, or below `stringData` as they are, before or after the line `kind: Secret`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .found import Secret
+from .names import is_placeholder, is_template
+
+_KIND = re.compile(r"\bkind\\*[\"']?:[ ]?\\*[\"']?Secret\b(?!\w)")
+_DATA = re.compile(
+    r"(?P<indent>[ \t]{0,20})\\*[\"']?(?:data|stringData)\\*[\"']?:[ ]*(?:\{[^\n]{0,8}?)?(?:\r?\n)?"
+    r"(?P<settings>(?:[ \t]*\\*[\"']?[\w.-]{1,253}"
+    r"\\*[\"']?:[ ]*\\*[\"']?[^\s\"'\\,{}]{1,100000}\\*[\"']?[ \t]*,?[ \t]*(?:\r?\n)?){1,200})"
+)
+_SETTING = re.compile(r"[\w.-]{1,253}\\*[\"']?:[ ]*\\*[\"']?(?P<secret>[^\s\"'\\,{}]{4,100000})")
+_AROUND_CHARS = 100_000
+
+
+def find_in_kubernetes_secrets(text: str) -> list[Secret]:
+    """Find the values of the Secrets in a text."""
+    found: list[Secret] = []
+    done = 0
+    if "Secret" not in text:
+        return found
+    for kind in _KIND.finditer(text):
+        start, end = max(done, text.rfind("\n---", done, kind.start())), text.find("\n---", kind.end())
+        done = len(text) if end < 0 else end
+        for data in _DATA.finditer(
+            text, max(start, kind.start() - _AROUND_CHARS), min(done, kind.end() + _AROUND_CHARS)
+        ):
+            for setting in _SETTING.finditer(text, *data.span("settings")):
+                value = setting["secret"]
+                if not (is_placeholder(value) or is_template(value)):
+                    found.append(Secret(*setting.span("secret"), "value of a Kubernetes Secret"))
+    return found

@@ -1,0 +1,47 @@
+"""Words of a command line, with their places: as a shell reads them, or as a list of arguments in program text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_MOST_WORDS = 60
+_SHELL = re.compile(
+    r"""[ \t]{1,40} (?:\\\r?\n[ \t]{0,40})? (?=[^\s|;&<>])
+    (?: (?P<flag>-{1,2}[\w-]{1,40}=)? (?P<quote>\\*["'])(?P<quoted>[^"'\n\\]{0,4000})(?P=quote)
+      | (?P<bare>(?:[^\s"'|;&<>\\]|\\[ -~]|["'](?=[^\s|;&<>])){1,2000}) )""",
+    re.VERBOSE,
+)
+_LISTED = re.compile(r"""\\*["']?\s{0,40},\s{0,40}\\*["'](?P<bare>[^"'\n\\]{0,2000})(?=\\*["'])""")
+
+
+class Word(NamedTuple):
+    """A word of a command line, without its quotes."""
+
+    text: str
+    start: int
+    flag: str = ""
+    """The flag that it is the value of, if it has its own quotes behind it: `--token=` of `--token="x"`."""
+
+
+def words_behind(text: str, end: int) -> Iterator[Word]:
+    """Give the words behind the name of a command, up to the end of the command.
+
+    Args:
+        text: any text.
+        end: where the command's name ends.
+    """
+    listed = text[end : end + 1] in ("'", '"', "\\")
+    expression = _LISTED if listed else _SHELL
+    for _ in range(_MOST_WORDS):
+        word = expression.match(text, end)
+        if word is None:
+            return
+        end = word.end()
+        if listed:
+            yield Word(word["bare"], word.start("bare"))
+        elif word["quoted"] is not None:
+            yield Word(word["quoted"], word.start("quoted"), word["flag"] or "")
+        else:
+            yield Word(word["bare"], word.start("bare"))

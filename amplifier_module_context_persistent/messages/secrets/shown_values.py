@@ -1,0 +1,71 @@
+"""Secrets that a command or an interpreter shows: a prompt with what asks for one, and a line with nothing but it.
+
+`$ echo $API_KEY`, `>>> os.environ["DB_PASSWORD"]`, `$ pass show db`. The next line has to look made by a machine or
+chosen as a password.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .found import Secret
+from .names import Likelihood, is_code_or_path, is_example, is_placeholder, likelihood_of, looks_random, names_service
+from .passwords_in_sentences import is_chosen
+
+_SHOWN = re.compile(
+    r"""
+    [$\#>%:\u276f\u279c][ ]
+    (?P<command>[^\n]{3,400}) \r?\n
+    (?:[ \t]*\r?\n)? (?:Out\[[0-9]{1,5}\]:[ ]|=>[ ]|\[1\][ ])? [bu]?(?P<quote>["']?)
+    (?P<secret>[^\s"'<>()\[\]{},;]{8,4000}) (?P=quote) [ \t]* (?=\r?$|\Z)
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_PROMPT = re.compile(
+    r"[ \t]{0,20}(?:[\w.@~:/\\ ()\[\]-]{0,80}[$#%\u276f\u279c]|In \[[0-9]{1,5}\]:|[\w.()]{0,40}>{1,3})"
+)
+_MOST_PROMPT_CHARS = 100
+_GIVES = re.compile(
+    r"""
+    (?: (?:pass|gopass|rbw|keepassxc-cli|lpass)[ ](?:show|get)\b | op[ ](?:read|item[ ]get)\b
+      | bw[ ]get[ ](?:password|totp)
+      | security[ ]find-\w+-password\b | secret-tool[ ]lookup | gcloud[ ]secrets[ ]versions[ ]access
+      | gcloud[ ]auth\b.*print-\w+-token | gh[ ]auth[ ]token | vault[ ](?:kv[ ]get|read)\b.*-field
+      | kubectl[ ]create[ ]token
+      | aws[ ]\w+[ ]get-(?:login-password|authorization-token|secret-value|parameter) | az[ ]account[ ]get-access-token
+      | openssl[ ]rand | pwgen | apg | mkpasswd | uuidgen.*secret | secrets\.token_\w+ | cat[ ]\S{0,100}/secrets?/
+      | doppler[ ]secrets[ ]get | chamber[ ]read | sops\b.*--extract | \.data\.[\w-]+\}.*base64[ ]-(?:d|D) )
+    """,
+    re.VERBOSE,
+)
+_NAME = re.compile(r"[A-Za-z_][\w-]{2,60}")
+_AFTER_NAME = re.compile(r"[\"'`)\]}\s;]*(?:\|[ ]*(?:base64[ ]-\w+|cat|tr[ ].{0,40}|head.{0,20}))?\s*(?:;[ ]*echo)?\Z")
+_LEAST_RANDOM = 10
+
+
+def find_shown(text: str) -> list[Secret]:
+    """Find what is shown behind a prompt that asks for a secret."""
+    if "\n" not in text:
+        return []
+    found: list[Secret] = []
+    for shown in _SHOWN.finditer(text):
+        start = text.rfind("\n", max(0, shown.start() - _MOST_PROMPT_CHARS), shown.start()) + 1
+        value = shown["secret"]
+        if not _PROMPT.fullmatch(text, start, shown.start() + 1):
+            continue
+        if is_placeholder(value) or is_example(value) or is_code_or_path(value):
+            continue
+        if (is_chosen(value) or looks_random(value, least=_LEAST_RANDOM)) and _asks(shown["command"]):
+            found.append(Secret(*shown.span("secret"), "secret that is shown"))
+    return found
+
+
+def _asks(command: str) -> bool:
+    """Whether a command shows a secret: by what it does, or by the name at its end."""
+    if _GIVES.search(command):
+        return True
+    names = [*_NAME.finditer(command)]
+    if not names or not _AFTER_NAME.fullmatch(command, names[-1].end()):
+        return False
+    name = names[-1][0]
+    return likelihood_of(name) is not Likelihood.NONE or names_service(name)

@@ -1,0 +1,54 @@
+"""Values that a sentence says before their names: `Use … as the password`, `… is your API key`, `… (the password)`."""
+
+from __future__ import annotations
+
+import re
+
+from .found import Secret
+from .names import is_code_or_path, is_example, is_placeholder, looks_random
+from .passwords_in_sentences import is_chosen, is_varied
+
+_BEFORE_CHARS = 140
+_BETWEEN = re.compile(
+    r"""
+    (?P<closing>["'`*_)»」“”\u2019]{0,4})
+    (?: [ ] (?: as | is | was | are | for | = | will[ ]be | als | come | comme | como | jako | som | olarak | como[ ]la
+            | как | в[ ]качестве | 作为 | 是 | est | es | ist | è | é | är | er | to | jest | este )
+        [ ] (?: [A-Za-zÀ-ÿ'\u2019-]{1,15} [ ] ){0,3}
+      | [ ] [(\[] (?: [A-Za-zÀ-ÿ'\u2019-]{1,15} [ ] ){0,4}
+      | [ ]? (?: が | は | を | 作为 | 作為 | 当作 | 是 | 이 | 가 | 은 | 는 ) [ ]?
+      | [ ] [\u2013\u2014-]{1,2} [ ] (?: (?:the|your|my|our|new|this|is|that|was|das|le|la|el|il|o|a) [ ] ){0,4} )
+    (?: (?:[\w.-]{1,20}[ ]){0,2} )? \Z
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\s\"'`()<>,;{}\[\]|\\«»“”„「」*]{6,400}\Z")
+
+
+def said_before(text: str, first: int, *, is_password: bool, least_random: int = 20) -> Secret | None:
+    """Find the value that a sentence says before a name.
+
+    Args:
+        text: any text.
+        first: where the name begins.
+        is_password: the name is that of a password; else of a key, which only a machine makes.
+        least_random: how long a key has to be.
+    """
+    start = text.rfind("\n", max(0, first - _BEFORE_CHARS), first) + 1 or max(0, first - _BEFORE_CHARS)
+    near = text[start:first]
+    if not any(map(str.isdigit, near)):
+        return None
+    between = _BETWEEN.search(near)
+    word = _WORD.search(near, 0, between.start()) if between else None
+    if between is None or word is None:
+        return None
+    value = word[0]
+    if is_example(value) or is_placeholder(value) or is_code_or_path(value):
+        return None
+    is_quoted = near[word.start() - 1 : word.start()] in ("`", '"', "'", "*") and between["closing"] != ""
+    if is_password:
+        is_secret = is_chosen(value) or (is_quoted and is_varied(value))
+    else:
+        is_secret = looks_random(value, least=least_random) and not any(sign in value for sign in "/:=@%")
+    at = start + word.start()
+    return Secret(at, at + len(value), "password by its name") if is_secret else None
