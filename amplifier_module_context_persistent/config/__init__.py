@@ -4,6 +4,7 @@ A key is declared once, in `option_table`, with its type, its default, what it a
 take the keys as arguments, and the documentation is held to them by tests.
 """
 
-from .option_table import GROUPS, NATIVE, RECALL_LEAST_TOKENS, STRATEGIES, SUMMARIZE, Config, Options
+from .checked_config import RECALL_LEAST_TOKENS, Config, Options
+from .option_table import GROUPS, NATIVE, STRATEGIES, SUMMARIZE
 
 __all__ = ["GROUPS", "NATIVE", "RECALL_LEAST_TOKENS", "STRATEGIES", "SUMMARIZE", "Config", "Options"]

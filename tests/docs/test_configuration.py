@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from amplifier_module_context_persistent.config import GROUPS, Config
 from amplifier_module_context_persistent.config.foreign_keys import (
     ALIASES,
@@ -29,13 +31,7 @@ def option_row(name: str) -> str:
 
 def sections() -> dict[str, list[str]]:
     """The rows of each group, as the code has them."""
-    starts = {first: title for title, first in GROUPS.items()}
-    grouped: dict[str, list[str]] = {}
-    title = ""
-    for name in Config.options():
-        title = starts.get(name, title)
-        grouped.setdefault(title, []).append(option_row(name))
-    return grouped
+    return {title: [option_row(key.name) for key in fields(group)] for title, group in GROUPS.items()}
 
 
 def test_the_configuration_table_is_the_code():

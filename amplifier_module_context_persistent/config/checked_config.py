@@ -1,0 +1,116 @@
+"""The one frozen configuration: the keys of all groups, checked together.
+
+A wrong value is an error. `foreign_keys` says which keys of other modules are accepted.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ..errors import ConfigError
+from ..log.database_location import why_no_place
+from .checks import path
+from .foreign_keys import FALLBACK_BUDGET, in_our_keys, nearest_key, told_elsewhere
+from .option_table import BudgetKeys, CompactionKeys, DurabilityKeys, HostKeys, ReadingBackKeys, StorageKeys
+
+logger = logging.getLogger(__name__)
+
+RECALL_LEAST_TOKENS = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(HostKeys, ReadingBackKeys, CompactionKeys, BudgetKeys, DurabilityKeys, StorageKeys):
+    """The keys; `docs/configuration.md` has the tables, and the managers take them as arguments."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Options):
+    """A configuration that was checked; managers can share it. `load` makes one.
+
+    Example:
+        >>> config = Config.load({"max_tokens": 100_000, "durability": "write"})
+        >>> config.max_tokens, config.compact_threshold
+        (100000, 0.92)
+        >>> sorted(config.given())
+        ['durability', 'max_tokens']
+    """
+
+    configured: frozenset[str] = frozenset()
+    """The keys that were given; `max_tokens` caps the budget only then."""
+
+    @property
+    def offers_recall(self) -> bool:
+        """Whether the model gets the tool `recall`: its definition is a twentieth of `RECALL_LEAST_TOKENS`."""
+        return self.recall and not ("max_tokens" in self.configured and self.max_tokens < RECALL_LEAST_TOKENS)
+
+    @classmethod
+    def options(cls) -> dict[str, Any]:
+        """Every key with its dataclass field (default, and `meaning` and `allowed` in its metadata)."""
+        return {option.name: option for option in fields(Options)}
+
+    def given(self) -> dict[str, Any]:
+        """The keys that were given, with their values; all others have their defaults."""
+        given = {name: getattr(self, name) for name in self.configured}
+        if "max_tokens" not in given and self.max_tokens != self.options()["max_tokens"].default:
+            given[FALLBACK_BUDGET] = self.max_tokens
+        return given
+
+    @classmethod
+    def load(
+        cls,
+        given: Mapping[str, Any] | None = None,
+        *,
+        warn: Callable[[str], object] = logger.warning,
+        composed: bool = False,
+    ) -> Config:
+        """Check a configuration and fill in the defaults.
+
+        Args:
+            given: the keys; names of other modules are accepted (`foreign_keys`).
+            warn: gets a text for each key that has no effect.
+            composed: whether bundles were merged into it, so that a key may be another module's: an unknown one is a
+                warning then.
+
+        Raises:
+            ConfigError: an unknown key, with the nearest known one; or a wrong value: names key, value and what is
+                allowed.
+        """
+        options = cls.options()
+        flat = in_our_keys(given or {})
+        if told := told_elsewhere(given or {}):
+            warn(told)
+        fallback = flat.pop(FALLBACK_BUDGET, None)
+        values: dict[str, Any] = {}
+        for key, value in flat.items():
+            if key not in options:
+                if not composed:
+                    raise ConfigError(f"unknown configuration key {key!r}{nearest_key(key, options)}")
+                warn(f"unknown configuration key {key!r} is ignored{nearest_key(key, options)}")
+            elif value is None and options[key].default is not None:
+                continue  # `key:` without a value in YAML
+            elif options[key].metadata["check"] is path and (why := why_no_place(value)):
+                raise ConfigError(f"{key}: {why}")
+            elif not options[key].metadata["check"](value):
+                found = repr(value) if options[key].repr else "this value"
+                raise ConfigError(f"{key}: {found} is not allowed; allowed: {options[key].metadata['allowed']}")
+            else:
+                values[key] = tuple(value) if isinstance(value, list) else value
+        configured = frozenset(values)
+        if "max_tokens" not in values and fallback is not None:
+            if not options["max_tokens"].metadata["check"](fallback):
+                raise ConfigError(f"{FALLBACK_BUDGET}: {fallback!r} is not allowed; allowed: int > 0")
+            values["max_tokens"] = fallback
+        threshold = values.get("compact_threshold", options["compact_threshold"].default)
+        if "target_usage" not in values:
+            values["target_usage"] = min(0.5, 0.55 * threshold)
+        elif values["target_usage"] >= threshold:
+            raise ConfigError(
+                f"target_usage: {values['target_usage']!r} is not allowed; allowed: a share below compact_threshold "
+                f"({threshold})"
+            )
+        if values.get("auto_save") is False:
+            warn("auto_save: false has no effect: every message is saved as it is added")
+        return cls(**values, configured=configured)
