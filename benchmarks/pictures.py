@@ -4,9 +4,10 @@
 
 Writes `look.svg`, `replay.svg`, `compare.svg` and `session.svg`, by default to `docs/`. The sessions are generated;
 they, their ids and their clock are the same each time, and tokens are counted by the estimate, so the pictures change
-only where what they show does. `peers.svg` shows what `benchmarks.peers` measured, from `docs/peers.json`. They refer
-to nothing outside themselves. `report.png` and `report-dark.png` are
-pictures of a page in Chromium; where there is none, they are left as they are, and that is said.
+only where what they show does. `peers.svg` shows what `benchmarks.peers` measured, from `docs/peers.json`; `demo.svg`
+and `tools.svg` are recordings (`benchmarks.recordings`). They refer to nothing outside themselves.
+`report.png` and `report-dark.png` are pictures of a page in Chromium; where there is none, they are left as they are,
+and that is said.
 """
 
 from __future__ import annotations
@@ -42,9 +43,10 @@ from amplifier_module_context_persistent.toolbox.report import report
 from benchmarks.chromium import BROWSER, WHY_NOT, Chromium, Page
 from benchmarks.peer_stores.found import from_json
 from benchmarks.peer_stores.picture import picture
+from benchmarks.recordings import demo_recording, tools_recording
 from fixtures.generate import generate_session
 
-PICTURES = ("look", "replay", "compare", "session", "peers", "report")
+PICTURES = ("look", "replay", "compare", "session", "peers", "demo", "tools", "report")
 SEED, MESSAGES, BUDGET_TOKENS = 7, 220, 20_000
 POLICIES = ("none", "stateless", "sliding", "default")
 LONG_SEED, LONG_MESSAGES, LONG_BUDGET_TOKENS = 3, 400, 40_000
@@ -209,6 +211,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "replay": lambda: replay_picture(path),
             "compare": lambda: compare_picture(path),
             "session": session_picture,
+            "demo": demo_recording,
+            "tools": tools_recording,
             "peers": lambda: peers_picture(os.path.join(docs, "peers.json")),
         }
         for name in draws.keys() & given.only:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from benchmarks import pictures
+from benchmarks import pictures, recordings
 from benchmarks.chromium import BROWSER
 from tests.support.commands import shows
 from tests.support.places import DOCS
@@ -15,6 +15,18 @@ def texts(path: Path) -> list[str]:
     """What a picture says."""
     root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
     return [element.text for element in root.iter() if element.tag.endswith("}text") and element.text]
+
+
+def test_a_recording_is_whole_for_who_sees_no_motion() -> None:
+    """Lines appear in order, text is no markup, long lines are cut; light or dark is the reader's choice."""
+    drawn = recordings.recording("a < b", [("show x", ["<b>", "x" * 200]), ("list", [])])
+    root = ElementTree.fromstring(drawn)
+    shown = [one for one in root if one.tag.endswith("}text")]
+    assert [one.text for one in shown][:2] == ["$ context-persistent show x", "<b>"]
+    assert len(shown[2].text or "") == 100
+    times = [float(re.findall(r"[\d.]+", one.attrib["style"])[0]) for one in shown]
+    assert times == sorted(times)
+    shows(drawn, "prefers-color-scheme: dark", "prefers-reduced-motion: reduce")
 
 
 @proof

@@ -255,7 +255,8 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
     """Print what became of the files of a directory: a line for each that had news, losses or errors, and the sums."""
     reports = [file.report for file in files if file.report is not None]
     skipped = sum(not file.is_session for file in files)
-    say(f"{path}: {counted(len(files), 'file')}, {skipped:,} of them no sessions")
+    no_sessions = f", {skipped:,} of them no sessions" if skipped else ""
+    say(f"{path}: {counted(len(files), 'file')}{no_sessions}")
     for report in reports:
         if report.added or report.lost:
             named = report.session_id or report.path
