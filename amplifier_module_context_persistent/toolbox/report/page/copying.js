@@ -23,7 +23,7 @@ async function copyMessage(place) {
 }
 
 function copyButton(place) {
-  const element = button("copy", () => copyMessage(place), "⧉");
+  const element = button("copy", () => copyMessage(place));
   element.title = "Copy this message";
   element.setAttribute("aria-label", "Copy this message");
   return element;
