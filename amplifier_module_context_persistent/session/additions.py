@@ -34,8 +34,8 @@ from ..messages.metadata import (
 from ..messages.offload import may_offload
 from ..tokens.calibration import Meter
 from .host import Host
+from .pending_requests import PendingRequests
 from .redact_on_write import RedactionOnWrite
-from .request_flow import PendingRequests
 from .store import Session, Store
 
 _LARGE_CHARS = 1 << 20  # a longer text is not encoded on the event loop's thread

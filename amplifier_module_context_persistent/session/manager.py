@@ -28,13 +28,14 @@ from .additions import Additions
 from .choose_log import ChosenLog, choose_log, log_in_memory
 from .final_request import Ticket
 from .host import Host
-from .learned import tells_transformations
 from .manager_arguments import ManagerArguments, taking_arguments_of
+from .pending_requests import PendingRequests
 from .pin_and_hide import hide_record, pin_record
+from .provider_refusals import tells_transformations
 from .recall import RecallState, recall
 from .reconcile import LiveHistory
 from .redact_on_write import RedactionOnWrite
-from .request_flow import PendingRequests, RequestFlow, SystemPromptFactory
+from .request_flow import RequestFlow, SystemPromptFactory
 from .rewind import DecideOn, change, pop, rewind
 from .set_messages import replace_history, set_messages
 from .store import Session, Store

@@ -33,7 +33,7 @@ from ..window.retained_texts import RetainedTexts, shows_all
 from ..window.when_to_plan import needs_plan
 from ..window.window import Window
 from .host import ProviderFacts
-from .learned import OTHERS, PREFILL, REASONING, knows
+from .provider_refusals import OTHERS, PREFILL, REASONING, knows
 from .record_builder import RecordBuilder
 
 logger = logging.getLogger(__name__)

@@ -15,7 +15,8 @@ from ..log.base import Log
 from ..messages.message import Message
 from ..view.arrangement import Arrangement
 from ..view.plan import NO_PLAN, Plan
-from .plan_state import KeptEntries, mark
+from .kept_entries import KeptEntries
+from .plan_state import mark
 from .request import ViewRequest
 from .view_arranger import ViewArranger
 from .window_plans import WindowPlans

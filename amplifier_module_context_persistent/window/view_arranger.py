@@ -16,8 +16,9 @@ from ..view.ids_and_names import TAKES_ALL, WireRules, begins_strict, has_old_li
 from ..view.plan import NO_PLAN
 from ..view.recipients import FIRST_RULES, NOBODY
 from ..view.render import render
+from .kept_entries import KeptEntries
 from .message_source import MessageSource
-from .plan_state import KeptEntries, with_late_told
+from .plan_state import with_late_told
 from .request import ViewRequest
 from .view_totals import Totals, ViewTotals
 

@@ -1,6 +1,6 @@
 """The window on the live history from which views are made, one for each request.
 
-A window belongs to one log and runs on its thread. What it is made of are the entries that `plan_state` keeps, no
+A window belongs to one log and runs on its thread. What it is made of are the entries that `kept_entries` keeps, no
 messages, so a request costs what its view costs, whatever the history (I8).
 
 A request with an explicit budget below the session's own gets a window of its own (`store=False`). It begins with the
@@ -20,9 +20,9 @@ from ..view.plan import Plan, plan_record
 from ..view.receipts import ViewHashes
 from ..view.render import copied
 from .ephemerals import Extras
+from .kept_entries import KeptEntries
 from .message_source import MessageSource
 from .native_items import NOT_ASKED, NativeItems
-from .plan_state import KeptEntries
 from .request import REFUSED, ItemOutcome, Planning, ReasoningShown, ViewRequest, ViewResult
 from .view_arranger import ViewArranger
 from .window_plans import PlanAttempt, PlanReason, WindowPlans

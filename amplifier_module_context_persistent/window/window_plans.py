@@ -26,8 +26,9 @@ from ..view.calls_and_results import last_human, tool_groups
 from ..view.entry import Entry, end_chains
 from ..view.plan import NO_PLAN, Plan
 from .cold_start import in_place
+from .kept_entries import KeptEntries
 from .message_source import MessageSource, collector_paused
-from .plan_state import KeptEntries, PlanState, hidden, mark, state_without_plan, visible, without_hidden
+from .plan_state import PlanState, hidden, mark, state_without_plan, visible, without_hidden
 from .replan_throttle import ReplanThrottle
 from .request import ViewRequest
 from .summary_request import span_of

@@ -19,7 +19,7 @@ from amplifier_module_context_persistent.messages.metadata import (
     is_kept_from_models,
     timestamp_of,
 )
-from amplifier_module_context_persistent.session.learned import tells_transformations
+from amplifier_module_context_persistent.session.provider_refusals import tells_transformations
 
 
 class Kind(enum.StrEnum):

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import InMemoryContextManager
-from amplifier_module_context_persistent.session.learned import Refusals
-from amplifier_module_context_persistent.session.request_flow import PendingRequests
+from amplifier_module_context_persistent.session.pending_requests import PendingRequests
+from amplifier_module_context_persistent.session.provider_refusals import Refusals
 from tests.support.answers import provider
 from tests.support.messages import Message, as_json, result, user
 

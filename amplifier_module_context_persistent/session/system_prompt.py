@@ -1,0 +1,75 @@
+"""The system prompt that a resumed child session gets back: its host sets none, and receipts name each head text."""
+
+from __future__ import annotations
+
+from ..log.base import Log
+from ..log.control_records import control_records
+from ..log.index import SYSTEM
+from ..log.record_line import name_of
+from ..messages.message import Message
+from ..messages.metadata import is_kept_from_models, metadata_of
+from .host import Host
+from .memory_files import is_memory_file
+from .store import Store
+
+
+class SystemPrompt:
+    """The text that heads the views of a session whose host gives it none.
+
+    Args:
+        enabled: whether a text is restored at all.
+    """
+
+    def __init__(self, *, enabled: bool) -> None:
+        self._enabled = enabled
+        self._text: str | None = None
+
+    async def restore(self, store: Store, host: Host) -> str | None:
+        """Find the text for the next view; None if there is none, or a system message stands in for it.
+
+        Raises:
+            LogUnreadableError: the log cannot be read.
+        """
+        if not self._enabled:
+            return None
+        session, known = await store.open(), self._text
+
+        def find(log: Log) -> str | None:
+            log.follow()
+            if has_system_prompt(log):
+                return None
+            return known if known is not None else last_head_text(log)
+
+        self._text = await session.read(find) if session.history.authoritative else None
+        self._enabled = self._text is not None
+        if known is None and self._text is not None:
+            await host.emit("context:system_prompt_restored", {"characters": len(self._text)})
+        return self._text
+
+
+def has_system_prompt(log: Log) -> bool:
+    """Whether the live history has a system message for models that is neither a memory file nor from a hook."""
+    index = log.index
+    system = [ordinal for ordinal in index.live if index.columns.roles[ordinal] == SYSTEM]
+    return any(map(_is_system_prompt, log.read(system)))
+
+
+def _is_system_prompt(message: Message) -> bool:
+    """Whether a system message is more than a memory file, a hook's, or one that no model sees."""
+    if is_memory_file(message) or is_kept_from_models(message):
+        return False
+    return metadata_of(message).get("source") != "hook"
+
+
+def last_head_text(log: Log) -> str | None:
+    """The text that headed the last view with a head text, as the receipts say."""
+    texts: dict[str, str] = {}
+    last = ""
+    for _, record in control_records(log, ("system", "view")):
+        if record is None:
+            continue
+        if record["_record"] == "view":
+            last = name_of(record.get("head", "")) or last
+        elif isinstance(text := record.get("text"), str):
+            texts[name_of(record.get("hash"))] = text
+    return texts.get(last)
