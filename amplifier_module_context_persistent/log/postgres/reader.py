@@ -26,9 +26,10 @@ from ..record_line import Message
 from ..scanner import Scanner
 from . import rows
 from .columns import lines_to_read, scan_line, take_columns
+from .connection import waiting_longer
 from .row_bytes import RowBytes
 from .rows import Columns, Head, Row
-from .server import FIRST_SHARE, Server, ServerError, give_back, take_server, waiting_longer
+from .server import FIRST_SHARE, Server, ServerError, give_back, take_server
 
 if TYPE_CHECKING:
     import psycopg

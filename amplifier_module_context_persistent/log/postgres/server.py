@@ -19,7 +19,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,6 +28,7 @@ from ...errors import LogUnreadableError
 from ...installation import needs_extra
 from ..database_location import Location
 from . import rows
+from .connection import connection_class, waiting_longer
 from .open_marks import OpenMarks
 from .schema import SCHEMA_VERSION
 from .steps import TOUCHED, is_done_query, names_done
@@ -109,33 +110,6 @@ def is_refusal(error: Exception) -> bool:
     if not state or state.startswith(_CONNECTION_CLASSES):
         return False
     return bool(error.diag.severity_nonlocalized == "ERROR")  # type: ignore[attr-defined]  # a pooler's has none
-
-
-def until(generator: Generator[Any, Any, Any], deadline: float) -> Generator[Any, Any, Any]:
-    """Pass a wait for the server on, and end it at `deadline` (of `time.monotonic`).
-
-    Raises:
-        TimeoutError: the deadline passed first.
-    """
-    try:
-        wanted = next(generator)
-        while True:
-            ready = yield wanted
-            if time.monotonic() > deadline:
-                raise TimeoutError
-            wanted = generator.send(ready)
-    except StopIteration as done:
-        return done.value
-
-
-@contextmanager
-def waiting_longer(connection: Any, answer_s: float) -> Iterator[None]:
-    """Let each answer on a connection take so long, also after its deadline, until the block ends."""
-    before, connection.answer_s = connection.answer_s, max(answer_s, connection.answer_s)
-    try:
-        yield
-    finally:
-        connection.answer_s = before
 
 
 def _import_psycopg() -> Any:
@@ -341,7 +315,7 @@ class Server:
     def _connect_once(self, psycopg: Any, deadline: float) -> psycopg.Connection[Any]:
         left_s = max(deadline - time.monotonic(), 0.0)
         given = read_conninfo(self.location)
-        connection = _connection_class(psycopg).connect(
+        connection = connection_class(psycopg).connect(
             self.location.conninfo,
             autocommit=True,
             prepare_threshold=2 if self.location.prepares else None,
@@ -414,39 +388,6 @@ def read_conninfo(location: Location) -> dict[str, Any]:
         return dict(psycopg.conninfo.conninfo_to_dict(location.conninfo))
     reason = f"{location.shown}: this version of libpq cannot read its parameters"
     raise LogUnreadableError(errno.EINVAL, reason)
-
-
-def _connection_class(psycopg: Any) -> Any:
-    class DeadlineConnection(psycopg.Connection):  # type: ignore[misc]  # imported only where it is used
-        """A connection whose every wait for the server ends at `deadline`, or after `answer_s` if that is later."""
-
-        deadline = float("inf")
-        answer_s = 0.0
-        used_s = 0.0
-        """When it was used last."""
-        timeline = ""
-        """The server's timeline when the connection was made; empty if it has none."""
-        steps: frozenset[str] = frozenset()
-
-        def has(self, step: str) -> bool:
-            """Whether the tables have what a step adds (`steps.STEPS`), as this connection found them."""
-            return step in self.steps
-
-        touches = False
-        """Whether appends keep `touched` (`steps.TOUCHED`)."""
-        is_unreplicated = False
-        """Whether the server gave up waiting for a replica: what was committed is on its own disk only."""
-
-        def wait(self, gen: Generator[Any, Any, Any], interval: float = 0.1, **options: Any) -> Any:
-            deadline = max(self.deadline, time.monotonic() + self.answer_s)
-            return super().wait(until(gen, deadline), interval, **options)
-
-        def heed(self, notice: Any) -> None:
-            """Notice a commit whose wait for a replica was cancelled; its text is in the server's language."""
-            if notice.source_function == "SyncRepWaitForLSN":
-                self.is_unreplicated = True
-
-    return DeadlineConnection
 
 
 _SERVERS: dict[tuple[int, str, str], Server] = {}

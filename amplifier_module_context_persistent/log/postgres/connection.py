@@ -1,0 +1,70 @@
+"""A connection to a PostgreSQL server whose every wait ends at a deadline."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+def until(generator: Generator[Any, Any, Any], deadline: float) -> Generator[Any, Any, Any]:
+    """Pass a wait for the server on, and end it at `deadline` (of `time.monotonic`).
+
+    Raises:
+        TimeoutError: the deadline passed first.
+    """
+    try:
+        wanted = next(generator)
+        while True:
+            ready = yield wanted
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            wanted = generator.send(ready)
+    except StopIteration as done:
+        return done.value
+
+
+@contextmanager
+def waiting_longer(connection: Any, answer_s: float) -> Iterator[None]:
+    """Let each answer on a connection take so long, also after its deadline, until the block ends."""
+    before, connection.answer_s = connection.answer_s, max(answer_s, connection.answer_s)
+    try:
+        yield
+    finally:
+        connection.answer_s = before
+
+
+def connection_class(psycopg: Any) -> Any:
+    """The class of connections, which is made at run time: the driver is an extra."""
+
+    class DeadlineConnection(psycopg.Connection):  # type: ignore[misc]  # imported only where it is used
+        """A connection whose every wait for the server ends at `deadline`, or after `answer_s` if that is later."""
+
+        deadline = float("inf")
+        answer_s = 0.0
+        used_s = 0.0
+        """When it was used last."""
+        timeline = ""
+        """The server's timeline when the connection was made; empty if it has none."""
+        steps: frozenset[str] = frozenset()
+
+        def has(self, step: str) -> bool:
+            """Whether the tables have what a step adds (`steps.STEPS`), as this connection found them."""
+            return step in self.steps
+
+        touches = False
+        """Whether appends keep `touched` (`steps.TOUCHED`)."""
+        is_unreplicated = False
+        """Whether the server gave up waiting for a replica: what was committed is on its own disk only."""
+
+        def wait(self, gen: Generator[Any, Any, Any], interval: float = 0.1, **options: Any) -> Any:
+            deadline = max(self.deadline, time.monotonic() + self.answer_s)
+            return super().wait(until(gen, deadline), interval, **options)
+
+        def heed(self, notice: Any) -> None:
+            """Notice a commit whose wait for a replica was cancelled; its text is in the server's language."""
+            if notice.source_function == "SyncRepWaitForLSN":
+                self.is_unreplicated = True
+
+    return DeadlineConnection
