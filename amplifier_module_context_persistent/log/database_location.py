@@ -165,7 +165,8 @@ def parse_location(location: str) -> Location:
         ours = {key: unquote(value) for key, _, value in (pair.partition("=") for pair in pairs) if key in _OURS}
         schema, prepares = (ours.get(key, default) for key, default in _OURS.items())
         theirs = [pair for pair in pairs if pair.partition("=")[0] not in _OURS]
-        _check_parameters({unquote(key): unquote(value) for key, _, value in (pair.partition("=") for pair in theirs)})
+        given = {unquote(key): unquote(value) for key, _, value in (pair.partition("=") for pair in theirs)}
+        _check_parameters(given, names_unknown="@" not in query)  # else it may begin in a password
         conninfo = _url(server, theirs)
         kept_pairs = [pair for pair in theirs if unquote(pair.partition("=")[0]) not in _SECRETS]
         added = [f"{key}={value}" for key, value in _given(schema, prepares).items()]
@@ -185,15 +186,19 @@ def _given(schema: str, prepares: str) -> dict[str, str]:
     return {key: value for key, value in zip(_OURS, (schema, prepares), strict=True) if value != _OURS[key]}
 
 
-def _check_parameters(given: Mapping[str, str]) -> None:
+def _check_parameters(given: Mapping[str, str], *, names_unknown: bool = True) -> None:
     """Check the names of parameters, and those values that may be half of a password.
+
+    Args:
+        given: parameters and their values.
+        names_unknown: whether the error may repeat the name of a parameter that libpq does not know.
 
     Raises:
         ValueError: libpq does not know one, or a host, a port or a database cannot be read.
     """
     for name, value in given.items():
         if name not in LIBPQ_PARAMETERS:
-            named = f" {name!r}" if _PARAMETER.fullmatch(name) else ""
+            named = f" {name!r}" if names_unknown and _PARAMETER.fullmatch(name) else ""
             raise ValueError(f"the storage has a parameter{named} that PostgreSQL's clients do not know")
         if name == "port" and not _PORT.fullmatch(value):
             raise ValueError("the storage has a port that is no number")
@@ -231,7 +236,7 @@ def _without_userinfo_password(server: str, name: str) -> str:
     user, at, hosts = authority.partition("@")  # as libpq does: at the first one
     if not at:
         user, hosts = "", authority
-    is_cut = not database and "@" in name  # a `#` in a password
+    is_cut = "@" in name and (not database or (not at and ":" in hosts))  # a `#` in a password
     if is_cut or "@" in unquote(database) or not all(_is_host(host) for host in hosts.split(",")):
         raise ValueError(f"the storage URL cannot be read; {_HOW_TO_WRITE}")
     return f"{scheme}://{user.partition(':')[0]}{at}{hosts}{slash}{database}"

@@ -121,21 +121,31 @@ class Scanner:
             line: the line.
             crc: its checksum.
         """
+        known = self.look_at_sealed(line)
+        if known is None:
+            self.feed(line)
+            return
+        role, hashed, plain = known
+        builder, offset = self.builder, self.offset
+        model = builder.session.pop_pending_model() if role == ASSISTANT else 0
+        builder.index.add((offset, len(line), role, LIVE, hashed, self._chain.stored, crc, model, plain))
+        self.skip_indexed(1, offset + len(line), crc)
+
+    def look_at_sealed(self, line: bytes) -> tuple[int, int, bool] | None:
+        """The role of a sealed line with its LF, the hash of its id, and whether it is a plain user's; takes nothing.
+
+        Returns:
+            None unless it is a message that all of this says all of, as `feed_lines` takes it without parsing it.
+        """
         builder, end = self.builder, len(line) - 22  # after the message id, as in `feed_lines`
         role, start = _ROLE_BY_HEAD.get(line[:13]), line.rfind(ID_KEY, 0, end)
         own_id = line[start + 14 : end]
         if role is None or start < 0 or line[end : end + 2] != b'"}' or b"\\" in own_id or builder.copying:
-            self.feed(line)
-            return
+            return None
         hashed = int.from_bytes(own_id, "little") % ID_MODULUS
         if hashed in builder.doubtful or line[start - 5 : start] == TRUE_BEFORE_ID:
-            self.feed(line)
-            return
-        model = builder.session.pop_pending_model() if role == ASSISTANT else 0
-        plain = role == USER and is_plain_user(line)
-        offset = self.offset
-        builder.index.add((offset, len(line), role, LIVE, hashed, self._chain.stored, crc, model, plain))
-        self.skip_indexed(1, offset + len(line), crc)
+            return None
+        return role, hashed, role == USER and is_plain_user(line)
 
     def take(self, line: bytes, number: int, offset: int) -> None:
         """Take one line (without LF) by its number and its offset, after those taken before."""

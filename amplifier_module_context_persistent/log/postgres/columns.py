@@ -35,6 +35,19 @@ def row_of(line: bytes, scanner: Scanner) -> Row:
     return Row(at, Columns(kind, role, flags, len(line) + 1, crc, id_hash), line)
 
 
+def row_of_sealed(line: bytes, crc: int, scanner: Scanner) -> Row | None:
+    """The row of a line with its LF that was sealed to follow what a scanner took, which does not take it.
+
+    Returns:
+        None unless it is a message of which the columns say all, as nearly all are; then `row_of` finds out.
+    """
+    known = scanner.look_at_sealed(line)
+    if known is None or len(line) > scanner.max_record_bytes:
+        return None
+    role, id_hash, plain = known
+    return Row(scanner.offset, Columns(INDEXED, role, PLAIN_USER if plain else 0, len(line), crc, id_hash), line[:-1])
+
+
 def _scanned(line: bytes, scanner: Scanner) -> tuple[int, int, int, int, int]:
     """Scan a line: its kind, role, flags, checksum and hash."""
     index, number, seed = scanner.index, len(scanner.index), scanner.seed

@@ -28,11 +28,12 @@ from typing import TYPE_CHECKING, Any
 from ...errors import AppendError, LogFailedError
 from ..base import Outcome, Prepare
 from ..batch import append_in_parts, prepare_part
-from ..database_location import parse_location
+from ..database_location import parse_location, without_password
 from ..record_line import MAX_RECORD_BYTES, seal
 from ..scanner import Scanner
 from . import rows
-from .columns import row_of
+from .append_row import append_row
+from .columns import row_of, row_of_sealed
 from .open_marks import mark_key
 from .reader import PostgresReader
 from .rows import Head, Row
@@ -91,6 +92,7 @@ class PostgresLog(PostgresReader):
             trusting=trusting,
             on_read=on_read,
         )
+        without_password(location)  # so that what `describe` names can be opened in this process
         self._durable = durability == "fsync"
         self._sent: _SentRows | None = None
         """What the append at hand has sent and may be stored."""
@@ -229,21 +231,36 @@ class PostgresLog(PostgresReader):
         if not part.bodies and not lock:  # no statement will say whether the log is still as known: look
             self.take_in(connection)
             part = prepare_part(batch, self.index, self.max_record_bytes)
-        known, new, scanner = self._known(), list[Row](), Scanner(self.max_record_bytes)
-        scanner.go_on(self.scanner)
-        for body in part.bodies:
-            line, _ = seal(body, scanner.seed)
-            new.append(row_of(line[:-1], scanner))
+        known, new = self._known(), self._rows_of(part.bodies)
         sent = _SentRows(known, new, part.outcomes)
         if not new:
             return sent
         self._sent = sent
+        schema, durable = self.location.schema, self._durable
+        touches = connection.touches  # type: ignore[attr-defined]  # of DeadlineConnection
         with self._forgetting_refused():
-            touches = connection.touches  # type: ignore[attr-defined]  # of DeadlineConnection
-            if rows.append(connection, self.location.schema, known, new, durable=self._durable, touches=touches):
+            if len(new) == 1:
+                is_stored = append_row(connection, schema, known, new[0], durable=durable, touches=touches)
+            else:
+                is_stored = rows.append(connection, schema, known, new, durable=durable, touches=touches)
+            if is_stored:
                 return sent
         self._sent = None
         return None
+
+    def _rows_of(self, bodies: Sequence[bytes]) -> list[Row]:
+        """The rows of records that are to be stored after what is known."""
+        if len(bodies) == 1:
+            line, crc = seal(bodies[0], self.scanner.seed)
+            row = row_of_sealed(line, crc, self.scanner)
+            if row is not None:
+                return [row]
+        new, scanner = list[Row](), Scanner(self.max_record_bytes)
+        scanner.go_on(self.scanner)
+        for body in bodies:
+            line, _ = seal(body, scanner.seed)
+            new.append(row_of(line[:-1], scanner))
+        return new
 
     @contextmanager
     def _forgetting_refused(self) -> Iterator[None]:

@@ -34,12 +34,8 @@ NO_NEWLINE = 1 << 14
 BLOCK_BYTES = 4 << 20
 BLOCK_ROWS = 20_000
 
-_COLUMNS = "(log_id, seq, at, kind, crc, role, flags, id_hash, length, line)"
+COLUMNS = "(log_id, seq, at, kind, crc, role, flags, id_hash, length, line)"
 _VALUES = "new.at, new.kind, new.crc, new.role, new.flags, new.id_hash, pg_catalog.length(new.line), new.line"
-_ONE_ROW = """
-    (select %(at)s::bigint as at, %(kind)s::smallint as kind, %(crc)s::bigint as crc, %(role)s::smallint as role,
-            %(flags)s::smallint as flags, %(id_hash)s::bigint as id_hash, %(line)b::bytea as line, 1 as number) as new
-"""
 _ROWS = """
     unnest(%(at)b::bigint[], %(kind)b::smallint[], %(crc)b::bigint[], %(role)b::smallint[], %(flags)b::smallint[],
            %(id_hash)b::bigint[], %(line)b::bytea[])
@@ -55,6 +51,18 @@ MAY_TOUCH = """
 """
 """Whether the role may write `touched`; one that older tables gave its rights may not."""
 _IS_BEHIND = f"log.touched < pg_catalog.now() - interval '{TOUCHED_S} s'"
+TOUCHING = f", touched = case when {_IS_BEHIND} then pg_catalog.now() else log.touched end"
+"""Keeps `touched` an hour at most behind `changed`, in an update of a log's row (`steps.TOUCHED`)."""
+
+
+WAITS = "coalesce(pg_catalog.current_setting('synchronous_commit', true), 'off') <> 'off'"
+"""Whether the server waits for its disk by its own setting."""
+
+
+def level_of(*, durable: bool) -> str:
+    """A query that lets the transaction at hand wait until the server has it on its disk, or not."""
+    level = "coalesce(nullif(pg_catalog.current_setting('synchronous_commit'), 'off'), 'on')" if durable else "'off'"
+    return f"select pg_catalog.set_config('synchronous_commit', {level}, true)"
 
 
 class Columns(NamedTuple):
@@ -108,13 +116,14 @@ def begin(connection: Connection, *, limit_s: float, idle_s: float = 0.0) -> Non
 
 
 def limit_waits(connection: Connection, *, limit_s: float, idle_s: float = 0.0) -> None:
-    """Limit the waits of the transaction at hand, as `begin` does."""
+    """Limit the waits of the transaction at hand, as `begin` does, and see whether the server waits for its disk."""
     limits = [f"{round(1000 * seconds) + 1000}ms" for seconds in (limit_s, max(limit_s, idle_s))]
-    connection.execute(
-        b"select pg_catalog.set_config('lock_timeout', %s, true),"
-        b" pg_catalog.set_config('idle_in_transaction_session_timeout', %s, true)",
+    row = connection.execute(
+        f"select {WAITS}, pg_catalog.set_config('lock_timeout', %s, true),"
+        " pg_catalog.set_config('idle_in_transaction_session_timeout', %s, true)".encode(),
         limits,
-    )
+    ).fetchone()
+    connection.waits = bool(row and row[0])  # type: ignore[attr-defined]  # of DeadlineConnection
 
 
 def read_head(connection: Connection, schema: str, name: str, *, lock: bool = False) -> Head | None:
@@ -146,9 +155,9 @@ def delete(connection: Connection, schema: str, log_id: int) -> None:
 
 def insert(connection: Connection, schema: str, log_id: int, start: int, rows: Sequence[Row]) -> None:
     """Insert lines from number `start` on, of a log whose row is written in the same transaction."""
-    source, values = _source(rows)
+    values = _values_of(rows)
     statement = f"""
-        insert into {schema}.record {_COLUMNS} select %(log_id)s, %(start)s + new.number - 1, {_VALUES} from {source}
+        insert into {schema}.record {COLUMNS} select %(log_id)s, %(start)s + new.number - 1, {_VALUES} from {_ROWS}
     """
     connection.execute(statement.encode(), {"log_id": log_id, "start": start, **values})
 
@@ -166,20 +175,19 @@ def append(
         durable: wait until the server has it on its disk; else a crash of the server may lose the last moments.
         touches: keep `touched` an hour at most behind `changed` (`steps.TOUCHED`).
     """
-    touched = f", touched = case when {_IS_BEHIND} then pg_catalog.now() else log.touched end" if touches else ""
-    level = "coalesce(nullif(pg_catalog.current_setting('synchronous_commit'), 'off'), 'on')" if durable else "'off'"
-    source, values = _source(rows)
+    values = _values_of(rows)
     statement = f"""
         with advanced as (
             update {schema}.log as log
-               set head = log.head + %(count)s, size = %(size)s, crc = %(last_crc)s, changed = pg_catalog.now(){touched}
-              from (select pg_catalog.set_config('synchronous_commit', {level}, true)) as level
+               set head = log.head + %(count)s, size = %(size)s, crc = %(last_crc)s,
+                   changed = pg_catalog.now(){TOUCHING if touches else ""}
+              from ({level_of(durable=durable)}) as level
              where log.log_id = %(log_id)s and log.head = %(head)s and log.crc = %(crc_before)s
                and log.generation = %(generation)s
             returning log.log_id
         )
-        insert into {schema}.record {_COLUMNS}
-        select advanced.log_id, %(head)s + new.number - 1, {_VALUES} from {source}, advanced
+        insert into {schema}.record {COLUMNS}
+        select advanced.log_id, %(head)s + new.number - 1, {_VALUES} from {_ROWS}, advanced
     """
     end = known.after(rows)
     values |= {
@@ -194,13 +202,11 @@ def append(
     return bool(connection.execute(statement.encode(), values).rowcount == len(rows))
 
 
-def _source(rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
-    """What new rows are selected from, and its values: single values for one, which cost the server half as much."""
-    if len(rows) == 1:
-        return _ONE_ROW, {"at": rows[0].at, "line": rows[0].line, **rows[0].columns._asdict()}
+def _values_of(rows: Sequence[Row]) -> dict[str, Any]:
+    """The values of new rows, as `_ROWS` names them."""
     values: dict[str, Any] = {"at": [row.at for row in rows], "line": [row.line for row in rows]}
     columns = zip(*(row.columns for row in rows), strict=True)
-    return _ROWS, values | {name: list(column) for name, column in zip(Columns._fields, columns, strict=True)}
+    return values | {name: list(column) for name, column in zip(Columns._fields, columns, strict=True)}
 
 
 def read_block(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> list[bytes]:

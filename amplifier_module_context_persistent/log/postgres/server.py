@@ -332,7 +332,7 @@ class Server:
         if self.location.prepares:
             connection.execute(_OWN_SEARCH_PATH, [connection.info.backend_pid])
         question = f"""
-            select number, pg_catalog.current_setting('fsync', true), {is_done_query(schema)},
+            select number, pg_catalog.current_setting('fsync', true), {rows.WAITS}, {is_done_query(schema)},
                    {rows.MAY_TOUCH.format(s=schema)}
               from {schema}.version
         """  # a server may not know fsync
@@ -343,8 +343,9 @@ class Server:
         if row is None:
             reason = f"{shown} has no tables of ours in the schema {schema}; context-persistent storage init makes them"
             raise LogUnreadableError(errno.ENOENT, reason)
-        version, fsync, done, may_touch = row
+        version, fsync, waits, done, may_touch = row
         self._steps = connection.steps = names_done(done)  # type: ignore[attr-defined]  # of DeadlineConnection
+        connection.waits = waits  # type: ignore[attr-defined]  # likewise
         connection.touches = connection.has(TOUCHED) and may_touch  # type: ignore[attr-defined]  # likewise
         with contextlib.suppress(psycopg.Error):  # a server of another kind may have none
             connection.timeline = timeline_of(connection)  # type: ignore[attr-defined]  # of DeadlineConnection
@@ -390,7 +391,7 @@ def read_conninfo(location: Location) -> dict[str, Any]:
     raise LogUnreadableError(errno.EINVAL, reason)
 
 
-_SERVERS: dict[tuple[int, str, str], Server] = {}
+_SERVERS: dict[tuple[int, str, str, bool], Server] = {}
 _SERVERS_GUARD = threading.Lock()
 
 
@@ -405,7 +406,8 @@ if hasattr(os, "register_at_fork"):
 
 def take_server(location: Location) -> Server:
     """Give this process's server for a location; each one taken is to be given back."""
-    key = os.getpid(), location.conninfo, location.schema  # a fork shares its parent's sockets and must not use them
+    # a fork shares its parent's sockets and must not use them
+    key = os.getpid(), location.conninfo, location.schema, location.prepares
     with _SERVERS_GUARD:
         server = _SERVERS.setdefault(key, Server(location))
         server.users += 1

@@ -1,0 +1,70 @@
+"""Append one line, which is what nearly every append is."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from .rows import COLUMNS, TOUCHING, Head, Row, level_of
+
+if TYPE_CHECKING:
+    import psycopg
+
+_FORMATS = (0,) * 12 + (1,)  # numbers are sent as text, the line as bytes
+
+
+@cache
+def statement_for(schema: str, *, durable: bool, waits: bool, touches: bool) -> bytes:
+    """The statement that appends one line.
+
+    Args:
+        schema: the tables' schema.
+        durable: whether the server is to have the line on its disk before it answers.
+        waits: whether it does that by its own setting. The statement then only makes sure of that, which costs the
+            server a tenth of the work less; if the setting was changed it stores nothing.
+        touches: whether to keep `touched` as `rows.append` does.
+    """
+    is_set = durable and waits
+    source = "" if is_set else f"from ({level_of(durable=durable)}) as level"
+    guard = " and pg_catalog.current_setting('synchronous_commit') <> 'off'" if is_set else ""
+    return f"""
+        with advanced as (
+            update {schema}.log as log
+               set head = $2::bigint + 1, size = $6::bigint, crc = $7::bigint,
+                   changed = pg_catalog.now(){TOUCHING if touches else ""}
+              {source}
+             where log.log_id = $1::bigint and log.head = $2::bigint and log.crc = $3::bigint
+               and log.generation = $4::bigint{guard}
+            returning log.log_id
+        )
+        insert into {schema}.record {COLUMNS}
+        select advanced.log_id, $2::bigint, $5::bigint, $8::smallint, $7::bigint, $9::smallint, $10::smallint,
+               $11::bigint, $12::bigint, $13::bytea
+          from advanced
+    """.encode()
+
+
+def append_row(
+    connection: psycopg.Connection[Any], schema: str, known: Head, row: Row, *, durable: bool, touches: bool
+) -> bool:
+    """Append a line after what is known; False, and nothing done, if the log is not as known any more.
+
+    Nor is anything done if the server does not wait for its disk any more and it was to do so. The caller then holds
+    the log's row and tries again, and `rows.begin` has found out.
+
+    Args:
+        connection: in autocommit mode the statement is its own transaction.
+        schema: the tables' schema.
+        known: the log's row as the caller knows it.
+        row: the line.
+        durable: as `rows.append`.
+        touches: as `rows.append`.
+    """
+    kind, role, flags, length, crc, id_hash = row.columns
+    before = known.log_id, known.head, known.crc, known.generation
+    numbers = (*before, row.at, row.at + length, crc, kind, role, flags, id_hash, length - 1)
+    waits: bool = connection.waits  # type: ignore[attr-defined]  # of DeadlineConnection
+    name = b"append %d%d%d" % (durable, waits, touches)
+    statement = statement_for(schema, durable=durable, waits=waits, touches=touches)
+    values = [*(b"%d" % number for number in numbers), row.line]
+    return bool(connection.run(name, statement, values, _FORMATS))  # type: ignore[attr-defined]  # likewise
