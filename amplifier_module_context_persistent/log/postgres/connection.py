@@ -83,16 +83,17 @@ def connection_class(psycopg: Any) -> Any:
             Raises:
                 psycopg.Error, TimeoutError: as a cursor raises them.
             """
-            if name not in self.prepared and (self.met != name or self.prepare_threshold is None):
-                self.met = name
-                self.pgconn.send_query_params(statement, values, param_formats=formats)
+            with self.lock:
+                if name not in self.prepared and (self.met != name or self.prepare_threshold is None):
+                    self.met = name
+                    self.pgconn.send_query_params(statement, values, param_formats=formats)
+                    return self._changed_rows()
+                if name not in self.prepared:
+                    self.pgconn.send_prepare(name, statement)
+                    self._changed_rows()
+                    self.prepared |= {name}
+                self.pgconn.send_query_prepared(name, values, formats)
                 return self._changed_rows()
-            if name not in self.prepared:
-                self.pgconn.send_prepare(name, statement)
-                self._changed_rows()
-                self.prepared |= {name}
-            self.pgconn.send_query_prepared(name, values, formats)
-            return self._changed_rows()
 
         def _changed_rows(self) -> int:
             result = self.wait(psycopg.generators.execute(self.pgconn))[-1]

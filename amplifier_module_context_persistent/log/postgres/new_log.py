@@ -20,6 +20,7 @@ from ..record_line import MAX_RECORD_BYTES
 from ..scanner import Scanner
 from . import rows
 from .columns import row_of
+from .pulse import Pulse
 from .rows import Head
 from .server import ServerError, using
 
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     import psycopg
 
 _BLOCK_ROWS, _BLOCK_BYTES = 2_000, 4 << 20
-_MOST_IDLE_S = 120.0
-"""How long this process may work between two statements, before the server ends its transaction."""
+_MOST_IDLE_S = 15.0
+"""How long the server hears nothing of this process before it ends the transaction."""
+_PULSE_S = 3.0
+"""How long this process works without letting the server know that it is alive."""
 
 
 class NewStoredLog:
@@ -80,6 +83,7 @@ class NewStoredLog:
             if log_id is None:
                 reason = "there is a log of that name already; nothing was written"
                 raise FileExistsError(errno.EEXIST, reason, self.location.shown)
+            stack.enter_context(Pulse(self._connection, min(_PULSE_S, limit_s / 2)))
             self._log_id, self._stack = log_id, stack.pop_all()
         return self
 

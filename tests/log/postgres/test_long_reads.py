@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,6 +26,15 @@ from tests.support.logs import STAMP, append, numbers
 from tests.support.postgres import CuttingProxy, TestServer
 
 MESSAGES, BLOCK = 100, 4
+STOPPED = """
+import sys, time
+from amplifier_module_context_persistent.log.postgres import new_log
+new_log._MOST_IDLE_S = 0.5
+server, name = sys.argv[1].split("#")
+with new_log.NewStoredLog(f"{server}&application_name=stopped#{name}", timeout_s=0.5):
+    print("begun", flush=True)
+    time.sleep(60)
+"""
 TIMEOUT_S = 1.2
 
 
@@ -130,3 +142,33 @@ def test_long_work_on_a_slow_server(
     assert copy_log(file, f"{slow_log}-2").messages == MESSAGES
     counts = purge_log(slow_log, Purge(everything=True), now=lambda: STAMP, lock_timeout_s=TIMEOUT_S)
     assert counts.messages_removed == MESSAGES
+
+
+def test_work_between_two_statements_keeps_its_transaction(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server hears of a client that works, however long that takes."""
+    monkeypatch.setattr(new_log, "_MOST_IDLE_S", 0.1)
+    with NewStoredLog(f"{storage}#p/s", timeout_s=0.1) as new:
+        new.write(b'{"role":"user","content":"a"}\n')
+        time.sleep(2)  # the server's limit is a second more
+        new.finish()
+    with closing(PostgresLog(f"{storage}#p/s")) as log:
+        log.follow()
+        assert len(log.index) == 1
+
+
+def test_a_client_that_is_stopped_loses_its_transaction(server: TestServer, storage: str) -> None:
+    """What it holds is free again within the limit, though its connection stays."""
+    with subprocess.Popen(
+        [sys.executable, "-c", STOPPED, f"{storage}#p/s"], stdout=subprocess.PIPE, text=True
+    ) as client:
+        assert client.stdout is not None
+        assert client.stdout.readline() == "begun\n"
+        client.send_signal(signal.SIGSTOP)
+        asked = "select count(*) from pg_stat_activity where state like 'idle in%%' and application_name = 'stopped'"
+        begun = time.monotonic()
+        while server.execute(asked) != [(0,)]:
+            assert time.monotonic() - begun < 10
+            time.sleep(0.05)
+        client.kill()
+    with NewStoredLog(f"{storage}#p/s") as new:
+        new.finish()
