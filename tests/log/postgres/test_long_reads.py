@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -24,6 +25,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.verify import verif
 from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_log
 from tests.support.logs import STAMP, append, numbers
 from tests.support.postgres import CuttingProxy, TestServer
+from tests.support.sweeps import proof
 
 MESSAGES, BLOCK = 100, 4
 STOPPED = """
@@ -31,7 +33,7 @@ import sys, time
 from amplifier_module_context_persistent.log.postgres import new_log
 new_log._MOST_IDLE_S = 0.5
 server, name = sys.argv[1].split("#")
-with new_log.NewStoredLog(f"{server}&application_name=stopped#{name}", timeout_s=0.5):
+with new_log.NewStoredLog(f"{server}&application_name=stopped#{name}", timeout_s=4):
     print("begun", flush=True)
     time.sleep(60)
 """
@@ -144,18 +146,38 @@ def test_long_work_on_a_slow_server(
     assert counts.messages_removed == MESSAGES
 
 
+def test_a_client_that_works_lets_the_server_know(
+    server: TestServer, storage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It sends a statement now and then, and no more of them once it is done."""
+    monkeypatch.setattr(new_log, "_PULSE_S", 0.02)
+    with NewStoredLog(f"{storage}&application_name=working#p/s") as new:
+        asked = (
+            "select query from pg_stat_activity where application_name = 'working' and state = 'idle in transaction'"
+        )
+        begun = time.monotonic()
+        while server.execute(asked) != [("select 1",)]:
+            assert time.monotonic() - begun < 10
+            time.sleep(0.01)
+        new.write(b'{"role":"user","content":"a"}\n')
+        new.finish()
+    assert not [thread for thread in threading.enumerate() if thread.name.endswith("pulse")]
+
+
+@proof
 def test_work_between_two_statements_keeps_its_transaction(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server hears of a client that works, however long that takes."""
     monkeypatch.setattr(new_log, "_MOST_IDLE_S", 0.1)
-    with NewStoredLog(f"{storage}#p/s", timeout_s=0.1) as new:
+    with NewStoredLog(f"{storage}#p/s", timeout_s=2) as new:
         new.write(b'{"role":"user","content":"a"}\n')
-        time.sleep(2)  # the server's limit is a second more
+        time.sleep(4)  # the server's limit is three seconds
         new.finish()
     with closing(PostgresLog(f"{storage}#p/s")) as log:
         log.follow()
         assert len(log.index) == 1
 
 
+@proof
 def test_a_client_that_is_stopped_loses_its_transaction(server: TestServer, storage: str) -> None:
     """What it holds is free again within the limit, though its connection stays."""
     with subprocess.Popen(
@@ -167,7 +189,7 @@ def test_a_client_that_is_stopped_loses_its_transaction(server: TestServer, stor
         asked = "select count(*) from pg_stat_activity where state like 'idle in%%' and application_name = 'stopped'"
         begun = time.monotonic()
         while server.execute(asked) != [(0,)]:
-            assert time.monotonic() - begun < 10
+            assert time.monotonic() - begun < 30
             time.sleep(0.05)
         client.kill()
     with NewStoredLog(f"{storage}#p/s") as new:
