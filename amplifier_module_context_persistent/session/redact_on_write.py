@@ -8,6 +8,7 @@ Rules:
 - A list that a host hands back is redacted before it is compared with the log, so that it is recognised.
 - Long texts are searched in a thread. Calls are redacted one after the other, in the order in which they came.
 - The event and the message's metadata say what was replaced by kind and field, never by value.
+- A key that is an id or a name stays, because results are matched with calls by it; the event and a warning say so.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _SMALL_CHARS = 10_000
 """Messages with no more text are searched on the event loop: that takes less than a change of threads."""
 
 Redaction = dict[str, Any]
-"""What was replaced in a message: `message` (its number in the call, from 1), `role`, `field`, `kind`."""
+"""A key in a message: `message` (its number in the call, from 1), `role`, `field`, `kind`; `kept` if it stays."""
 
 
 class RedactionOnWrite:
@@ -58,8 +59,10 @@ class RedactionOnWrite:
             else:
                 redacted, found = await asyncio.to_thread(_redacted, messages)
         if found:
-            kinds = ", ".join(sorted({f"{one['kind']} in {one['field']}" for one in found}))
-            logger.warning("redact_on_write: replaced before storing: %s", kinds)
+            for done, is_kept in (("replaced before storing", False), ("kept, since results name calls by it", True)):
+                kinds = sorted({f"{one['kind']} in {one['field']}" for one in found if ("kept" in one) == is_kept})
+                if kinds:
+                    logger.warning("redact_on_write: %s: %s", done, ", ".join(kinds))
             await self._host.emit("context:redacted_on_write", {"redactions": found})
         return redacted
 
@@ -75,12 +78,12 @@ def _redacted(messages: Sequence[Message]) -> tuple[list[Message], list[Redactio
         if not found:
             redacted.append(message)
             continue
-        kinds = Counter(kind for _, kind in found)
-        metadata = {**metadata_of(clean), REDACTED_KEY: dict(sorted(kinds.items()))}
-        redacted.append({**clean, "metadata": metadata})
-        redactions += [
-            {"message": number, "role": message.get("role"), "field": field, "kind": kind} for field, kind in found
-        ]
+        if kinds := Counter(one.kind for one in found if not one.is_kept):
+            clean = {**clean, "metadata": {**metadata_of(clean), REDACTED_KEY: dict(sorted(kinds.items()))}}
+        redacted.append(clean)
+        for one in found:
+            told = {"message": number, "role": message.get("role"), "field": one.field, "kind": one.kind}
+            redactions.append({**told, "kept": True} if one.is_kept else told)
     return redacted, redactions
 
 

@@ -154,3 +154,19 @@ async def test_a_message_says_how_many_keys_it_had(session: Session) -> None:
         first, second = await manager.get_messages()
     assert first["metadata"]["redacted"] == {"GitHub token": 2, "npm token": 1}
     assert "redacted" not in second["metadata"]
+
+
+async def test_a_key_that_is_an_id_stays_and_is_told(session: Session) -> None:
+    """Results are matched with calls by it; the event says that it is kept."""
+    call = {"id": f"call-{TOKEN}", "tool": "bash", "arguments": {"id": OTHER}}
+    messages = [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": call["id"], "name": "bash", "content": "done"},
+    ]
+    async with session.open(redact_on_write=True) as manager:
+        for message in messages:
+            await manager.add_message(message)
+    told = [(one["field"], one.get("kept", False)) for one in session.redactions]
+    assert sorted(told) == [("tool_call_id", True), ("tool_calls[0].arguments.id", False), ("tool_calls[0].id", True)]
+    assert session.stored().count(TOKEN) == 2
+    assert OTHER not in session.stored()

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...log.record_line import Message
 from ..message import parsed
-from ..replace_in_message import redact_message
+from ..replace_in_message import NAMES, redact_message
+from .formats import LEAST_CHARS
 from .redact import replaced
 from .search import search_forms
 
+_IN_ARGUMENTS = re.compile(r"(?:^|\.)(?:arguments|input)[.\[]")
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{4096,}={0,2}")
 """A picture or another medium in base64; no key has a form in it."""
 
 
-def redact_known_keys(message: Message) -> tuple[Message, list[tuple[str, str]]]:
-    """Replace the keys of known services in a message; ids, names and roles stay.
+class KnownKey(NamedTuple):
+    """A key that was found in a message: its field, as `content[0].text`, and its kind, as `GitHub token`."""
+
+    field: str
+    kind: str
+    is_kept: bool = False
+    """Whether it stays, because it is an id or a name: results are matched with calls by these."""
+
+
+def redact_known_keys(message: Message) -> tuple[Message, list[KnownKey]]:
+    """Replace the keys of known services in a message; those that are ids, names and roles stay.
 
     Returns:
-        the message, and what was replaced: field and kind of each, as `content[0].text` and `GitHub token`.
+        the message, and the keys that were found.
     """
     kinds: dict[str, list[str]] = {}
 
@@ -34,10 +45,19 @@ def redact_known_keys(message: Message) -> tuple[Message, list[tuple[str, str]]]
         return clean
 
     clean = redact_message(message, replace)
-    if not kinds:
-        return message, []
-    found = [(field, kind) for field, text in _texts(message, "") for kind in kinds.get(text, ())]
-    return clean, found
+    found = [KnownKey(field, kind) for field, text in _texts(message, "") for kind in kinds.get(text, ())]
+    return (clean if kinds else message), [*found, *_kept(message)]
+
+
+def _kept(message: Message) -> list[KnownKey]:
+    """The keys in ids and names, which stay; metadata is the session's own."""
+    said = {key: value for key, value in message.items() if key != "metadata"}
+    return [
+        KnownKey(field, one.kind, is_kept=True)
+        for field, text in _texts(said, "")
+        if len(text) >= LEAST_CHARS and field.rpartition(".")[2] in NAMES and not _IN_ARGUMENTS.search(field)
+        for one in search_forms(text)
+    ]
 
 
 def _arguments(text: str) -> Any:

@@ -153,12 +153,14 @@ def _rewrite(
 
 
 def _follow(reader: ReadableLog) -> None:
-    """Read a log that is to be purged.
+    """Read a log that is to be purged; whether messages are plain, which views ask, is not found out.
 
     Raises:
         PurgeError: this version does not know it.
         LogUnreadableError: there is none, or it cannot be read.
     """
+    if (file := file_reader(reader)) is not None:
+        file.scanner.finds_plain_users = False
     follow_log(reader)
     if version := reader.index.unknown_version:
         raise PurgeError(f"the log has format version {version}; use the version that wrote it")
