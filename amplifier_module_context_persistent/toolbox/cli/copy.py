@@ -11,6 +11,7 @@ import click
 
 from ...log.open_log import shown
 from ..transfer.copy_log import copy_log, copy_target
+from ..transfer.erasures_of_log import check_not_erased
 from .progress import progress
 from .session_argument import complete, path_of, storage_option
 from .terminal import counted, say, unusable
@@ -21,17 +22,21 @@ from .terminal import counted, say, unusable
 @click.argument("source", metavar="FROM", shell_complete=complete)
 @click.argument("target", metavar="TO")
 @click.option("--dry-run", is_flag=True, help="Show what would be copied, and write nothing.")
+@click.option("--again", is_flag=True, help="Copy also what was deleted or purged here.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
-def copy(source: str, target: str, *, dry_run: bool, as_json: bool) -> None:
+def copy(source: str, target: str, *, dry_run: bool, again: bool, as_json: bool) -> None:
     """Copy a session's log byte for byte: to keep it, to move it, into a database.
 
     FROM is a session, as for the other commands, or a location postgresql://...#NAME. TO is a file, a directory, or a
     location; without a #NAME the copy keeps the session's name. The copy is read back before it appears. FROM stays.
-    Close the session first: what it writes meanwhile may be missing in the copy.
+    Close the session first: what it writes meanwhile may be missing in the copy. An old log of a session that was
+    deleted here, or purged since, is not copied; --again copies it all the same.
     """
     path = path_of(source)
     with unusable(path), progress(path, title="reading" if dry_run else "copying", passes=1 if dry_run else 2) as files:
         location = copy_target(path, shown(target))
+        if not again:
+            check_not_erased(path)
         done = copy_log(path, location, dry_run=dry_run, files=files)
     if as_json:
         click.echo(json.dumps({**done.to_json(), "dry_run": dry_run}))

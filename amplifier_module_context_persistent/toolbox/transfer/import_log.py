@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import count, islice
-from typing import TypeGuard
 from uuid import NAMESPACE_URL, uuid5
 
 from ...errors import ConfigError
@@ -22,12 +21,12 @@ from ...log.base import ReadableLog
 from ...log.index import UNCHAINED, Index
 from ...log.open_log import open_log, shown, taken_error
 from ...log.reader import LogReader
-from ...log.record_kinds import control_of
 from ...log.record_line import CRC_TAIL_BYTES, ROLES, Message, has_crc
 from ...paths import check_session_id, session_id_of
 from ...sessions.find_session import sessions_of_id
 from .copy_log import append_all, carry, copy_log, refused_messages, torn_tail, unread_lines
-from .erasures import SESSION, ErasedError, Erasure, concerning, erasures, lift, names_in
+from .erasures import ErasedError, lift
+from .erasures_of_log import erasures_of_log, why_refused
 from .host_files import is_unfinished, making_session, write_host_files
 from .import_erasures import ADVICE
 from .importers.account import Account, Import, ImportedSession, LostLine
@@ -57,9 +56,9 @@ def import_log(
             raise ImportRefusedError("this is no log of this package; leave the format to be found out (auto)")
         if not len(reader.index):
             raise ImportRefusedError("there is no message in it")
-        overridden = _erasures_of(reader)
+        overridden = erasures_of_log(reader)
         if overridden and not again:
-            raise ErasedError(f"{_told(overridden[-1])}; {ADVICE}")
+            raise ErasedError(f"{why_refused(overridden[-1])}; {ADVICE}")
         session_id = _session_id(reader, source, destination)
         target = _copied_before(reader, source, session_id, destination) or destination.place(session_id)
         earlier, is_older = open_earlier(target), False
@@ -107,28 +106,6 @@ def _copied_before(reader: LogReader, source: Source, session_id: str | None, de
 def _log_id(reader: ReadableLog) -> str:
     header = reader.index.headers[0] if reader.index.headers else {}
     return str(header.get("log_id") or "")
-
-
-def _erasures_of(reader: LogReader) -> list[Erasure]:
-    """The erasures that a log would bring back: of its session, and purges that came after it was copied."""
-    source = names_in(reader)
-    # a fork has messages of its origin, so these count only if the first line is missing, which names the log
-    about = list(concerning(erasures(), source.names or source.messages))
-    if not any(erasure.what != SESSION for erasure in about):
-        return about
-    purges = filter(_is_purge, (control_of(line.rstrip(b"\n")) for line in reader.records()))
-    purged = max((str(record.get("time", "")) for _, record in purges), default="")
-    return [erasure for erasure in about if erasure.what == SESSION or erasure.time > purged]
-
-
-def _is_purge(found: tuple[str, Message] | None) -> TypeGuard[tuple[str, Message]]:
-    return found is not None and found[0] == "purge"
-
-
-def _told(erasure: Erasure) -> str:
-    if erasure.what == SESSION:
-        return f"this session was deleted here on {erasure.day}"
-    return f"this session was purged here on {erasure.day}, and the file still holds what was removed"
 
 
 def _is_log(reader: LogReader) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.commands import run
-from tests.support.sessions_of_a_home import write
+from tests.support.sessions_of_a_home import log_of, write
 
 
 def test_a_copy_is_equal_byte_for_byte(tmp_path: Path) -> None:
@@ -36,3 +38,22 @@ def test_a_dry_run_of_a_copy_writes_nothing(tmp_path: Path) -> None:
     assert below_a_file.stderr == f"Error: {log / 'copy.jsonl'}: Not a directory\n"
     target.write_text("taken")
     assert run("copy", log, target, "--dry-run", code=2).stderr == run("copy", log, target, code=2).stderr
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("erase", [("delete", "talk"), ("purge", "talk", "--redact", "rounds")], ids=" ".join)
+def test_an_old_log_of_what_was_erased_is_not_copied(tmp_path: Path, erase: tuple[str, ...]) -> None:
+    """A copy would bring back what a deletion or a purge removed; the purged log itself is copied."""
+    log = write(log_of("talk"))
+    old = tmp_path / "old.jsonl"
+    run("copy", "talk", old)
+    run(*erase, "--yes")
+    for more in ((), ("--dry-run",)):
+        refused = run("copy", old, tmp_path / "new.jsonl", *more, code=2)
+        assert "here on" in refused.stderr
+        assert "--again" in refused.stderr
+    assert not (tmp_path / "new.jsonl").exists()
+    run("copy", old, tmp_path / "new.jsonl", "--again")
+    assert (tmp_path / "new.jsonl").read_bytes() == old.read_bytes()
+    if log.exists():
+        run("copy", "talk", tmp_path / "purged.jsonl")

@@ -1,0 +1,59 @@
+"""What a log would bring back: a session that was deleted here, or what a purge removed after the log was copied."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TypeGuard
+
+from ...log.base import ReadableLog
+from ...log.open_log import open_reader
+from ...log.record_kinds import control_of
+from ...log.record_line import Message
+from .erasures import SESSION, ErasedError, Erasure, concerning, erasures, names_in
+
+
+def erasures_of_log(reader: ReadableLog) -> list[Erasure]:
+    """The erasures that a log would undo: of its session, and purges that came after it was copied.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+        OSError: nobody knows what was erased, since the file cannot be read.
+    """
+    found = erasures()
+    if not found:
+        return []
+    source = names_in(reader)
+    # a fork has messages of its origin, so these count only if the first line is missing, which names the log
+    about = list(concerning(found, source.names or source.messages))
+    if not any(erasure.what != SESSION for erasure in about):
+        return about
+    purges = filter(_is_purge, (control_of(line.rstrip(b"\n")) for line in reader.records()))
+    purged = max((str(record.get("time", "")) for _, record in purges), default="")
+    return [erasure for erasure in about if erasure.what == SESSION or erasure.time > purged]
+
+
+def why_refused(erasure: Erasure) -> str:
+    """Why a log is not taken, for a person."""
+    if erasure.what == SESSION:
+        return f"this session was deleted here on {erasure.day}"
+    return f"this session was purged here on {erasure.day}, and the file still holds what was removed"
+
+
+def check_not_erased(location: str) -> None:
+    """Make sure that a copy of a log undoes no erasure.
+
+    Raises:
+        ErasedError: it would.
+        LogUnreadableError: the log cannot be read.
+        OSError: nobody knows what was erased, since the file cannot be read.
+    """
+    if not erasures():
+        return
+    with closing(open_reader(location)) as reader:
+        reader.follow()
+        if found := erasures_of_log(reader):
+            raise ErasedError(f"{why_refused(found[-1])}; --again copies it all the same")
+
+
+def _is_purge(found: tuple[str, Message] | None) -> TypeGuard[tuple[str, Message]]:
+    return found is not None and found[0] == "purge"
