@@ -38,6 +38,8 @@ _RENAMED_IN = {
     ("show", "--failed"): "--errors",
 }
 """The same for single commands."""
+_ARGUMENTS = {("reports", "-o"): "DIRECTORY", ("reports", "--output"): "DIRECTORY", ("rename", "--name"): "NAME"}
+"""By a command and an option that it does not have, the argument that says it."""
 
 
 def in_one_line(error: click.UsageError) -> UnusableError:
@@ -84,6 +86,8 @@ def _no_such_option(error: click.NoSuchOption, context: click.Context | None) ->
     new = _RENAMED_IN.get((context.info_name or "", error.option_name)) or _RENAMED.get(error.option_name)
     if new in known:
         return f"there is no option {given}; it is {new}"
+    if argument := _ARGUMENTS.get((context.info_name or "", error.option_name)):
+        return f"there is no option {given}; give {argument} without one"
     if error.possibilities:
         return f"there is no option {given}; did you mean {' or '.join(sorted(error.possibilities))}?"
     return f"there is no option {given}"

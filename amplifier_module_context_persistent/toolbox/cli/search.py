@@ -54,6 +54,16 @@ FindPlaces = Callable[[LogReader], list[int] | None]
 """Names the positions of the messages of a log that may match; None means all."""
 
 
+class _HowMany(click.IntRange):
+    """How many answers; whoever gives the question there is told what comes first."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read it."""
+        if isinstance(value, str) and not value.strip().lstrip("-+").isdecimal():
+            self.fail("give how many first, as in `search --best 5 'QUESTION'`", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 @click.command("search")
 @storage_option
 @no_catalogue_option
@@ -63,7 +73,7 @@ FindPlaces = Callable[[LogReader], list[int] | None]
 @click.option("--last", is_flag=True, help="Search the session of this project that was written to last.")
 @click.option(
     "--best",
-    type=click.IntRange(1, 1000),
+    type=_HowMany(1, 1000),
     metavar="N",
     help="PATTERN is a question: show the N messages that answer best.",
 )

@@ -92,6 +92,7 @@ def test_options_stand_in_one_order_in_every_help() -> None:
         (["compare", "s", "--yes"], "--force"),
         (["list", "--after", "3d"], "--since"),
         (["delete", "s", "--force"], "--yes"),
+        (["reports", "-o", "x"], "give DIRECTORY without one"),
         (["show", "--failed-calls"], "--failed"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.toolbox.cli import search as search_module
-from tests.support.commands import run
+from tests.support.commands import refused, run
 from tests.support.sessions_of_a_home import log_of, write
 
 CALL = {"id": "c1", "tool": "bash", "arguments": {"command": "git fsck"}}
@@ -110,3 +110,7 @@ def test_what_a_clear_hid_is_no_answer() -> None:
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:12]))
     assert {one["number"] for one in best(QUESTION)} == {11, 12} - {12}
+
+
+def test_a_question_in_place_of_a_number_says_what_comes_first() -> None:
+    assert "search --best 5 'QUESTION'" in refused("search", "--best", "where is it", "--all")
