@@ -100,7 +100,7 @@ def test_options_stand_in_one_order_in_every_help() -> None:
 def test_an_unknown_option_names_the_new_one(arguments: Sequence[str], new: str) -> None:
     said = refused(*arguments)
     assert new in said
-    assert f"there is no option {next(one for one in arguments if one.startswith('--'))}" in said
+    assert f"there is no option {next(one for one in arguments if one.startswith('-'))}" in said
 
 
 @pytest.mark.parametrize(
