@@ -78,6 +78,15 @@ def test_the_example_does_what_it_says(tmp_path: Path, monkeypatch: pytest.Monke
     assert "A README and the sources." in run("show", "session.jsonl").output
 
 
+def test_the_sample_is_written_as_it_says(tmp_path: Path) -> None:
+    """With the command of the page, which says the next one."""
+    (module,) = re.findall(r"`python3 (-m [\w.]+) /tmp/ada`", README)
+    command = [sys.executable, *module.split(), str(tmp_path / "ada")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.endswith(f"HOME={tmp_path}/ada context-persistent import --from claude-code\n")
+    assert len(list((tmp_path / "ada").rglob("*.jsonl"))) == 4
+
+
 def shown_commands() -> list[tuple[str, list[str]]]:
     """The commands that it shows on the sample, each with the lines that it says they print."""
     (block,) = blocks(README, "console")
