@@ -16,7 +16,6 @@ from ..messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut, prose_cut
 from ..messages.tool_kinds import TODO
 from ..view.entry import Entry
 from .draft import MARKER_TOKENS, Draft
-from .persons_words import words_cut
 
 
 class Stage(IntEnum):
@@ -113,7 +112,7 @@ def first_message(draft: Draft) -> Iterator[Hold]:
     if draft.prose_tokens(first) <= most:
         yield Hold(first, Stage.HELD, Stage.LAST)
     else:
-        cut = words_cut(draft.message_of(draft.view.groups[first].head), most * CHARS_A_TOKEN)
+        cut = draft.words_cut(draft.view.groups[first].head, most * CHARS_A_TOKEN)
         yield Hold(first, Stage.HELD, Stage.FREE, cut)
 
 
@@ -130,7 +129,7 @@ def peoples_words(draft: Draft) -> Iterator[Hold]:
         elif tokens >= LEAST_SAVED + short:
             left = max(0, left - short)
             leave = Stage.PEOPLE if left > 0 else Stage.FREE
-            cut = words_cut(draft.message_of(draft.view.groups[position].head), LEAST_SHOWN_CHARS)
+            cut = draft.words_cut(draft.view.groups[position].head, LEAST_SHOWN_CHARS)
             yield Hold(position, leave, Stage.FREE, cut)
         else:
             yield Hold(position, Stage.FREE, Stage.LAST)
@@ -194,38 +193,40 @@ def last_words(draft: Draft) -> Iterator[Hold]:
     """Hold the last words of finished turns; long ones with their head and their end, the newest one whole."""
     view = draft.view
     positions = [p for p in view.answers.values() if draft.kept[p] and p not in draft.fixed]
-    cut, tokens = _answer_cut(draft, positions)
+    cut, shortened = _answer_cut(draft, positions)
     spare = draft.target_tokens - draft.total_tokens + sum([draft.sizes[p] for p in positions])
-    excess = tokens - max(spare, int(ANSWERS_SHARE * draft.room_tokens))
+    excess = sum(shortened.values()) - max(spare, int(ANSWERS_SHARE * draft.room_tokens))
     newest = view.answers.get(view.people[-2]) if len(view.people) > 1 else None
     for number, position in enumerate(positions):
         if position == newest:
             yield Hold(position, Stage.NEVER, Stage.ANSWERS)
         elif excess > 0 and number % 2 == 0:  # of two in succession one is held
-            excess -= _tokens_cut(draft, position, cut)
-        elif _tokens_cut(draft, position, cut) < draft.sizes[position]:
+            excess -= shortened[position]
+        elif shortened[position] < draft.sizes[position]:
             yield Hold(position, Stage.PEOPLE, Stage.FREE, cut)
         else:
             yield Hold(position, Stage.PEOPLE, Stage.LAST)
 
 
-def _answer_cut(draft: Draft, positions: Sequence[int]) -> tuple[Cut, int]:
-    """The longest cut of answers with which all of them take no more than their share, and what they take."""
+def _answer_cut(draft: Draft, positions: Sequence[int]) -> tuple[Cut, dict[int, int]]:
+    """The longest cut of answers with which all of them take no more than their share.
+
+    Returns:
+        The cut; and by position the tokens of the answer after shortening. Of an answer that is not long, or is cut
+        already, the tokens are those that it has.
+    """
+    sizes, heads = draft.sizes, {position: draft.view.groups[position].head for position in positions}
+    long = [p for p, head in heads.items() if sizes[p] >= LONG_ANSWER and head.id not in draft.cuts]
     for head_chars, tail_chars in ANSWER_CUTS:
-        cut = prose_cut(head_chars, tail_chars)
-        tokens = sum([_tokens_cut(draft, position, cut) for position in positions])
-        if tokens <= LONG_SHARE * draft.room_tokens:
+        cut, shortened = prose_cut(head_chars, tail_chars), {position: sizes[position] for position in positions}
+        for position in long:
+            head = heads[position]
+            tokens = head.tokens * cut.shown_chars // max(1, sum(head.gist.terms.text_chars))
+            if sizes[position] - tokens >= LEAST_OF_ANSWER:
+                shortened[position] = tokens
+        if sum(shortened.values()) <= LONG_SHARE * draft.room_tokens:
             break
-    return cut, tokens
-
-
-def _tokens_cut(draft: Draft, position: int, cut: Cut) -> int:
-    """The tokens of last words after shortening; of those that are not long, or cut already, as they are."""
-    head = draft.view.groups[position].head
-    if head.id in draft.cuts or draft.sizes[position] < LONG_ANSWER:
-        return draft.sizes[position]
-    tokens = head.tokens * cut.shown_chars // max(1, sum(head.gist.terms.text_chars))
-    return tokens if draft.sizes[position] - tokens >= LEAST_OF_ANSWER else draft.sizes[position]
+    return cut, shortened
 
 
 def interrupted_turns(draft: Draft) -> Iterator[Hold]:

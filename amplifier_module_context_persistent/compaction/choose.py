@@ -110,13 +110,17 @@ def merge_gaps(draft: Draft, forms: Forms) -> None:
     """
     stretches = _between_gaps(draft)
     room = max(int(SHARE * draft.target_tokens), min(LEAST_MARKERS, draft.target_tokens // 4))
-    excess = max(0, draft.gap_tokens * (len(stretches) + 1) - room)
+    excess = draft.gap_tokens * (len(stretches) + 1) - room
+    if excess <= 0:
+        return
+    leave, sizes = forms.leave, draft.sizes
     said = {p for p in draft.view.said if p not in draft.fixed and not draft.view.groups[p].head.calls}
+    stay = {p for p, stage in enumerate(leave) if stage > Stage.PEOPLE and p not in said} | {draft.view.first_person}
     ranked = []
-    for between in stretches if excess else ():
-        if draft.view.first_person not in between and all(forms.leave[p] <= Stage.PEOPLE or p in said for p in between):
-            human = any(forms.leave[p] >= Stage.PEOPLE for p in between)
-            ranked.append((human, between[0] if human else sum([draft.sizes[p] for p in between]), between))
+    for between in stretches:
+        if stay.isdisjoint(between):
+            human = max([leave[p] for p in between]) >= Stage.PEOPLE
+            ranked.append((human, between[0] if human else sum([sizes[p] for p in between]), between))
     for _, _, between in sorted(ranked)[: -(-excess // GAP_TOKENS)]:
         for position in between:
             draft.drop(position)

@@ -6,7 +6,7 @@ else that a plan asks of a view never changes (`groups`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import compress
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from ..view.calls_and_results import Group
 from ..view.entry import Entry
 from ..view.render import shorten
 from .groups import Groups
-from .persons_words import prose_chars
+from .persons_words import prose_chars, told_lines, words_cut
 from .plan_request import PlanRequest
 from .rows import with_whole_rows
 
@@ -66,9 +66,11 @@ class Draft:
         """By message id, what cut messages come to with their thinking."""
         self.sizes = list(view.tokens)
         """The tokens of each group, cut as it is."""
+        cut_before = request.previous.cuts
         for position, members in enumerate(view.members):
             for entry in members:
-                self._cut_as_before(entry)
+                if entry.id in cut_before or entry.form.offload is not None:
+                    self._cut_as_before(entry)
                 if entry.id in self.cuts or entry.id in self.silent:
                     self.sizes[position] += self.tokens_of(entry) - entry.tokens
         self.unmovable_tokens = self.fixed_tokens + sum([self.sizes[position] for position in self._unmovable()])
@@ -94,6 +96,11 @@ class Draft:
         """The stored message of an entry."""
         (message,) = self.request.fetch([entry])
         return message
+
+    def words_cut(self, entry: Entry, keep_chars: int) -> Cut:
+        """The cut of a person's message to a length (`persons_words.words_cut`)."""
+        told = self.request.memory.told(entry, lambda: told_lines(self.message_of(entry)))
+        return words_cut(told, keep_chars)
 
     def prose_tokens(self, position: int) -> int:
         """About the tokens of a person's message without the bodies that were pasted into it, cut as it is."""
@@ -221,7 +228,17 @@ class Draft:
 
     def shown_terms(self, position: int) -> frozenset[str]:
         """The terms that a group shows."""
-        return frozenset().union(*[self.terms_of(entry) for entry in self.view.members[position]])
+        members = self.view.members[position]
+        if len(members) == 1:
+            return self.terms_of(members[0])
+        return frozenset().union(*[self.terms_of(entry) for entry in members])
+
+    def shown_names(self, position: int) -> Collection[str]:
+        """The same, each once, in any collection: all that counting them needs."""
+        members = self.view.members[position]
+        if len(members) == 1 and members[0].id not in self.cuts:
+            return members[0].gist.terms.names
+        return self.shown_terms(position)
 
     def terms_of(self, entry: Entry) -> frozenset[str]:
         """The terms that a message shows, remembered for as long as it is cut in the same way."""

@@ -18,7 +18,7 @@ from ..messages.terms import Place
 from ..view.entry import Entry
 from .always_kept import FIRST_SHARE, LEAST_SAVED, Promise, Stage
 from .draft import LEAST_BODY_TOKENS, MARKER_TOKENS, Draft
-from .persons_words import bodies_cuts, words_cut
+from .persons_words import bodies_cuts
 
 BODY_CHARS = 1_000  # of a body that a person pasted, at first: a page of a log, as much as is kept of a result
 SMALLER = 0.75  # what stays of a text that is shortened as it is among the largest
@@ -68,27 +68,38 @@ class Forms:
         self._known: dict[int, list[tuple[Entry, list[Form]]]] = {}
         self._pasted: dict[int, list[tuple[Entry, list[Form]]]] = {}
         self._tried: defaultdict[str, set[Cut]] = defaultdict(set)
+        self._with_bodies = {position for position in draft.view.people if self._has_body(position)}
 
     def offered(self, stage: Stage) -> list[int]:
         """The groups that may offer forms at a stage."""
-        return [p for p in self._draft.left() if min(self.leave[p], self.cut[p]) <= stage or self._has_body(p)]
+        leave, cut, bodies = self.leave, self.cut, self._with_bodies
+        return [p for p in self._draft.left() if leave[p] <= stage or cut[p] <= stage or p in bodies]
 
     def _has_body(self, position: int) -> bool:
         """Whether a person's message may have a pasted body that can be cut; the task itself is whole if it fits."""
         draft = self._draft
         head = draft.view.groups[position].head
-        if not head.human or head.tokens < LEAST_BODY_TOKENS or position in draft.fixed:
+        if head.tokens < LEAST_BODY_TOKENS or position in draft.fixed:
             return False
         return position != draft.view.first_person or head.tokens > FIRST_SHARE * draft.room_tokens
 
     def of(self, position: int, stage: Stage) -> list[Form]:
         """The forms of a group at a stage, the one without the group first."""
-        draft, may_cut = self._draft, self.cut[position] <= stage
+        gone = self.gone(position, stage)
+        return [*([] if gone is None else [gone]), *self.cuts(position, stage)]
+
+    def gone(self, position: int, stage: Stage) -> Form | None:
+        """The form of a group that leaves it out; None if it may not be left out at a stage."""
+        if stage in SHORTENING or self.leave[position] > stage:
+            return None
+        return Form(None, GONE, max(1, self._draft.freed_by_leaving_out(position)), GONE_WORDS)
+
+    def cuts(self, position: int, stage: Stage) -> list[Form]:
+        """The forms of a group at a stage that cut one of its messages."""
+        may_cut = self.cut[position] <= stage
         if stage in SHORTENING:
             return list(self._smaller(position, stage)) if may_cut else []
-        found = []
-        if self.leave[position] <= stage:
-            found.append(Form(None, GONE, max(1, draft.freed_by_leaving_out(position)), GONE_WORDS))
+        found = list[Form]()
         for entry, cuts in self._bodies(position):
             found += self._shorter_than_now(entry, cuts, LEAST_SAVED)
         for entry, cuts in self._cuts(position) if may_cut else ():
@@ -97,6 +108,8 @@ class Forms:
 
     def _shorter_than_now(self, entry: Entry, forms: list[Form], least_saved: int) -> Iterable[Form]:
         """Of the cuts of a message, those that were not tried and are shorter than what it shows now."""
+        if not forms:
+            return forms
         draft = self._draft
         known, tried = draft.cuts.get(entry.id), self._tried.get(entry.id, ())
         less = entry.tokens - draft.tokens_of(entry)
@@ -139,7 +152,7 @@ class Forms:
                 saved = tokens - entry.tokens * chars // whole - MARKER_TOKENS
                 if lines and lines != before and saved >= MARKER_TOKENS and is_worth(saved, words):
                     cut = excerpt_cut(0, tuple(sorted(lines)))
-                    if cut not in self._tried[entry.id]:
+                    if cut not in self._tried.get(entry.id, ()):
                         yield Form(entry, cut, saved, words)
                 before = lines
 
@@ -157,7 +170,7 @@ class Forms:
 
     def _bodies(self, position: int) -> list[tuple[Entry, list[Form]]]:
         """A person's message with its pasted bodies shortened, in two lengths."""
-        if not self._has_body(position):
+        if position not in self._with_bodies:
             return []
         if position not in self._pasted:
             entry = self._draft.view.members[position][0]
@@ -208,7 +221,7 @@ class Forms:
     def _shorter(self, entry: Entry, keep_chars: int) -> Cut:
         """The cut of a text to a length: of words at paragraphs, of a result at lines."""
         if entry.human and keep_chars > 0:
-            return words_cut(self._draft.message_of(entry), keep_chars)
+            return self._draft.words_cut(entry, keep_chars)
         if entry.role == "assistant" and keep_chars > 0:
             return prose_cut(keep_chars - keep_chars // 2, keep_chars // 2)
         return excerpt_cut(keep_chars)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -80,7 +81,22 @@ class Groups:
                 if use.kind in kinds and result is not None:
                     yield AnsweredCall(position, number, use, result)
 
-    @property
+    @cached_property
+    def repeated(self) -> frozenset[int]:
+        """The groups whose calls were made again later, and answered with the same words."""
+        found, later = set[int](), set[tuple[object, ...]]()
+        for position in reversed(self.calling):
+            head, *results = self.members[position]
+            said = [result.gist.terms.checksum for result in results]
+            if not all(said) or len(said) != len(head.calls):
+                continue
+            key = (*[call.asks for call in head.calls], *said)
+            if key in later:
+                found.add(position)
+            later.add(key)
+        return frozenset(found)
+
+    @cached_property
     def of_hooks(self) -> tuple[list[int], list[int]]:
         """The late system messages of hooks: the newest of each hook, and the earlier ones."""
         newest = {
@@ -108,8 +124,10 @@ class Groups:
 def stays_anyway(groups: Sequence[Group], *, preserve_system: bool) -> set[int]:
     """The groups that nothing ever touches: system text that stays, pins, and the last person's message."""
     turn = last_human(groups)
-    return {
-        position
-        for position, group in enumerate(groups)
-        if group.pinned or position == turn or (group.head.stays and (preserve_system or position == 0))
-    }
+    found = set[int]() if turn is None else {turn}
+    for position, group in enumerate(groups):
+        head = group.head
+        is_held = head.pinned or head.changes.protected or (group.results and group.pinned)
+        if is_held or (head.instructs and head.stays and (preserve_system or position == 0)):
+            found.add(position)
+    return found

@@ -53,7 +53,8 @@ class Loss:
 
     def gone(self, position: int) -> tuple[float, Form] | None:
         """The form of a group that leaves it out, with its price: all that helps where only messages are too many."""
-        return self._least(position, [form for form in self.forms.of(position, self.stage) if form.entry is None])
+        form = self.forms.gone(position, self.stage)
+        return None if form is None else (self.of(position, form), form)
 
     def _least(self, position: int, forms: Iterable[Form]) -> tuple[float, Form] | None:
         return min(((self.of(position, form), form) for form in forms), key=itemgetter(0), default=None)
@@ -113,24 +114,23 @@ class UniqueTermsLoss(Loss):
     def __init__(self, draft: Draft, forms: Forms, stage: Stage) -> None:
         super().__init__(draft, forms, stage)
         offered, kept = forms.offered(stage), draft.left()
-        shown = {position: draft.shown_terms(position) for position in kept}
-        self.counts = Counter(chain.from_iterable(shown.values()))
+        self.counts = Counter(chain.from_iterable(map(draft.shown_names, kept)))
         self.unique = {name for name, groups in self.counts.items() if groups == 1}
         """The names that one kept group shows."""
-        self.shown = {position: shown[position] for position in offered}
+        self.shown = {position: draft.shown_terms(position) for position in offered}
         view = draft.view
         self.needed = frozenset().union(*[view.groups[position].head.gist.terms.used for position in view.calling])
         newest = max(1, len(view) - 1)
         self.weights = [100 + (AGE - 1) * 100 * position // newest for position in range(len(view))]
         """How much the loss of each group weighs: `AGE` times as much in the newest as in the oldest."""
-        self.spoken = [_spoken_tokens(members[0]) for members in view.members]
-        """The tokens of what a model or a person says in each group."""
-        repeated = _repeated(draft)
-        self.plain = [0.0 if position in repeated else _share_of_words(m) for position, m in enumerate(view.members)]
+        self.spoken = {position: _spoken_tokens(view.members[position][0]) for position in offered}
+        """The tokens of what a model or a person says in each group that is offered."""
+        self.plain = {p: 0.0 if p in view.repeated else _share_of_words(view.members[p]) for p in offered}
         """By group, the share of the worth of a result's words that it has: none if a later group says the same."""
         self.sealed = _sealed(draft) if stage == Stage.FREE else 0
         """How many of the first groups are left alone as long as that can be."""
-        self._known: dict[int, tuple[tuple[int, int, int], tuple[float, Form] | None]] = {}
+        self._known: dict[int, tuple[tuple[int, int], int, tuple[float, Form] | None]] = {}
+        """By group, what its cheapest form depends on (names and size; what leaving it out frees), and that form."""
 
     def of(self, position: int, form: Form) -> float:
         """What of a group nothing else would show, for a token; more for what the provider has in its cache."""
@@ -139,17 +139,21 @@ class UniqueTermsLoss(Loss):
 
     def best(self, position: int) -> tuple[float, Form] | None:
         """The cheapest form of a group, with its price; looked for again where what it depends on has changed."""
-        only = self._only(position)
-        state = len(only), self.draft.sizes[position], self.draft.freed_by_leaving_out(position)
-        if position not in self._known or self._known[position][0] != state:
-            self._known[position] = state, self._cheapest(position, only)
-        found = self._known[position][1]
+        only, freed = self._only(position), self.draft.freed_by_leaving_out(position)
+        state = len(only), self.draft.sizes[position]
+        before, freed_before, found = self._known.get(position, ((-1, -1), -1, None))
+        if state != before:
+            found = self._cheapest(position, only)
+        elif freed != freed_before:  # a neighbour went, so that leaving it out costs less; no cut does
+            gone = self._gone(position, only)
+            found = gone if gone is not None and (found is None or gone[0] <= found[0]) else found
+        self._known[position] = state, freed, found
         return (found[0] * SEALED, found[1]) if found is not None and position < self.sealed else found
 
     def _cheapest(self, position: int, only: frozenset[str]) -> tuple[float, Form] | None:
         """The cheapest form of a group that alone shows some names, as if the provider had nothing in its cache."""
-        found: tuple[float, Form] | None = None
-        for form in self.forms.of(position, self.stage):
+        found = self._gone(position, only)
+        for form in self.forms.cuts(position, self.stage):
             found = self._cheaper(position, form, only, found)
         weight, plain = self.weights[position], self.plain[position]
         price = math.inf if found is None else found[0]
@@ -172,6 +176,11 @@ class UniqueTermsLoss(Loss):
             return found
         price = (words + self._worth(position, form, only)) * weight / form.saved
         return (price, form) if found is None or price < found[0] else found
+
+    def _gone(self, position: int, only: frozenset[str]) -> tuple[float, Form] | None:
+        """The form of a group that leaves it out, with its price."""
+        form = self.forms.gone(position, self.stage)
+        return None if form is None else (self._price(position, form, only), form)
 
     def _only(self, position: int) -> frozenset[str]:
         """The names that a group alone shows."""
@@ -209,12 +218,12 @@ class UniqueTermsLoss(Loss):
     def took(self, position: int) -> Iterable[int]:
         """What it no longer shows counts once less; from the first change on the provider's cache spares nothing."""
         left = self.draft.shown_terms(position) if self.draft.kept[position] else frozenset[str]()
-        for name in self.shown[position] - left:
-            self.counts[name] -= 1
-            if self.counts[name] == 1:
+        counts, gone = self.counts, self.shown[position] - left
+        self.unique -= gone
+        for name in gone:
+            others = counts[name] = counts[name] - 1
+            if others == 1:
                 self.unique.add(name)
-            elif self.counts[name] == 0:
-                self.unique.remove(name)
         self.shown[position] = left
         self._known.pop(position, None)
         fell = range(self.sealed if position < self.sealed else 0)
@@ -233,20 +242,6 @@ def _share_of_words(members: Sequence[Entry]) -> float:
     """The share of the worth of a result's words that short results have."""
     chars = sum([sum(entry.gist.terms.text_chars) for entry in members[1:] or members])
     return min(1.0, chars / FULL_WORTH_CHARS)
-
-
-def _repeated(draft: Draft) -> set[int]:
-    """The groups whose calls were made again later, and answered with the same words."""
-    found, later = set[int](), set[tuple[object, ...]]()
-    for position in reversed(draft.view.calling):
-        head, *results = draft.view.members[position]
-        said = tuple(result.gist.terms.checksum for result in results)
-        key = (*(call.asks for call in head.calls), *said)
-        if all(said) and len(said) == len(head.calls):
-            if key in later:
-                found.add(position)
-            later.add(key)
-    return found
 
 
 def _sealed(draft: Draft) -> int:

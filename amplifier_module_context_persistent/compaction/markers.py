@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
-from itertools import accumulate
+from functools import partial
+from itertools import accumulate, takewhile
 
 from ..messages.elide import WHOLE
 from ..messages.tool_kinds import CHANGE, READ, ToolUse, file_name
@@ -67,7 +68,7 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
     if inserts and config.compaction_notice_enabled and told_step >= config.compaction_notice_min_level:
         marks = [MARKER_TOKENS // (2 if cut.brief else 1) for cut in plan.cuts.values() if cut.shortens]
         room = int(SHARE * draft.target_tokens) - sum(marks) - sum(map(cost_of, older.values()))
-        briefs = ["" if gap.before in unmarkable else _brief(gap, recall=config.offers_recall) for gap in gaps]
+        briefs = _briefs(draft, gaps, unmarkable)
         room -= sum([cost_of(text) for text in briefs if text])
         if plan.dropped:
             notice = notice_text(draft, plan, step=told_step, room_tokens=room)
@@ -92,6 +93,16 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
     notice = f"{summary}\n\n{notice}".rstrip() if summary else notice
     marked = {key: replace(plan.cuts.get(key, WHOLE), then="\n".join(some)) for key, some in lines.items() if some}
     return replace(plan, gaps=gaps, notice=notice, notice_before=before, cuts={**plan.cuts, **marked})
+
+
+def _briefs(draft: Draft, gaps: Sequence[Gap], unmarkable: Set[str]) -> list[str]:
+    """The shortest text of the marker of each gap; empty if nothing can mark it."""
+    recall, memory = draft.config.offers_recall, draft.request.memory
+    found = list[str]()
+    for gap in gaps:
+        basis, write = (gap.messages, gap.did, gap.reference, recall), partial(_brief, gap, recall=recall)
+        found.append("" if gap.before in unmarkable else memory.brief(gap.before, basis, write))
+    return found
 
 
 def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
@@ -136,9 +147,13 @@ def _gap(draft: Draft, last: int, position: int, messages: int, known: Mapping[s
         messages: how many are missing.
         known: the gaps of the plan before, by what comes after them.
     """
+    if last + 1 == position:  # nothing new is left out here: most gaps of a plan are such
+        part = known.get(draft.view.groups[position].head.id)
+        if part is not None and part.messages == messages and part.after == _result_before(draft, last, position):
+            return part
     heads = [group.head for group in draft.view.groups[last + 1 : position + 1]]
     parts = [known[head.id] for head in heads if head.id in known]
-    dropped = [head for head, kept in zip(heads, draft.kept[last + 1 :], strict=False) if not kept]
+    dropped = [head for head, kept in zip(heads, draft.kept[last + 1 : position + 1], strict=True) if not kept]
     before, after = heads[-1].id, _result_before(draft, last, position)
     if not dropped and [(part.before, part.after, part.messages) for part in parts] == [(before, after, messages)]:
         return parts[0]
@@ -292,7 +307,8 @@ NO_WAY_BACK = (
 def _failed(draft: Draft, commands: Sequence[str], most_tokens: int) -> str:
     """A sentence that names commands, as many of the newest as there is room for."""
     costs = accumulate(draft.request.count(inserted_message("user", command)) for command in reversed(commands))
-    newest = commands[len(commands) - sum(cost <= most_tokens for cost in costs) :]
+    fitting = sum(1 for _ in takewhile(lambda cost: cost <= most_tokens, costs))
+    newest = commands[len(commands) - fitting :]
     return f" Commands that failed in them: {' | '.join(newest)}." if newest else ""
 
 

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from typing import NamedTuple
 
 from ..messages.elide import Cut, prose_cut
 from ..messages.excerpt import Span, shown_spans
@@ -128,14 +129,28 @@ def _bodies_cut(texts: Sequence[tuple[str, Sequence[Span]]], body_chars: int) ->
     return prose_cut(0, 0, tuple(line for line in lines if line[1] < line[2]))
 
 
-def words_cut(message: Message, keep_chars: int) -> Cut:
+class Told(NamedTuple):
+    """What of one text of a person's message has to be known to shorten it."""
+
+    chars: int
+    """The text's length."""
+    lines: Sequence[Span]
+    """The lines that stand out, the rarest first."""
+
+
+def told_lines(message: Message) -> list[Told]:
+    """The lines of each text of a person's message that stand out."""
+    return [Told(len(text), standing_out(text)) for text in texts_of(message)]
+
+
+def words_cut(told: Iterable[Told], keep_chars: int) -> Cut:
     """The cut that keeps about so many characters of a message: head, tail, and the lines that stand out."""
     cut = prose_cut(keep_chars - keep_chars // 2, keep_chars // 2)
     lines = list[tuple[int, int, int]]()
-    for number, text in enumerate(texts_of(message)):
-        start, end = cut.head_chars, len(text) - cut.tail_chars
+    for number, (chars, standing) in enumerate(told):
+        start, end = cut.head_chars, chars - cut.tail_chars
         room = max(keep_chars // 2, MOST_LINE_CHARS)
-        for first, last in standing_out(text):
+        for first, last in standing:
             if start <= first and last <= end and last - first <= room:
                 room -= last - first
                 lines.append((number, first, last))

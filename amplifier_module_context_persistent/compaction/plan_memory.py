@@ -11,12 +11,13 @@ from collections.abc import Callable, Collection, Sequence
 from ..messages.elide import Cut
 from ..messages.terms import Terms
 from ..view.entry import Entry
+from .persons_words import Told
 
 
 class _Known:
     """What is known of one message."""
 
-    __slots__ = ("bodies", "counted", "shown", "terms", "tokens")
+    __slots__ = ("bodies", "counted", "shown", "terms", "tokens", "told")
 
     def __init__(self, terms: Terms, tokens: int) -> None:
         self.terms, self.tokens = terms, tokens
@@ -25,7 +26,9 @@ class _Known:
         self.counted: dict[Cut, tuple[Cut, int]] = {}
         """By cuts that were tried, the cuts grown to whole rows, and the tokens of what they show."""
         self.bodies: Sequence[Cut] | None = None
-        """Of a person's message, the cuts of what was pasted into it."""
+        """Of a person's message, the cuts of what was pasted into it,"""
+        self.told: Sequence[Told] | None = None
+        """and its lines that stand out."""
 
 
 class PlanMemory:
@@ -33,6 +36,8 @@ class PlanMemory:
 
     def __init__(self) -> None:
         self._known: dict[str, _Known] = {}
+        self._briefs: dict[str, tuple[tuple[object, ...], str]] = {}
+        """By the message after a gap, the shortest text of its marker, with what that follows from."""
 
     def shown(self, entry: Entry, cut: Cut) -> frozenset[str]:
         """The names that a message shows by a cut."""
@@ -56,9 +61,24 @@ class PlanMemory:
             known.bodies = find()
         return known.bodies
 
+    def told(self, entry: Entry, find: Callable[[], Sequence[Told]]) -> Sequence[Told]:
+        """The lines of a person's message that stand out, found once."""
+        known = self._of(entry)
+        if known.told is None:
+            known.told = find()
+        return known.told
+
+    def brief(self, before: str, basis: tuple[object, ...], write: Callable[[], str]) -> str:
+        """The shortest text of the marker of the gap before a message, written anew if its basis is another one."""
+        known = self._briefs.get(before)
+        if known is None or known[0] != basis:
+            known = self._briefs[before] = basis, write()
+        return known[1]
+
     def keep_only(self, ids: Collection[str]) -> None:
         """Forget all but some messages."""
         self._known = {key: known for key, known in self._known.items() if key in ids}
+        self._briefs = {key: brief for key, brief in self._briefs.items() if key in ids}
 
     def _of(self, entry: Entry) -> _Known:
         known = self._known.get(entry.id)

@@ -109,7 +109,7 @@ def compact(request: PlanRequest) -> Compaction:
         strategy=request.strategy,
         narrates=any(entry.reasoning.narration_tokens for entry in alive),
     )
-    made = _fit(draft, forms, what_is_gone(draft, plan), older)
+    made = _fit(draft, forms, what_is_gone(draft, plan), older, alive)
     request.memory.keep_only(set(made.plan.keep))
     return made
 
@@ -180,7 +180,7 @@ _INSERTS = (True, True, False)
 """Whether anything is inserted in each attempt to fit the budget."""
 
 
-def _fit(draft: Draft, forms: Forms, plan: Plan, older: Mapping[str, str]) -> Compaction:
+def _fit(draft: Draft, forms: Forms, plan: Plan, older: Mapping[str, str], alive: list[Entry]) -> Compaction:
     """Shorten the largest pieces until the view fits the budget with all that is inserted, or else without it.
 
     Raises:
@@ -191,7 +191,7 @@ def _fit(draft: Draft, forms: Forms, plan: Plan, older: Mapping[str, str]) -> Co
         if draft.total_tokens > goal:
             choose(draft, forms, LargestTextLoss(draft, forms, Stage.LAST), goal)
             plan = replace(plan, step=STEPS[Stage.LAST])
-        made = _shown(draft, plan, older, inserts=inserts)
+        made = _shown(draft, plan, older, alive, inserts=inserts)
         tokens = made.plan.tokens_after
         if tokens <= budget:
             return made
@@ -207,9 +207,9 @@ def _alive(draft: Draft) -> list[Entry]:
     return [entry for entry in draft.request.entries if entry.ordinal in ordinals]
 
 
-def _shown(draft: Draft, plan: Plan, older: Mapping[str, str], *, inserts: bool) -> Compaction:
+def _shown(draft: Draft, plan: Plan, older: Mapping[str, str], alive: list[Entry], *, inserts: bool) -> Compaction:
     """A plan with its cuts and what it inserts, and its view arranged."""
-    request, alive = draft.request, _alive(draft)
+    request = draft.request
     cuts = {entry.id: draft.cuts[entry.id] for entry in alive if entry.id in draft.cuts}
     plan = write_inserted(draft, replace(plan, cuts=cuts), older, inserts=inserts)
     cut_tokens = _cut_tokens(draft, alive, plan.cuts)

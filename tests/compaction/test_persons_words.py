@@ -9,6 +9,7 @@ from amplifier_module_context_persistent.compaction.persons_words import (
     kind_of,
     prose_chars,
     standing_out,
+    told_lines,
     words_cut,
 )
 from amplifier_module_context_persistent.messages.elide import elide_message
@@ -81,7 +82,7 @@ def test_of_prose_that_is_too_long_what_stands_out_stays(order: str) -> None:
     text = "\n".join([*lines[:30], order, *lines[30:]])
     assert [text[first:last] for first, last in standing_out(text)] == [order]
     message = {"role": "user", "content": text}
-    cut = elide_message(message, words_cut(message, 480), reference="m0")["content"]
+    cut = elide_message(message, words_cut(told_lines(message), 480), reference="m0")["content"]
     assert order in cut.split("\n")
     assert cut.startswith(lines[0])
     assert cut.endswith(lines[-1])

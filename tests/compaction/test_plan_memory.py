@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from amplifier_module_context_persistent.compaction.persons_words import Told, told_lines
 from amplifier_module_context_persistent.compaction.plan_memory import PlanMemory
 from amplifier_module_context_persistent.messages.elide import excerpt_cut
 from amplifier_module_context_persistent.messages.message import Message
@@ -40,6 +41,34 @@ def test_a_cut_that_was_tried_is_not_counted_again_until_the_message_changes() -
     assert memory.counted(entry, cut) == (cut, 80)
     assert memory.counted(replace(entry, tokens=entry.tokens - 5), cut) is None
     assert memory.counted(result("[purged]"), cut) is None
+
+
+def test_lines_that_stand_out_are_looked_for_again_in_another_text() -> None:
+    """Also if the message under an id was replaced, as by a purge."""
+    memory, looked = PlanMemory(), list[str]()
+
+    def find(text: str) -> list[Told]:
+        looked.append(text)
+        return told_lines({"role": "user", "content": text})
+
+    long, purged = "A line of words that a person wrote.\n" * 9, "[purged]"
+    first, later = result(long), result(purged)
+    assert memory.told(first, lambda: find(long)) == memory.told(first, lambda: find(long))
+    assert [one.chars for one in memory.told(later, lambda: find(purged))] == [len(purged)]
+    assert looked == [long, purged]
+
+
+def test_a_marker_is_written_again_if_its_gap_grows() -> None:
+    """The same gap keeps its text without being written again."""
+    memory = PlanMemory()
+    assert [memory.brief("m1", (number,), lambda at=at: f"text {at}") for at, number in enumerate((5, 5, 7, 5))] == [
+        "text 0",
+        "text 0",
+        "text 2",
+        "text 3",
+    ]
+    memory.keep_only({"m2"})
+    assert memory.brief("m1", (5,), lambda: "new") == "new"
 
 
 def test_what_no_view_shows_any_more_is_forgotten() -> None:
