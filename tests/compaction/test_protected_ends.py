@@ -145,7 +145,7 @@ def test_a_protection_larger_than_the_budget_is_narrowed() -> None:
     desk = Desk(protect_first=1_000, protect_last=1_000)
     desk.talk(60)
     built = desk.ask(4_000)
-    assert built.compaction is not None
+    assert built.planning.compaction is not None
     assert built.view is not None
     assert_valid(built.view, budget_tokens=4_000, count=lambda message: count_message(message, EstimateCounter()))
 

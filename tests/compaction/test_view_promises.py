@@ -200,7 +200,7 @@ def test_a_view_is_one_to_go_on_from(made: list[tuple[str, int, int, int]], budg
         built = desk.ask(budget)
         view = built.view
         assert view is not None
-        if built.compaction is None and before is not None:
+        if built.planning.compaction is None and before is not None:
             assert goes_on(before, view)
         before = view
         plan = desk.window.plan
@@ -211,7 +211,7 @@ def test_a_view_is_one_to_go_on_from(made: list[tuple[str, int, int, int]], budg
         furthest = max(furthest, plan.step)
         if furthest <= MOST_STEP_WITH_ALL_PEOPLE:
             check_people_are_there(work, view)
-        if built.compaction is not None:
+        if built.planning.compaction is not None:
             kept = {int(message_id[1:]) for message_id in plan.keep}
             new = range(max(planned, default=-1) + 1, int(plan.upto[1:]) + 1)
             check_room_is_used(work, plan, shown_before | set(new))
