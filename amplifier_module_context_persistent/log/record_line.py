@@ -50,6 +50,7 @@ _MEMBER = re.compile(rb',"_reset":\[("(?:[^"\\]|\\.)*"),([0-9]{1,9})\]')
 
 Message = dict[str, Any]
 
+_ROUNDED_FROM = 2.0**63
 _ORDERED = frozenset({"timestamp", "pinned", "critical", "message_id"})
 
 
@@ -159,7 +160,7 @@ def decode(line: bytes) -> Message:
     if has_crc(line) and line[-len(MARK) - CRC_TAIL_BYTES : -CRC_TAIL_BYTES] != MARK:
         value = orjson.loads(line)
     else:
-        value = _decode_stdlib(line)
+        value = _decode_foreign(line)
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")  # noqa: TRY004 - callers treat every unreadable line alike
     if is_too_deep(line, value):
@@ -258,6 +259,26 @@ def stored_crc(line: bytes) -> int | None:
     except ValueError:
         return None
     return crc if b"%08x" % crc == digits else None
+
+
+def _decode_foreign(line: bytes) -> Any:
+    """Parse a line that `orjson` may not have written: what it refuses or rounds is read by the standard library."""
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError:  # NaN, a lone surrogate
+        return _decode_stdlib(line)
+    return _decode_stdlib(line) if _may_be_rounded([value]) else value
+
+
+def _may_be_rounded(value: Any) -> bool:
+    """Whether an object or a list has a number of more than 64 bits, of which `orjson` makes a float."""
+    for item in value.values() if isinstance(value, dict) else value:
+        kind = type(item)
+        if kind is float and abs(item) >= _ROUNDED_FROM:
+            return True
+        if (kind is dict or kind is list) and _may_be_rounded(item):
+            return True
+    return False
 
 
 def _decode_stdlib(line: bytes) -> Any:

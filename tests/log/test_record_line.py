@@ -105,6 +105,26 @@ def test_values_that_a_fast_writer_alters_come_back(value: Any) -> None:
     assert same(stored({"role": "user", "content": value})["content"], value)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1",
+        "123456789012345678901",
+        "-9223372036854775809",
+        "18446744073709551615",
+        "1e19",
+        "1e400",
+        "-0.0",
+        '"\\ud800"',
+    ],
+)
+@pytest.mark.parametrize("place", ['{"role":"user","content":%s}', '{"a":{"b":[[1,{"c":%s}]]}}', '{"a":[%s,"x"]}'])
+def test_a_line_of_another_program_is_read_as_json_says(text: str, place: str) -> None:
+    """Each number as it stands, whatever its size."""
+    line = place % text
+    assert repr(decode(line.encode())) == repr(json.loads(line))
+
+
 def test_nan_comes_back_and_none_stays_none() -> None:
     """NaN is not turned into null, and null not into NaN."""
     content = stored({"role": "user", "content": [math.nan, None, "null"]})["content"]

@@ -28,7 +28,7 @@ _CONTEXT = frozenset({"user_editable_context", "model_editable_context"})
 
 def score(sample: Sample) -> int:
     """Whether a document is an export, or a conversation of one."""
-    listed = _conversations(sample.document)
+    listed = _conversations(list(sample.long_list) or sample.document)
     return 1_000 if listed and all(_is_conversation(one) for one in listed[:3]) else 0
 
 
@@ -44,8 +44,9 @@ def _is_conversation(one: dict[str, Any]) -> bool:
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield each conversation, with its branches."""
-    for conversation in _conversations(source.document()):
-        yield from _read_one(conversation, account)
+    for conversation in source.entries():
+        if isinstance(conversation, dict):
+            yield from _read_one(conversation, account)
 
 
 @dataclass(slots=True)

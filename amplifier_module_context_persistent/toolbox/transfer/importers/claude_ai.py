@@ -29,7 +29,7 @@ _NOT_SAID = frozenset({"token_budget", "flag"})
 
 def score(sample: Sample) -> int:
     """Whether a document is an export, or a conversation of one."""
-    listed = _conversations(sample.document)
+    listed = _conversations(list(sample.long_list) or sample.document)
     return 1_000 if listed and all(isinstance(one.get("chat_messages"), list) for one in listed[:3]) else 0
 
 
@@ -40,8 +40,9 @@ def _conversations(document: Any) -> list[dict[str, Any]]:
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield each conversation, with its branches."""
-    for conversation in _conversations(source.document()):
-        yield from _read_one(conversation, account)
+    for conversation in source.entries():
+        if isinstance(conversation, dict):
+            yield from _read_one(conversation, account)
 
 
 def _read_one(conversation: dict[str, Any], account: Account) -> Iterator[Event]:

@@ -3,7 +3,8 @@
 Rules:
 - The file is only read. A FIFO, a device or a directory is refused without waiting; `-` is the standard input.
 - Each line is read and parsed once, also those by which the format is recognised (`lines.py`).
-- A JSON document over `MOST_DOCUMENT_BYTES` is refused, as it has to be parsed as a whole.
+- A JSON document over `MOST_DOCUMENT_BYTES` is parsed entry by entry if it is a list (`long_list.py`); any other one is
+  refused, as it has to be parsed as a whole.
 - A compressed file (gzip, zstd) is decompressed into a temporary file, with a limit on window, ratio and size.
 """
 
@@ -25,6 +26,7 @@ from typing import Any, BinaryIO, NamedTuple
 from ....errors import ContextPersistentError, LogUnreadableError
 from ....log.filesystem import FileSystem, open_file
 from ..spool import Spool, SpooledValues
+from . import long_list
 from .account import Account
 from .broken_lines import pieces_of
 from .lines import BLOCK_BYTES, BOM, CUT, Line, parse_json, read_lines
@@ -42,6 +44,7 @@ _WINDOW_LOG = 25  # 32 MiB; what writes sessions uses at most 8
 _FREE_BYTES = 256 << 20
 _RATIO = 200  # sessions compress to about a tenth, repeated ones to a hundredth
 _SAMPLE_LINES = 50
+_SAMPLE_ENTRIES = 3
 _SAMPLE_BYTES = 4 << 20
 _SAMPLE_TEXT_BYTES = 4096
 _JSON_BEGIN = re.compile(rb"[{\[]")
@@ -107,6 +110,8 @@ class Source:
         self._files = files or FileSystem()
         self._temporary: list[str] = []
         self._first_error = self._no_document = ""
+        self._list_begin = 0
+        """Where a list begins that is too long to be parsed at once."""
         self.unit = "line"
         """What `lines` are: those of the file, or the entries of its document."""
         self.spool = Spool()
@@ -208,6 +213,9 @@ class Source:
         if prefix is None:
             return Sample(entries)
         if self.size > MOST_DOCUMENT_BYTES:
+            self._list_begin = prefix
+            if begin := self._begin_of_list():
+                return Sample((), long_list=begin)
             self._no_document = (
                 f"a JSON document of {self.size:,} bytes; at most {MOST_DOCUMENT_BYTES:,} are read at once"
             )
@@ -239,11 +247,12 @@ class Source:
 
     def read_list_as_lines(self) -> bool:
         """Let the objects of a document's list be the lines of this file; whether there are any."""
-        listed = self.sample.document
+        listed = list(self.sample.long_list) or self.sample.document
         if not isinstance(listed, list) or not any(isinstance(one, dict) for one in listed):
             return False
         self.unit = "entry"
-        self.lines = iter([Line(number, 0, one) for number, one in enumerate(listed, 1)])
+        entries = self._long_entries() if self.sample.long_list else listed
+        self.lines = (Line(number, 0, one) for number, one in enumerate(entries, 1))
         self.sample = Sample(tuple(one for one in listed[:_SAMPLE_LINES] if isinstance(one, dict)))
         return True
 
@@ -256,6 +265,31 @@ class Source:
         if self.sample.document is None:
             raise ImportRefusedError(self._no_document or "not a JSON document")
         return self.sample.document
+
+    def entries(self) -> Iterator[Any]:
+        """Give the entries of the list that the whole file is, or the document that is no list.
+
+        Raises:
+            ImportRefusedError: the file is no document, or is too large or damaged.
+        """
+        if self.sample.long_list:
+            return self._long_entries()
+        document = self.document()
+        return iter(document if isinstance(document, list) else [document])
+
+    def _long_entries(self) -> Iterator[Any]:
+        try:
+            yield from long_list.entries_in(self._reader(), self._list_begin, MOST_DOCUMENT_BYTES)
+        except long_list.LongListError as error:
+            raise ImportRefusedError(str(error)) from error
+
+    def _begin_of_list(self) -> tuple[Any, ...]:
+        """The first entries of a long list; empty if the file is no list."""
+        entries = long_list.entries_in(self._reader(), self._list_begin, MOST_DOCUMENT_BYTES)
+        try:
+            return tuple(itertools.islice(entries, _SAMPLE_ENTRIES))
+        except long_list.LongListError:
+            return ()
 
     def strangeness(self) -> str:
         """What is wrong with a file that holds no session: it is no text, blank or cut; empty for any other."""
@@ -336,6 +370,8 @@ class Sample(NamedTuple):
 
     entries: tuple[dict[str, Any], ...]
     document: Any = None
+    long_list: tuple[Any, ...] = ()
+    """Of a document that is a list and too long to be parsed at once, the first entries."""
 
 
 def entries_of(listed: Iterable[Any], account: Account) -> Iterator[SourceObject]:
