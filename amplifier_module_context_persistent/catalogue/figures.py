@@ -74,6 +74,7 @@ def figures_of(
     counter: TokenCounter,
     *,
     wait_s: float = COMMAND_WAIT_S,
+    note: Callable[[FigureRows], None] = lambda _: None,
 ) -> Iterator[Figures]:
     """The figures of an open log as it is now.
 
@@ -81,6 +82,7 @@ def figures_of(
         reader: the log.
         counter: counts tokens; figures by another one are made anew.
         wait_s: how long to wait for others who use its catalogue.
+        note: is given what was added up, if that had to be done.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -104,6 +106,7 @@ def figures_of(
             _close(opened)
             stamp = Stamp.of(file.file.status()) if file is not None else None
             added = FigureRows.of(reader, counter)
+            note(added)
             if file is not None and stamp is not None:
                 _keep(Catalogue(catalogue_of(file.path), wait_s), file, stamp, counter, added)
             connection = opened.enter_context(in_memory())

@@ -197,7 +197,10 @@ class Store:
             await self._commit.run(keep_in_database)
             if stored_name(self._log.describe().location) is not None:
                 from ..catalogue.server_words import keep_ranked_words  # few sessions are in a database
+                from ..catalogue.stored_figures import keep_figures_in_database
 
+                if self._session is not None:
+                    await self._commit.run(partial(keep_figures_in_database, counter=self._session.counter))
                 await self._commit.run(keep_ranked_words)
         await self._commit.close()
         if self._session is not None:

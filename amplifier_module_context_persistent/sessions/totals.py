@@ -4,8 +4,9 @@ Sub-agents' sessions count with the others: their work was paid for, too. An ans
 once, in the session that it was given in. A turn belongs to the day on which it began, a
 call to the day on which it was made, a request to the day of its answer; days are those of this machine's time zone.
 
-Each session's figures are copied from its catalogue into one database in memory. One whose catalogue knows its log as
-it is now is not opened; the others are brought up first, or added up here. So answers are the same with and without.
+Each session's figures are copied from its catalogue, or from the database that it lies in, into one in memory. A
+session is not opened if they are known there for its log as it is now; the others are brought up first, or added up
+here. So answers are the same with and without.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of, in_memory
+from ..catalogue.catalogue_file import SQLITE_ERRORS, Catalogue, CatalogueError, catalogue_of, in_memory
 from ..catalogue.covered import FIGURES, covered_by_path, name_of
 from ..catalogue.figures import Figures, figures_of
-from ..catalogue.fill import insert
+from ..catalogue.fill import FigureRows, insert
+from ..catalogue.stored_figures import StoredFigures
 from ..errors import LogError
+from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..tokens.counter import TokenCounter
 from .costs import Bill, bill_of, sums_by_model
@@ -238,18 +242,27 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
         left = dict(enumerate(sessions, 1))
         for place in sorted({catalogue_of(one.path) for one in left.values() if isinstance(one.path, Path)}):
             left = _take_known(found, place, left, counter)
+        stored = StoredFigures(counter)
+        left = _take_stored(found, stored, left)
+
+        def noting(reader: ReadableLog, one: SessionFile) -> Callable[[FigureRows], None]:
+            if isinstance(one.path, str):
+                return partial(stored.add, reader, one.path)
+            return lambda _: None
+
         with watch([str(one.path) for one in left.values()]) as files:
             for number, one in left.items():
                 try:
                     with (
                         Transcript(one.path, files=files) as transcript,
-                        figures_of(transcript.reader, counter, wait_s=0) as kept,
+                        figures_of(transcript.reader, counter, wait_s=0, note=noting(transcript.reader, one)) as kept,
                     ):
                         _copy(kept, found, number, one)
                 except (LogError, OSError, ValueError) as error:
                     _forget(connection, number)
                     said = error.strerror if isinstance(error, OSError) else str(error)
                     found.unreadable[str(one.path)] = str(said or error)
+        stored.keep()
         _note_roots(connection)
         _bill_once(connection)
         ((found.sessions, found.sub_agents, found.up_to_us),) = connection.execute(_GATHERED)
@@ -281,14 +294,35 @@ def _take_known(
     return left
 
 
+def _take_stored(
+    found: GatheredFigures, stored: StoredFigures, sessions: dict[int, SessionFile]
+) -> dict[int, SessionFile]:
+    """Copy the sessions of which databases know what they add up to; the others, with their numbers."""
+    left = dict(sessions)
+    numbers = {one.path: number for number, one in sessions.items() if isinstance(one.path, str)}
+    for location, kept in stored.kept(numbers):
+        number = numbers[location]
+        try:
+            _note_log(found.connection, number, sessions[number], is_fork=kept.is_fork)
+            insert(found.connection, number, kept.rows)
+            del left[number]
+        except SQLITE_ERRORS:  # somebody else wrote them
+            _forget(found.connection, number)
+    return left
+
+
 def _copy(source: Figures, found: GatheredFigures, number: int, one: SessionFile) -> None:
     target = found.connection
     ((is_fork,),) = source.rows("SELECT is_fork FROM sessions WHERE id = ?")
-    named = (text.encode("utf-8", "replace").decode() for text in (one.id, one.project, str(one.path)))
-    target.execute("INSERT INTO logs VALUES (?, ?, ?, ?, ?, NULL)", (number, *named, is_fork))
+    _note_log(target, number, one, is_fork=is_fork)
     for table in _COPIED:
         rows = source.rows(f"SELECT * FROM {table} WHERE session = ? ORDER BY rowid")
         insert(target, number, ((table, row[1:]) for row in rows))
+
+
+def _note_log(connection: sqlite3.Connection, number: int, one: SessionFile, *, is_fork: bool) -> None:
+    named = (text.encode("utf-8", "replace").decode() for text in (one.id, one.project, str(one.path)))
+    connection.execute("INSERT INTO logs VALUES (?, ?, ?, ?, ?, NULL)", (number, *named, is_fork))
 
 
 def _forget(connection: sqlite3.Connection, number: int) -> None:

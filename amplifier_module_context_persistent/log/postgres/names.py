@@ -25,7 +25,7 @@ _FIRST_PAGE, _LARGEST_PAGE = 200, 5_000
 
 
 @contextmanager
-def _asking(
+def asking(
     storage: str, limit_s: float, failure: type[LogUnreadableError | AppendError] = LogUnreadableError, advice: str = ""
 ) -> Iterator[tuple[psycopg.Connection[Any], Location]]:
     """Give a connection to a storage, and what its location says.
@@ -57,7 +57,7 @@ def stored_logs(storage: str, project: str | None = None) -> list[tuple[str, flo
         LogUnreadableError: the server cannot be asked, or has no tables of ours.
     """
     beginning = None if project is None else f"{project}/"
-    with _asking(storage, TIMEOUT_S) as (connection, location):
+    with asking(storage, TIMEOUT_S) as (connection, location):
         statement = f"""
             select name, pg_catalog.date_part('epoch', changed) from {location.schema}.log
              where %s::text is null or pg_catalog.starts_with(name, %s::text) order by changed desc, name
@@ -100,7 +100,7 @@ def _page(
 
     And how much later than the time that orders it a log may have been written to.
     """
-    with _asking(storage, TIMEOUT_S) as (connection, location):
+    with asking(storage, TIMEOUT_S) as (connection, location):
         has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
         order = "touched" if has_index else "changed"
         of_project = f"{PROJECT} = %(project)s and pg_catalog.starts_with(name, %(project)s || '/')"
@@ -124,7 +124,7 @@ def stored_heads(storage: str, names: Sequence[str]) -> dict[str, tuple[int, ...
         ValueError: the location is none.
         LogUnreadableError: the server cannot be asked, or has no tables of ours.
     """
-    with _asking(storage, TIMEOUT_S) as (connection, location):
+    with asking(storage, TIMEOUT_S) as (connection, location):
         statement = f"select name, log_id, head, size from {location.schema}.log where name = any(%s::text[])"
         found = connection.execute(statement.encode(), [list(names)]).fetchall()
         return {name: (log_id, head, size) for name, log_id, head, size in found}
@@ -142,7 +142,7 @@ def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bo
         LogUnreadableError: the server cannot be asked.
     """
     asked, line = rows.compared("%b::bytea", ignores_case=ignores_case)
-    with _asking(storage, SEARCH_S) as (connection, location):
+    with asking(storage, SEARCH_S) as (connection, location):
         statement = f"""
             with found as materialized (  -- so that several processes of the server may share the work
                 select distinct log_id from {location.schema}.record
@@ -159,7 +159,7 @@ def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, byt
 
     Nothing where the server does not give it: the tables may be older, or the role may not read them.
     """
-    with suppress(LogUnreadableError), _asking(storage, TIMEOUT_S) as (connection, location):
+    with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
         statement = f"""
             select log.name, glance.told, coalesce(record.line, '')
               from {location.schema}.glance join {location.schema}.log using (log_id)
@@ -176,7 +176,7 @@ def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None
 
     What the role may not write is looked at again.
     """
-    with suppress(LogUnreadableError), _asking(storage, TIMEOUT_S) as (connection, location):
+    with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
         statement = f"""
             insert into {location.schema}.glance (log_id, size, told, line)
             select log.log_id, log.size, new.told, (
@@ -196,7 +196,7 @@ def open_marks_in(storage: str) -> frozenset[int] | None:
         ValueError: the location is none.
         LogUnreadableError: the server cannot be asked.
     """
-    with _asking(storage, TIMEOUT_S) as (connection, location):
+    with asking(storage, TIMEOUT_S) as (connection, location):
         if not (location.prepares and is_direct(connection)):
             return None
         statement = b"""
@@ -224,7 +224,7 @@ def delete_stored_log(
         AppendError: the server refused or went away; look before trying again.
     """
     advice = "; look whether the log is there before trying again"
-    with _asking(location, timeout_s, AppendError, advice) as (connection, parsed):
+    with asking(location, timeout_s, AppendError, advice) as (connection, parsed):
         rows.begin(connection, limit_s=timeout_s)
         head = rows.read_head(connection, parsed.schema, parsed.name, lock=True)
         if head is None:

@@ -135,8 +135,8 @@ class RankedServer:
         rows = self._ask(
             f"""
             select wanted.term, found.messages
-              from unnest(%s::integer[]) as wanted (term), lateral (  -- term by term, so that the index is used
-                   select count(*) as messages
+              from pg_catalog.unnest(%s::integer[]) as wanted (term), lateral (  -- term by term: the index is used
+                   select pg_catalog.count(*) as messages
                      from {self._schema}.ranked_message as message
                      join unnest(%s::bigint[], %s::bigint[]) as kept (log_id, messages)
                        on kept.log_id = message.log_id and message.number < kept.messages
@@ -164,7 +164,7 @@ class RankedServer:
         return self._ask(
             f"""
             select message.log_id, message.number, message.at, message.seconds,
-                   get_byte(message.weights, array_position(message.terms, %s::integer) - 1)
+                   pg_catalog.get_byte(message.weights, pg_catalog.array_position(message.terms, %s::integer) - 1)
               from {self._schema}.ranked_message as message
               join unnest(%s::bigint[], %s::bigint[]) as kept (log_id, messages)
                 on kept.log_id = message.log_id and message.number < kept.messages

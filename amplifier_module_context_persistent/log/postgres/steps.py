@@ -135,6 +135,21 @@ STEPS: tuple[Step, ...] = (
         ),
         {APPEND: "grant update (touched) on {s}.log to {role}"},
     ),
+    Step(
+        "figures",
+        "the table figures, with what each log adds up to",
+        "pg_catalog.to_regclass('{s}.figures') is not null",
+        (
+            """create table if not exists {s}.figures (
+    log_id bigint primary key references {s}.log on delete cascade,
+    size bigint not null,
+    counted text not null,
+    told bytea not null
+)""",
+            "comment on table {s}.figures is 'Turns, calls, requests and their tokens of a log of this size.'",
+        ),
+        {READ: "grant select on {s}.figures to {role}", APPEND: "grant insert, update on {s}.figures to {role}"},
+    ),
 )
 """In the order in which they are done. The first two made version 2 of version 1.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import product
 from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.log.postgres import names
+from amplifier_module_context_persistent.log.postgres import figure_rows, names, ranked_rows
+from amplifier_module_context_persistent.log.postgres.append_row import statement_for
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
@@ -18,8 +20,8 @@ from tests.support.postgres import TestServer
 from tests.support.sweeps import proof
 
 _PORTABLE = """
-    coalesce current_setting date_part encode has_column_privilege length lower now position regexp_replace set_config
-    starts_with sum unnest
+    array_position coalesce count current_setting date_part encode get_byte has_column_privilege length lower
+    now position regexp_replace set_config starts_with sum unnest
 """
 PORTABLE = frozenset(_PORTABLE.split())
 """Functions that other engines with PostgreSQL's protocol have."""
@@ -71,6 +73,15 @@ def do_everything(storage: str) -> None:
         names.stored_logs(storage, project)
         list(names.stored_pages(storage, project))
     names.stored_heads(storage, ["p/s"])
+    figure_rows.keep_figures(storage, "1 estimate", [("p/s", log.describe().size_bytes, b"told")])
+    figure_rows.kept_figures(storage, ["p/s"], "1 estimate")
+    with ranked_rows.ranked_server(storage, 1) as ranked:
+        known = ranked.logs(["p/s"])["p/s"]
+        kept = ranked.keep(known, [ranked_rows.RankedRow(0, 0, 0, [5], b"x")], 10)
+        assert kept is not None
+        ranked.frequencies([kept], [5])
+        ranked.messages([kept], 5, [(kept.log_id, 0)])
+        ranked.messages([kept], 5)
     purge_log(location, Purge(cleared=True), now=lambda: STAMP)
     with closing(PostgresLog(location)) as log:
         log.follow()
@@ -83,7 +94,11 @@ def test_statements_keep_to_a_portable_subset(storage: str, sent: set[str]) -> N
     """No function that only one engine has, none that is volatile in a condition, and all with their schema."""
     pglast = pytest.importorskip("pglast", reason="pglast is not installed (the extra `dev`)")
     do_everything(storage)
-    assert len(sent) > 30
+    sent |= {
+        statement_for("s", durable=durable, waits=waits, touches=touches).decode()
+        for durable, waits, touches in product([True, False], repeat=3)
+    }
+    assert len(sent) > 40
     for statement in sorted(sent):
         for tree in pglast.parse_sql(statement):
             check(tree.stmt, pglast, statement)

@@ -1,0 +1,42 @@
+"""What logs in a PostgreSQL database add up to, as it is kept beside them: bytes that the server does not look into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from ...errors import LogUnreadableError
+from .names import TIMEOUT_S, asking
+
+
+def kept_figures(storage: str, names: Sequence[str], counted: str) -> dict[str, bytes]:
+    """What is kept of some logs that have not changed since, by name.
+
+    Nothing where the server does not give it: the tables may be older, or the role may not read them.
+
+    Args:
+        storage: a location without a log's name.
+        names: the logs.
+        counted: what counted, and how it is written; what was kept with another one is not given.
+    """
+    with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
+        statement = f"""
+            select log.name, figures.told from {location.schema}.figures join {location.schema}.log using (log_id)
+             where log.name = any(%s::text[]) and figures.size = log.size and figures.counted = %s
+        """
+        return dict(connection.execute(statement.encode(), [list(names), counted], binary=True).fetchall())
+    return {}
+
+
+def keep_figures(storage: str, counted: str, new: Sequence[tuple[str, int, bytes]]) -> None:
+    """Keep what logs add up to, each by its name and its size then; what the role may not write is not kept."""
+    with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
+        statement = f"""
+            insert into {location.schema}.figures (log_id, size, counted, told)
+            select log.log_id, log.size, %s, new.told
+              from unnest(%s::text[], %s::bigint[], %b::bytea[]) as new (name, size, told)
+              join {location.schema}.log on log.name = new.name and log.size = new.size
+                on conflict (log_id) do update
+               set size = excluded.size, counted = excluded.counted, told = excluded.told
+        """
+        connection.execute(statement.encode(), [counted, *map(list, zip(*new, strict=True))])
