@@ -101,7 +101,9 @@ def candidates(wanted: SessionFilter, *, everywhere: bool, storage: str | None =
     """
     project = wanted.project
     if project is None:
-        return session_files(storage=storage) if everywhere else project_sessions(storage=storage)
+        if everywhere:
+            return session_files(storage=storage, since_s=wanted.since_s) or session_files(storage=storage)
+        return project_sessions(storage=storage)
     if project == "." or os.sep in project or Path(project).is_dir():
         return project_sessions(Path(project).expanduser(), storage=storage)
     named = project.casefold()

@@ -70,14 +70,23 @@ def projects_dirs() -> dict[Path, str]:
     return found
 
 
-def session_files(project: str | None = None, *, storage: str | None = None) -> list[SessionFile]:
+def session_files(
+    project: str | None = None, *, storage: str | None = None, since_s: float | None = None
+) -> list[SessionFile]:
     """The sessions of one project, or of all, the one that was written last first.
+
+    Args:
+        project: the project; None for all.
+        storage: a database to look in.
+        since_s: of a database, leave out the sessions that were last written to before this time.
 
     Raises:
         LogUnreadableError: the database of `storage` cannot be asked.
     """
     if storage is not None:
-        return _stored(storage, project)
+        from ..log.postgres.names import stored_logs  # its driver is an extra
+
+        return [_stored_session(storage, *found) for found in stored_logs(storage, project, since_s=since_s)]
     below = f"{project}/sessions/*/{LOG_NAME}" if project is not None else f"*/sessions/*/{LOG_NAME}"
     paths = ((path, prefix) for root, prefix in projects_dirs().items() for path in root.glob(below))
     return _newest_first((path, path.parent.name, f"{prefix}{path.parents[2].name}") for path, prefix in paths)
@@ -90,7 +99,7 @@ def sessions_of_id(session_id: str, *, storage: str | None = None) -> list[Sessi
         LogUnreadableError: the database of `storage` cannot be asked.
     """
     if storage is not None:
-        return [session for session in _stored(storage, None) if session.id == session_id]
+        return [session for session in _stored_of_id(storage, session_id, None) if session.id == session_id]
     below = f"*/sessions/{glob.escape(session_id)}/{LOG_NAME}"
     paths = ((path, prefix) for root, prefix in projects_dirs().items() for path in root.glob(below))
     return _newest_first((path, path.parent.name, f"{prefix}{path.parents[2].name}") for path, prefix in paths)
@@ -117,10 +126,11 @@ def _age(session: SessionFile) -> tuple[float, str]:
     return -session.modified_s, session.id
 
 
-def _stored(storage: str, project: str | None) -> list[SessionFile]:
-    from ..log.postgres.names import stored_logs  # its driver is an extra
+def _stored_of_id(storage: str, beginning: str, project: str | None) -> list[SessionFile]:
+    """The sessions of one project in a database, or of all, whose id or whose whole name begins so."""
+    from ..log.postgres.names import stored_logs_of_id  # its driver is an extra
 
-    return [_stored_session(storage, *found) for found in stored_logs(storage, project)]
+    return [_stored_session(storage, *found) for found in stored_logs_of_id(storage, beginning, project)]
 
 
 def _stored_session(storage: str, name: str, changed_s: float) -> SessionFile:
@@ -281,7 +291,10 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
         partial(project_sessions, working_dir, storage=storage),
         partial(session_files, storage=storage),
     )
-    if (found := _by_id(name, scopes) or _by_name(name, scopes)) is not None:
+    of_id: Scopes = scopes
+    if storage is not None:
+        of_id = [partial(_stored_of_id, storage, name, one) for one in (project_slug(working_dir), None)]
+    if (found := _by_id(name, of_id) or _by_name(name, scopes)) is not None:
         return found.path
     if os.sep in name and storage is None and not is_directory:
         return path

@@ -13,8 +13,9 @@ from ...errors import AppendError, DeleteError, LogUnreadableError
 from ..database_location import Location, parse_location
 from . import rows
 from .open_marks import is_direct, mark_key
+from .rows import TOUCHED_S
 from .server import ServerError, using
-from .steps import PROJECT, TOUCHED
+from .steps import BY_ID, ID, PROJECT, TOUCHED
 
 if TYPE_CHECKING:
     import psycopg
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 TIMEOUT_S = 10.0
 SEARCH_S = 60.0
 _FIRST_PAGE, _LARGEST_PAGE = 200, 5_000
+_LAST_CHARACTER = chr(0x10FFFF)
+"""The character that comes behind all others."""
 
 
 @contextmanager
@@ -43,7 +46,7 @@ def asking(
         raise failure(errno.EIO, f"the sessions cannot be reached: {error}{advice}", location.shown) from error
 
 
-def stored_logs(storage: str, project: str | None = None) -> list[tuple[str, float]]:
+def stored_logs(storage: str, project: str | None = None, *, since_s: float | None = None) -> list[tuple[str, float]]:
     """The names of the logs of one project, or of all, and when each was written last, in seconds since 1970.
 
     The one that was written last is the first.
@@ -51,18 +54,51 @@ def stored_logs(storage: str, project: str | None = None) -> list[tuple[str, flo
     Args:
         storage: a location without a log's name.
         project: what stands before the last `/` of a name.
+        since_s: only logs that were written to at this time or later.
 
     Raises:
         ValueError: the location is none.
         LogUnreadableError: the server cannot be asked, or has no tables of ours.
     """
-    beginning = None if project is None else f"{project}/"
     with asking(storage, TIMEOUT_S) as (connection, location):
+        has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
+        wanted = ["true"]
+        if project is not None:
+            wanted += [f"{PROJECT} = %(project)s"] * has_index + ["pg_catalog.starts_with(name, %(project)s || '/')"]
+        if since_s is not None:
+            at_least = "pg_catalog.to_timestamp(%(since)s::double precision)"
+            wanted += [f"touched >= {at_least} - interval '{TOUCHED_S} s'"] * has_index + [f"changed >= {at_least}"]
         statement = f"""
             select name, pg_catalog.date_part('epoch', changed) from {location.schema}.log
-             where %s::text is null or pg_catalog.starts_with(name, %s::text) order by changed desc, name
+             where {" and ".join(wanted)} order by changed desc, name
         """
-        return connection.execute(statement.encode(), [beginning, beginning]).fetchall()
+        return connection.execute(statement.encode(), {"project": project, "since": since_s}).fetchall()
+
+
+def stored_logs_of_id(storage: str, beginning: str, project: str | None = None) -> list[tuple[str, float]]:
+    """As `stored_logs`, only those whose id, or whose name with the project, begins so.
+
+    Args:
+        storage: a location without a log's name.
+        beginning: what the last part of a name begins with; or a whole name.
+        project: what stands before the last `/` of a name.
+
+    Raises:
+        ValueError, LogUnreadableError: as `stored_logs`.
+    """
+    with asking(storage, TIMEOUT_S) as (connection, location):
+        if connection.has(BY_ID):  # type: ignore[attr-defined]  # of DeadlineConnection
+            begins = f"{ID} >= %(beginning)s::text and {ID} < %(beginning)s::text || %(last)s::text"
+        else:
+            begins = f"pg_catalog.starts_with({ID}, %(beginning)s::text)"
+        statement = f"""
+            select name, pg_catalog.date_part('epoch', changed) from {location.schema}.log
+             where ({begins} or name = %(beginning)s::text)
+               and (%(project)s::text is null or pg_catalog.starts_with(name, %(project)s::text || '/'))
+             order by changed desc, name
+        """
+        values = {"beginning": beginning, "last": _LAST_CHARACTER, "project": project}
+        return connection.execute(statement.encode(), values).fetchall()
 
 
 def stored_pages(storage: str, project: str | None = None) -> Iterator[list[tuple[str, float]]]:

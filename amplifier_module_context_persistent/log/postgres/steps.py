@@ -40,6 +40,9 @@ _ALSO = {READ: (), APPEND: (READ,), PURGE: (READ, APPEND)}
 TOUCHED = "touched"
 PROJECT = "pg_catalog.regexp_replace(name, '/[^/]*$', '')"
 """What stands before the last `/` of a log's name, as `log_by_project` holds it; the name if it has none."""
+BY_ID = "by_id"
+ID = "pg_catalog.regexp_replace(name, '^.*/', '') collate \"C\""
+"""The last part of a log's name, the session's id, as `log_by_id` holds it."""
 
 
 class MigrationError(ContextPersistentError, OSError):
@@ -149,6 +152,13 @@ STEPS: tuple[Step, ...] = (
             "comment on table {s}.figures is 'Turns, calls, requests and their tokens of a log of this size.'",
         ),
         {READ: "grant select on {s}.figures to {role}", APPEND: "grant insert, update on {s}.figures to {role}"},
+    ),
+    Step(
+        BY_ID,
+        "an index of logs by the ids of sessions",
+        """exists (select from pg_catalog.pg_index
+                    where indexrelid = pg_catalog.to_regclass('{s}.log_by_id') and indisvalid)""",
+        (f"create index if not exists log_by_id on {{s}}.log (({ID}))",),
     ),
 )
 """In the order in which they are done. The first two made version 2 of version 1.

@@ -21,7 +21,7 @@ from tests.support.sweeps import proof
 
 _PORTABLE = """
     array_position coalesce count current_setting date_part encode get_byte has_column_privilege length lower
-    now position regexp_replace set_config starts_with sum unnest
+    now position regexp_replace set_config starts_with sum to_timestamp unnest
 """
 PORTABLE = frozenset(_PORTABLE.split())
 """Functions that other engines with PostgreSQL's protocol have."""
@@ -71,6 +71,8 @@ def do_everything(storage: str) -> None:
     names.kept_glances(storage, ["p/s"])
     for project in (None, "p"):
         names.stored_logs(storage, project)
+        names.stored_logs(storage, project, since_s=1.0)
+        names.stored_logs_of_id(storage, "s", project)
         list(names.stored_pages(storage, project))
     names.stored_heads(storage, ["p/s"])
     figure_rows.keep_figures(storage, "1 estimate", [("p/s", log.describe().size_bytes, b"told")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import closing
 from typing import Any
 
@@ -13,6 +14,7 @@ from amplifier_module_context_persistent.clock import utc_now
 from amplifier_module_context_persistent.log.postgres import names
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.record_line import encode_message
+from amplifier_module_context_persistent.sessions.find_session import SessionNameError, find_session
 from amplifier_module_context_persistent.toolbox.cli import delete, list_
 from tests.support.commands import run
 from tests.support.logs import STAMP, append, append_bodies
@@ -138,3 +140,35 @@ def test_prune_opens_only_what_may_be_old(server: TestServer, storage: str, monk
     assert server.execute(f"select name from {schema}.log order by name") == [
         (f"-p/{name}",) for name in sorted(ids) if name != "old"
     ]
+
+
+@pytest.mark.parametrize("has_index", [True, False], ids=["index", "older tables"])
+def test_a_session_is_found_by_the_beginning_of_its_id(
+    has_index: bool, server: TestServer, storage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server is asked for it, not for the names of all; so is who wrote since a time."""
+    schema = storage.rpartition("=")[2]
+    if not has_index:
+        server.execute(
+            f"drop index {schema}.log_by_id, {schema}.log_by_time; alter table {schema}.log drop touched cascade"
+        )
+    for name in ("-p/abc-1", "-p/abd", "-q/größe%_", "-q/x"):
+        with closing(PostgresLog(f"{storage}#{name}")) as log:
+            append(log, 1)
+    server.execute(f"update {schema}.log set changed = %s where name = '-q/x'", STAMP)
+    found = dict(names.stored_logs(storage, since_s=time.time() - 3600))
+    assert sorted(found) == ["-p/abc-1", "-p/abd", "-q/größe%_"]
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        pytest.fail("the names of all sessions are asked for")
+
+    monkeypatch.setattr(names, "stored_logs", refuse)
+    for given, expected in (
+        ("abc", "-p/abc-1"),
+        ("-p/abd", "-p/abd"),
+        ("grö", "-q/größe%_"),
+        ("größe%", "-q/größe%_"),
+    ):
+        assert find_session(given, storage=storage) == f"{storage}#{expected}"
+    with pytest.raises(SessionNameError, match="more than one"):
+        find_session("ab", storage=storage)
