@@ -173,7 +173,7 @@ class Draft:
 
     def cut(self, position: int, entry: Entry, cut: Cut) -> None:
         """Show a message of a group by a cut, whatever it saves or costs."""
-        message = self.message_of(entry)
+        message, cut = self.message_of(entry), self._told(cut)
         if entry.result_of is not None:
             cut = with_whole_rows(message, cut)
         after = self.request.count(shorten(entry, message, cut, self.config.truncate_boundary))
@@ -188,7 +188,11 @@ class Draft:
         tokens = self.cut_tokens.get(entry.id, entry.tokens)
         if entry.id not in self._estimated:
             self._estimated[entry.id] = _Estimated(position, entry, self.cuts.get(entry.id), tokens)
-        self._set_cut(position, entry, cut, tokens - saved)
+        self._set_cut(position, entry, self._told(cut), tokens - saved)
+
+    def _told(self, cut: Cut) -> Cut:
+        """A cut whose marker names `recall` only if the session has that tool."""
+        return cut if self.config.offers_recall or cut.instead else replace(cut, no_recall=True)
 
     def settle(self, least_saved: int = MARKER_TOKENS, least_of_people: int = 0) -> None:
         """Count exactly what was estimated; a cut that saves too little is taken back.

@@ -37,6 +37,8 @@ class Cut:
     """Whether no character that is made of several is cut in two, and text without spaces ends at its punctuation."""
     excerpt: bool = False
     """Whether the text is shown in whole pieces with a mark at every gap (`excerpt`); plans made before have none."""
+    no_recall: bool = False
+    """Whether what is put in names no way to the rest, as the session has no tool `recall`."""
 
     @property
     def shortens(self) -> bool:
@@ -72,7 +74,7 @@ class Cut:
         return cls(int(head), int(tail), lines, instead, then, **flags)
 
 
-_FLAGS = ("whole_words", "brief", "whole_characters", "excerpt")
+_FLAGS = ("whole_words", "brief", "whole_characters", "excerpt", "no_recall")
 
 WHOLE = Cut((1 << 31) - 1, 0)
 """The cut that shortens nothing: for what is shortened without one."""
@@ -148,6 +150,7 @@ def _shown(texts: list[str], cut: Cut, *, reference: str, boundary: str) -> list
 def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -> str:
     """Shorten a text to head and tail, and the lines that stay; left alone where that would not make it shorter."""
     head, tail = cut.head_chars, cut.tail_chars
+    reference = "" if cut.no_recall else reference
     if head + tail >= len(text):
         return text
     if cut.excerpt and boundary == "line":
@@ -164,7 +167,7 @@ def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -
         return text
     lines = [(first, last) for _, first, last in cut.lines if start <= first < last <= end]
     elided = end - start - sum(last - first for first, last in lines)
-    marker = f"[… recall {reference}]" if cut.brief else elided_marker(elided, len(text), reference)
+    marker = elided_marker(elided, len(text), reference, brief=cut.brief)
     told = cut.whole_characters and not cut.brief  # the marker says enough
     between: list[str] = []
     for first, last in lines:

@@ -42,12 +42,12 @@ def excerpt(
         head_chars: about how many characters of its beginning are shown.
         tail_chars: about how many characters of its end are shown.
         lines: other spans that are shown.
-        reference: recalls the whole text.
+        reference: recalls the whole text; "" if nothing does.
         prose: whether it is cut at paragraphs and sentences; its marker is shorter.
     """
     spans = shown_spans(text, head_chars, tail_chars, lines, prose=prose)
     gone = len(text) - sum(end - start for start, end in spans)
-    marker = f"[… recall {reference}]" if prose else elided_marker(gone, len(text), reference)
+    marker = elided_marker(gone, len(text), reference, brief=prose)
     pieces = [_piece(text, span, prose=prose) for span in spans]
     gaps = _gaps(spans, len(text))
     marks = [marker, *[gap_mark(text, gap) for gap in gaps[1:]]] if gaps else []
@@ -61,9 +61,12 @@ def excerpt(
     return shorter if gaps and len(shorter) < len(text) else text
 
 
-def elided_marker(gone: int, of_chars: int, reference: str) -> str:
-    """The marker of the first gap."""
-    return f"[… {gone:,} of {of_chars:,} characters elided; recall {reference} …]"
+def elided_marker(gone: int, of_chars: int, reference: str, *, brief: bool = False) -> str:
+    """The marker of the first gap; it names the reference, if there is one, by which the rest is recalled."""
+    if brief:
+        return f"[… recall {reference}]" if reference else f"[… {gone:,} characters left out]"
+    recall = f"; recall {reference}" if reference else ""
+    return f"[… {gone:,} of {of_chars:,} characters elided{recall} …]"
 
 
 def shown_spans(

@@ -24,6 +24,7 @@ from tests.support.commands import shows
 from tests.support.drafts import draft_of, history, request_of
 from tests.support.messages import Message
 from tests.support.view_properties import examples
+from tests.support.windows import Desk
 
 TARGET = 4_000
 FILES = tuple(f"src/package/module_{number}.py" for number in range(6))
@@ -186,6 +187,28 @@ def test_without_recall_it_names_no_tool() -> None:
     text = written(recall=False).notice
     assert "recall" not in text
     assert "session's log" in text
+
+
+@pytest.mark.parametrize("config", [{"recall": False}, {"max_tokens": 4_000}], ids=["not wanted", "too small a budget"])
+def test_without_recall_no_cut_text_names_it(config: dict[str, Any]) -> None:
+    """Results, answers and people's messages that are cut say how much is missing; stored plans keep it so."""
+    desk = Desk(**config)
+    for number in range(40):
+        log = "".join(f"{number}{line} INFO worker_{line} took {line * 7} ms\n" for line in range(90))
+        call = {"id": f"c{number}", "tool": "bash", "arguments": {"command": f"make part_{number}"}}
+        desk.add(
+            {"role": "user", "content": f"Say why part_{number} fails, and keep this in mind. " * 40},
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": log},
+            {"role": "assistant", "content": f"Part_{number} lacks a header of library_{number}. " * 60},
+        )
+        view = desk.ask(4_000).view
+    desk.store()
+    shown = "\n".join(str(message["content"]) for message in view or ())
+    assert "characters left out]" in shown
+    assert "characters elided …]" in shown
+    assert "recall" not in shown
+    assert desk.ask(4_000, desk.new_window()).view == view
 
 
 @pytest.mark.parametrize(
