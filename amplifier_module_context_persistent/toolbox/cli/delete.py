@@ -25,6 +25,7 @@ from ...sessions.filters import SessionFilter, matching
 from ...sessions.find_session import SessionFile, root_of, session_files
 from ...sessions.overview import Overview, held_logs, look_at
 from ...tokens.counter import open_counter
+from ..maintenance.written_files import DELETING, WrittenFiles
 from ..transfer.delete_sessions import Deletion, delete_session, is_fork, plan_deletion, with_sub_agents
 from ..transfer.erasures import SESSION, Erasure, erasure_of, lift, names_in_log, note_erasure
 from ..transfer.purge_session import places_left, remove_left
@@ -121,7 +122,7 @@ def prune(
 
     All that goes and what stays is listed first, as by `delete`. A session goes together with its sub-agents, if the
     filters choose it; with --older, once the last message of all of them is old enough. One that is open stays, and so
-    does one whose log cannot be read: both are named.
+    does one whose log cannot be read: both are named. A deletion that was interrupted is finished.
     """
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
     if older is None:
@@ -142,7 +143,22 @@ def prune(
     if older is None and wanted.until_s is not None and not as_json:
         _warn_of_later(groups, wanted.until_s)
     groups.sort(key=lambda group: group[0].last_s)
+    left = [] if directories or storage() or wanted.project else _left_here(everywhere=everywhere, all_kinds=everything)
+    _clear_up(left, dry_run=dry_run, as_json=as_json)
+    if left and not groups and not as_json:
+        return
     context.exit(_delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json))
+
+
+def _left_here(*, everywhere: bool, all_kinds: bool) -> list[tuple[str, list[str]]]:
+    """The places without a log, of this project or of all, that killed deletions left, or operations of any kind."""
+    here = project_slug(".")
+    return [
+        (log, left)
+        for log, left in places_left()
+        if (everywhere or Path(log).parents[2].name == here)
+        and (all_kinds or WrittenFiles.beside(log).begun == DELETING)
+    ]
 
 
 def _warn_of_later(groups: Sequence[Sequence[Overview]], until_s: float) -> None:

@@ -183,9 +183,26 @@ def test_what_a_killed_deletion_left_is_purged_too(tmp_path: Path, prepare: Call
 
 
 @proof
+@pytest.mark.parametrize("more", [(), ("--host-files",)], ids=["log", "host-files"])
+def test_a_prune_that_was_killed_is_finished_by_a_second_one(
+    tmp_path: Path, prepare: Callable[[], None], more: Command
+) -> None:
+    """Of several sessions; what is left at any moment is found, by its log or as a deletion that was interrupted."""
+    sessions(tmp_path)
+    home = log_of("talk").parent.parent
+    count = 0
+    for count in each(command("prune", "--everything", *more, "--yes"), prepare):
+        run("prune", "--everything", *more, "--yes", code=None)
+        left = [path for path in home.rglob("*") if path.is_file() and path.stat().st_size]  # a lock is empty
+        assert not left, count
+    assert count > 12
+
+
+@proof
+@pytest.mark.parametrize("then", ["again", "purge"])
 @pytest.mark.parametrize("what", ["fork", "import", "import of a log"])
 def test_a_session_that_is_made_appears_whole_and_is_finished_by_a_second_call(
-    tmp_path: Path, prepare: Callable[[], None], what: str
+    tmp_path: Path, prepare: Callable[[], None], what: str, then: str
 ) -> None:
     """Its log, and the host's files; and whatever is left in between, a purge of all sessions reaches."""
     sessions(tmp_path)
@@ -197,10 +214,8 @@ def test_a_session_that_is_made_appears_whole_and_is_finished_by_a_second_call(
     }
     arguments = commands[what]
     directory = log_of("made").parent
-    is_purged = False
     for count in each(command(*arguments), prepare):
-        is_purged = not is_purged
-        if is_purged:
+        if then == "purge":
             run("purge", "--redact", KEY, "--all", "--yes")
             assert holders() == [], count
             continue
