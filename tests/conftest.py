@@ -23,6 +23,7 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.search import pattern
 from amplifier_module_context_persistent.session.host import EVENTS
 from amplifier_module_context_persistent.toolbox.demo.session import ScriptedLoader
+from tests.support import passed_before
 from tests.support.fakefs import FakeFiles
 from tests.support.places import ROOT
 from tests.support.postgres import TestServer, running_server
@@ -39,8 +40,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--proof`."""
+    """Add `--proof`, and what lets `.ci/run` run a test once."""
     parser.addoption("--proof", action="store_true", help="run the proofs as well, and all cases of every sweep")
+    parser.addoption("--note-passed", metavar="FILE", help="note the tests that pass and are the same with --proof")
+    parser.addoption("--passed", metavar="FILE", help="leave out the tests that such a file names")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -55,14 +58,16 @@ def pytest_configure(config: pytest.Config) -> None:
         "project", deadline=None, derandomize=not explores, max_examples=200 if explores else some(40)
     )
     settings.load_profile("project")
+    passed_before.register(config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave proofs out of a quick run, unless nothing else was asked for."""
+    """Leave proofs out of a quick run, unless nothing else was asked for; and what passed in a run before this one."""
     proofs = set() if config.getoption("--proof") else proofs_among(items)
-    if len(proofs) < len(items):
-        config.hook.pytest_deselected(items=[item for item in items if item in proofs])
-        items[:] = [item for item in items if item not in proofs]
+    left_out = passed_before.among(config, items) | (proofs if len(proofs) < len(items) else set())
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
 
 
 def _keep_what_was_compiled() -> None:

@@ -18,6 +18,7 @@ proof = pytest.mark.proof
 Case = TypeVar("Case")
 
 _with_proofs = False
+_asked = 0
 
 
 def run_proofs(wanted: bool) -> None:
@@ -42,7 +43,14 @@ def proofs_among(items: Iterable[pytest.Item]) -> set[pytest.Item]:
 
 def whole() -> bool:
     """Whether this run tries all cases of every sweep."""
+    global _asked
+    _asked += 1
     return _with_proofs
+
+
+def times_asked() -> int:
+    """How often it was asked whether all cases are tried: a test during which that grew depends on `--proof`."""
+    return _asked
 
 
 def some(examples: int) -> int:

@@ -1,11 +1,14 @@
 """Which tests a quick run leaves out."""
 
+import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.support.sweeps import proof, proofs_among
+from tests.support.passed_before import PROPERTY, SAMPLED, NotePassed
+from tests.support.sweeps import proof, proofs_among, spread, times_asked, whole
 
 
 def item(nodeid: str, *marks: pytest.MarkDecorator) -> Any:
@@ -42,3 +45,39 @@ def test_a_case_that_is_a_proof_by_itself_is_none_of_the_first() -> None:
     """A test whose cases are tried in a database as well, which its fixture marks."""
     first = item("a.py::one[postgres]", proof(quick=1), proof)
     assert left_out(first, item("a.py::one[file]", proof(quick=1))) == ["a.py::one[postgres]"]
+
+
+def noted(tmp_path: Path, *reports: tuple[str, str, str, list[str]]) -> list[str]:
+    notes = NotePassed(tmp_path / "passed")
+    for nodeid, when, outcome, told in reports:
+        properties = [(what, True) for what in told]
+        notes.pytest_runtest_logreport(
+            pytest.TestReport(nodeid, ("", 0, ""), {}, outcome, None, when, user_properties=properties)
+        )
+    notes.pytest_sessionfinish()
+    return list(json.loads((tmp_path / "passed").read_text()))
+
+
+def test_only_what_passed_as_it_always_runs_is_not_run_again(tmp_path: Path) -> None:
+    """Not what failed, or was skipped, or tries random examples; and nothing of a file where cases were chosen."""
+    assert noted(
+        tmp_path,
+        ("a.py::passed", "setup", "passed", []),
+        ("a.py::passed", "call", "passed", []),
+        ("a.py::failed", "call", "failed", []),
+        ("a.py::skipped", "setup", "skipped", []),
+        ("a.py::ended_badly", "call", "passed", []),
+        ("a.py::ended_badly", "teardown", "failed", []),
+        ("a.py::random", "call", "passed", [PROPERTY]),
+        ("b.py::swept", "call", "passed", [SAMPLED]),
+        ("b.py::beside_it", "call", "passed", []),
+    ) == ["a.py::passed"]
+
+
+def test_a_sweep_is_known_by_asking_how_much_it_tries() -> None:
+    before = times_asked()
+    whole()
+    asked = times_asked()
+    assert asked > before
+    list(spread(range(9), 3))
+    assert times_asked() > asked
