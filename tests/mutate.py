@@ -1,11 +1,14 @@
-"""Change the code of the log, of plans and of views in one place at a time, and count the changes that tests notice.
+"""Change the package in one place at a time, and count the changes that its tests notice.
 
-    python -m tests.mutate --sample 400 --seed 2026
+    python -m tests.mutate --sample 400 --seed 2027 --verdicts /tmp/verdicts.jsonl
 
-Each mutant is run in a process of its own, forked here so that little is imported twice, against the unit tests of its
-module: first those that found most before, then all. It counts as killed if a test fails, or if the tests do not end in
-time.
-Those that survive are listed with their place. It takes minutes to an hour and is not part of the tests.
+The quick tests run once under `coverage`, which says which tests run a line (`--reached` keeps that). Then each mutant
+meets the tests that run its line: those nearest to its file first, as `python -m tests.touched` orders them, the
+quickest first among these. Where those take more than `--seconds` together, the rest of them are left out. A mutant is
+killed if a test fails, or if the tests do not end in time. A test counts only if it passes without the mutant.
+
+Mutants of functions are put into the imported package, in a process forked for each (`tests.support.live_mutants`);
+what runs as a module is imported is tried in a process that imports it anew. It is not part of the tests.
 
 With `--verdicts FILE` each verdict is written down as a line of JSON. A second run believes what the file says of
 killed mutants, as long as their module is what it was, and runs all others again.
@@ -14,7 +17,6 @@ killed mutants, as long as their module is what it was, and runs all others agai
 from __future__ import annotations
 
 import argparse
-import ast
 import contextlib
 import hashlib
 import importlib
@@ -30,86 +32,38 @@ import tempfile
 import time
 import types
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from tests.support.import_map import PACKAGE
+from tests.support.live_mutants import changed_functions, put_into_functions
 from tests.support.mutants import Mutant, mutants_of, sample_of
+from tests.support.places import ROOT
+from tests.support.reached_tests import ReachedTests, record
+from tests.touched import stages_for
 
-ROOT = Path(__file__).parent.parent
-PACKAGE = "amplifier_module_context_persistent"
-_OF_LINES = [
-    "log/test_scanner.py",
-    "log/test_index.py",
-    "log/test_scanner_state.py",
-    "log/test_golden.py",
-    "log/test_record_line.py",
-    "log/test_torn_tail.py",
-    "log/test_read_back.py",
-    "log/test_not_a_log.py",
-    "log/test_run_ends.py",
-    "log/test_lost_messages.py",
-    "log/test_format_version.py",
-    "log/test_moved_lines.py",
-    "log/test_copies.py",
-    "log/test_reset_effects.py",
-    "log/test_reader.py",
-    "log/test_file.py",
-    "session/test_hide.py",
-    "session/test_provider_bonds.py",
-    "session/test_store.py",
-    "catalogue/test_snapshot_data.py",
-    "log/test_small_scope.py",
-    "log/test_damage.py",
-    "log/test_flips.py",
-]
-_OF_PLANS = [
-    "compaction/test_planner.py",
-    "compaction/test_choose.py",
-    "compaction/test_always_kept.py",
-    "compaction/test_consequences.py",
-    "compaction/test_markers.py",
-    "compaction/test_stale_reads.py",
-    "compaction/test_strategies.py",
-    "compaction/test_protected_ends.py",
-    "compaction/test_view_promises.py",
-    "view/test_old_plans.py",
-    "window/test_trigger.py",
-    "window/test_growing_back.py",
-    "session/test_view_service.py",
-]
-_OF_VIEWS = [
-    "view/test_render.py",
-    "view/test_arrangement.py",
-    "view/test_calls_and_results.py",
-    "view/test_bound_reasoning.py",
-    "view/test_provider_bonds.py",
-    "session/test_store.py",
-    "session/test_provider_bonds.py",
-    "session/test_late_system.py",
-    "session/test_reference_only.py",
-    "session/test_request_limits.py",
-    "session/test_wire.py",
-    "window/test_media_plan.py",
-    "messages/test_offload.py",
-]
-TESTS = {
-    "log.record_line": ["log/test_record_line.py", *_OF_LINES],
-    "log.scanner": _OF_LINES,
-    "log.index_builder": ["log/test_index.py", *_OF_LINES],
-    "log.group_commit": ["log/test_group_commit.py", "log/test_append.py", "log/test_file_writers.py"],
-    "compaction.planner": _OF_PLANS,
-    "compaction.choose": _OF_PLANS,
-    "view.render": _OF_VIEWS,
-}
-"""The modules that are changed, and the tests of each."""
-QUICK_TESTS = 16
-SLOW = "not flipped_bit"
-"""What is left out: all bits of a log, flipped."""
-CPU_SECONDS, IDLE_SECONDS, WALL_SECONDS = 90, 30, 300
+IDLE_SECONDS, SLOWER = 30, 6
+"""After how long without any work tests are ended; and after how many times the processor time that they took once."""
 FOREIGN = ("pytest_asyncio", "hypothesis", "amplifier_core", "orjson", "psycopg")
 """Imported once for all mutants."""
+STAGES = ("nearest", "same room", "others")
+QUIET = [
+    "-q",
+    "-x",
+    "-n",
+    "0",
+    "-p",
+    "no:cacheprovider",
+    "--no-header",
+    "-W",
+    "ignore::pytest.PytestAssertRewriteWarning",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +76,8 @@ class Verdict:
         killed: whether it was noticed.
         by: the test that failed first; empty where the tests did not end, or could not begin.
         seconds: how long that took.
+        tests: how many tests it was to meet.
+        left_out: how many more run its line.
     """
 
     mutant: str
@@ -129,6 +85,95 @@ class Verdict:
     killed: bool
     by: str
     seconds: float
+    tests: int = 0
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A mutant and the tests that it meets, in their order."""
+
+    module: str
+    path: Path
+    source: str
+    mutant: Mutant
+    tests: tuple[str, ...]
+    left_out: int
+    seconds: float
+    runs_at_import: bool
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What a verdict of it is kept by."""
+        return self.mutant.name, self.source
+
+    def code(self) -> types.CodeType:
+        """The code of the mutant."""
+        return compile(self.mutant.make(), str(self.path), "exec")
+
+    def verdict(self, killed: bool, by: str, began: float) -> Verdict:
+        """What became of it."""
+        taken = round(time.monotonic() - began, 1)
+        return Verdict(self.mutant.name, self.source, killed, by, taken, len(self.tests), self.left_out)
+
+
+# ------------------------------------------------------------------------------------------- which tests meet a mutant
+
+
+@cache
+def _stage_of_files(path: Path) -> dict[str, int]:
+    """The number of the stage in which `tests.touched` runs a file of tests."""
+    stages = enumerate(stages_for([path]))
+    return {str(test.relative_to(ROOT)): number for number, tests in stages for test in tests}
+
+
+def stage_of(path: Path, test: str) -> int:
+    """The stage in which `tests.touched` runs a test after a change of a file."""
+    return _stage_of_files(path).get(test.partition("::")[0], len(STAGES) - 1)
+
+
+def _trial(module: str, path: Path, source: str, mutant: Mutant, reached: ReachedTests, seconds: float) -> Trial:
+    lines = range(mutant.line, mutant.last_line + 1)
+    tests = reached.of(path, lines)
+    runs_at_import = reached.runs_at_import(path, lines)
+    if not tests or runs_at_import:
+        tests |= reached.of_file(path)
+    stages = _stage_of_files(path)
+    known = [test for test in tests if test.partition("::")[0] in stages]
+    ordered = sorted(known, key=lambda test: (stage_of(path, test), reached.durations[test], test))
+    chosen, taken = list[str](), 0.0
+    for test in ordered:
+        if taken + reached.durations[test] <= seconds:
+            chosen.append(test)
+            taken += reached.durations[test]
+    return Trial(module, path, source, mutant, tuple(chosen), len(ordered) - len(chosen), taken, runs_at_import)
+
+
+# --------------------------------------------------------------------------------------------------- running the tests
+
+
+class _FirstFailure:
+    """A plugin of pytest: tells which test failed first."""
+
+    def __init__(self, tell: int) -> None:
+        self.tell = tell
+        self.failed = False
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed and not self.failed:
+            self.failed = True
+            os.write(self.tell, report.nodeid.encode()[:1000])
+
+
+class _Chosen:
+    """A plugin of pytest: runs the tests that were chosen, in their order."""
+
+    def __init__(self, tests: Sequence[str]) -> None:
+        self._order = {test: place for place, test in enumerate(tests)}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = sorted((item for item in items if item.nodeid in self._order), key=lambda i: self._order[i.nodeid])
 
 
 class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -142,42 +187,17 @@ class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     ) -> importlib.machinery.ModuleSpec | None:
         if fullname != self._name:
             return None
-        return importlib.util.spec_from_file_location(fullname, self._path, loader=self)
+        is_package = [str(self._path.parent)] if self._path.name == "__init__.py" else None
+        return importlib.util.spec_from_file_location(
+            fullname, self._path, loader=self, submodule_search_locations=is_package
+        )
 
     def exec_module(self, module: types.ModuleType) -> None:
         exec(self._code, module.__dict__)
 
 
-class _FirstFailure:
-    """A plugin of pytest: tells which test failed first."""
-
-    def __init__(self, tell: int) -> None:
-        self._tell = tell
-
-    def pytest_runtest_logreport(self, report: object) -> None:
-        if getattr(report, "failed", False):
-            name = str(getattr(report, "nodeid", "")).partition("[")[0]
-            os.write(self._tell, name.encode()[:1000])
-
-
-def try_out(module: str, tree: ast.Module | None, found: Counter[str]) -> tuple[bool, str]:
-    """Run the tests of a module with its mutant, or as it is: whether they fail, and which did first.
-
-    Args:
-        module: its name in the package.
-        tree: the mutant.
-        found: how many mutants each test found before.
-    """
-    quick = [test for test, _ in found.most_common(QUICK_TESTS) if test]
-    if quick:
-        failed, by = _run_apart(module, tree, quick)
-        if failed and by:
-            return True, by
-    return _run_apart(module, tree, [f"tests/{test}" for test in TESTS[module]])
-
-
-def _run_apart(module: str, tree: ast.Module | None, tests: Sequence[str]) -> tuple[bool, str]:
-    """Run tests in a process of their own."""
+def _apart(run: Callable[[_FirstFailure], int], cpu_seconds: float) -> tuple[bool, str]:
+    """Run tests in a process of their own: whether they failed or did not end, and which test failed."""
     told, tell = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -185,7 +205,14 @@ def _run_apart(module: str, tree: ast.Module | None, tests: Sequence[str]) -> tu
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             os.setsid()  # what the tests start ends with them
-            code = _run(module, tree, tests, _FirstFailure(tell))
+            limit = int(cpu_seconds * SLOWER) + 20
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for stream in range(3):
+                os.dup2(nothing, stream)
+            with tempfile.TemporaryDirectory() as directory:
+                os.environ["TMPDIR"] = tempfile.tempdir = directory
+                code = run(_FirstFailure(tell))
         finally:
             os._exit(code)
     os.close(tell)
@@ -202,108 +229,196 @@ def _run_apart(module: str, tree: ast.Module | None, tests: Sequence[str]) -> tu
 
 
 def _wait(pid: int) -> bool:
-    """Whether a process ends well, and in time."""
-    now = time.monotonic()
-    deadline, moved, used = now + WALL_SECONDS, now, 0
-    while time.monotonic() < min(deadline, moved + IDLE_SECONDS):
+    """Whether a process ends well; one that uses no processor time any more is ended."""
+    moved, used = time.monotonic(), 0
+    while time.monotonic() < moved + IDLE_SECONDS:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             return status == 0
         if (ticks := _ticks(pid)) != used:
             moved, used = time.monotonic(), ticks
-        time.sleep(0.05)
+        time.sleep(0.02)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     return False
 
 
 def _ticks(pid: int) -> int:
-    """The processor time that a process has used; one that waits for ever uses none."""
+    """The processor time that a process and its children have used."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     except OSError:
         return time.monotonic_ns()
-    return int(fields[11]) + int(fields[12])
+    return sum(map(int, fields[11:15]))
 
 
-def _run(module: str, mutant: ast.Module | None, tests: Sequence[str], plugin: _FirstFailure) -> int:
-    import pytest
-    from hypothesis import Phase, settings
+class _Collected:
+    """A plugin of pytest: instead of running the collected tests, tries mutants of functions with them."""
 
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 1)
-    os.dup2(nothing, 2)
-    phases = (Phase.explicit, Phase.generate)  # a failure is enough: it need not be a small one
-    settings.register_profile("mutants", deadline=None, derandomize=True, database=None, phases=phases)
-    name, path = f"{PACKAGE}.{module}", _path_of(module)
-    if mutant is not None:
-        sys.meta_path.insert(0, _Mutated(name, path, compile(mutant, str(path), "exec")))
-    with tempfile.TemporaryDirectory() as directory:
-        quiet = ["-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--basetemp", f"{directory}/tests"]
-        profile = ["--hypothesis-profile", "mutants", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-        return int(
-            pytest.main(["-x", *quiet, *profile, "-k", SLOW, *(f"{ROOT}/{test}" for test in tests)], plugins=[plugin])
-        )
+    def __init__(self, trials: Sequence[Trial], keep: Callable[[Verdict], None]) -> None:
+        self._trials, self._keep = trials, keep
+        self._sound: dict[str, bool] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self._items = {item.nodeid: item for item in session.items}
+        self._plugins = session.config.pluginmanager
+        for trial in self._trials:
+            began = time.monotonic()
+            changed = changed_functions(compile(trial.path.read_bytes(), str(trial.path), "exec"), trial.code())
+            if changed and (found := self._try(trial, changed)) is not None:
+                self._keep(trial.verdict(*found, began))
+        return True
+
+    def _try(self, trial: Trial, changed: dict[Any, types.CodeType]) -> tuple[bool, str] | None:
+        """Whether it is killed, and by which test; None if it has to be imported."""
+        tests = [test for test in trial.tests if self._sound.get(test, True)]
+        cannot = "cannot be put into functions"
+
+        def run(failure: _FirstFailure) -> int:
+            if not put_into_functions(str(trial.path), changed):
+                os.write(failure.tell, cannot.encode())
+                return 1
+            return self._run(tests, failure)
+
+        while tests:
+            failed, by = _apart(run, trial.seconds)
+            if by == cannot:
+                return None
+            if not by or self._passes(by):
+                return failed, by
+            tests.remove(by)
+        return False, ""
+
+    def _passes(self, test: str) -> bool:
+        """Whether a test passes without any mutant, in a process that is forked as well."""
+        if test not in self._sound:
+            failed, _ = _apart(lambda failure: self._run([test], failure), 60)
+            self._sound[test] = not failed
+        return self._sound[test]
+
+    def _run(self, tests: Sequence[str], failure: _FirstFailure) -> int:
+        items = [self._items[test] for test in tests if test in self._items]
+        self._plugins.register(failure)
+        for item, after in zip(items, [*items[1:], None], strict=True):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+            if failure.failed:
+                return 1
+        return 0
 
 
-def _path_of(module: str) -> Path:
-    return ROOT / PACKAGE / f"{module.replace('.', '/')}.py"
+def try_functions(trials: Sequence[Trial], keep: Callable[[Verdict], None]) -> None:
+    """Try mutants of functions, in a process that has collected all tests."""
+    pid = os.fork()
+    if pid == 0:
+        with open(os.devnull, "w", encoding="utf-8") as nothing:
+            os.dup2(nothing.fileno(), 1)
+            files = sorted({test.partition("::")[0] for trial in trials for test in trial.tests})
+            os._exit(pytest.main([*QUIET, *files], plugins=[_Collected(trials, keep)]))
+    os.waitpid(pid, 0)
 
 
-def read_verdicts(path: Path) -> dict[tuple[str, str], Verdict]:
-    """The last verdict of each mutant and state of its module."""
+def try_imported(trial: Trial) -> tuple[bool, str]:
+    """Try a mutant in a process that imports it in its module's place: with the nearest tests, then with the others."""
+
+    def run(tests: Sequence[str], failure: _FirstFailure) -> int:
+        sys.meta_path.insert(0, _Mutated(f"{PACKAGE}.{trial.module}".removesuffix("."), trial.path, trial.code()))
+        files = sorted({test.partition("::")[0] for test in tests})
+        return int(pytest.main([*QUIET, *files], plugins=[_Chosen(tests), failure]))
+
+    for nearest in (True, False):
+        tests = [test for test in trial.tests if (stage_of(trial.path, test) == 0) is nearest]
+        failed, by = _apart(partial(run, tests), trial.seconds + 30) if tests else (False, "")
+        if failed:
+            return True, by
+    return False, ""
+
+
+# ---------------------------------------------------------------------------------------------------- what is reported
+
+
+def read_verdicts(path: Path, first: int = 0) -> dict[tuple[str, str], Verdict]:
+    """The last verdict of each mutant and state of its module, from a line of the file on."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    verdicts = [Verdict(**json.loads(line)) for line in lines]
+    verdicts = [Verdict(**json.loads(line)) for line in lines[first:]]
     return {(verdict.mutant, verdict.source): verdict for verdict in verdicts}
 
 
-def judge(module: str, source: str, mutants: Iterable[Mutant], verdicts_path: Path | None) -> Iterator[Verdict]:
-    """Try out mutants of one module, but for those that are known to be killed."""
-    known = read_verdicts(verdicts_path) if verdicts_path else {}
-    found = Counter(
-        verdict.by.partition("[")[0] for verdict in known.values() if verdict.mutant.startswith(module) and verdict.by
-    )
-    for mutant in mutants:
-        verdict = known.get((mutant.name, source))
-        if verdict is None or not verdict.killed:
-            start = time.monotonic()
-            killed, by = try_out(module, mutant.make(), found)
-            verdict = Verdict(mutant.name, source, killed, by, round(time.monotonic() - start, 1))
-            found[by] += 1
-            if verdicts_path:
-                with verdicts_path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(asdict(verdict)) + "\n")
-        if not verdict.killed:
-            print(f"survived: {module.replace('.', '/')}.py:{mutant.line}: {mutant.name}", flush=True)
-        yield verdict
+def report(trials: Sequence[Trial], verdicts: dict[tuple[str, str], Verdict]) -> Iterator[str]:
+    """What survived, and for each room how many were killed, and by which stage of `tests.touched`."""
+    tried, by_stage = Counter[str](), Counter[tuple[str, str]]()
+    for trial in trials:
+        verdict = verdicts.get(trial.key)
+        room = trial.module.rpartition(".")[0].partition(".postgres")[0] or "package"
+        tried[room] += verdict is not None
+        if verdict and verdict.killed:
+            by_stage[room, STAGES[stage_of(trial.path, verdict.by)] if verdict.by else "did not end"] += 1
+        elif verdict:
+            place = f"{trial.path.relative_to(ROOT)}:{trial.mutant.line}"
+            yield f"survived {verdict.tests} tests: {place}: {' '.join(verdict.mutant.split())}"
+    how = [*STAGES, "did not end"]
+    yield f"| room | mutants | killed | {' | '.join(how)} |"
+    yield "| --- " * (3 + len(how)) + "|"
+    for room in [*sorted(tried), None]:
+        counts = [sum(n for (of, by), n in by_stage.items() if by == one and room in (of, None)) for one in how]
+        every = tried[room] if room is not None else tried.total()
+        yield f"| {f'`{room}`' if room else 'all'} | {every} | {sum(counts)} | {' | '.join(map(str, counts))} |"
+
+
+def _modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted((ROOT / PACKAGE).rglob("*.py")):
+        parts = path.relative_to(ROOT / PACKAGE).with_suffix("").parts
+        yield ".".join(part for part in parts if part != "__init__"), path
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=400, help="how many mutants, of all modules together")
-    parser.add_argument("--seed", type=int, default=2026)
-    parser.add_argument("--module", choices=list(TESTS), action="append", help="only of this one; may be repeated")
+    parser.add_argument("--seed", type=int, default=2027)
+    parser.add_argument("--module", action="append", help="only of modules whose name begins so; may be repeated")
+    parser.add_argument("--seconds", type=float, default=30, help="of tests for one mutant, as long as they took once")
+    parser.add_argument("--reached", type=Path, help="a directory that says which tests run a line, or shall say it")
     parser.add_argument("--verdicts", type=Path, help="a file of verdicts to go on with")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the tests of the mutant at hand end, too
     for name in ("pytest", *FOREIGN):
         importlib.import_module(name)
-    sources = {module: _path_of(module).read_bytes() for module in TESTS}
-    of_module = {module: mutants_of(module, source.decode()) for module, source in sources.items()}
-    sample = sample_of(chain.from_iterable(of_module.values()), options.sample, options.seed)
-    chosen = {mutant.name for mutant in sample}
-    killed, tried = 0, 0
-    for module in options.module or list(TESTS):
-        failed, by = try_out(module, None, Counter())
-        if failed:
-            sys.exit(f"the tests of {module} fail as it is ({by}); run them by themselves")
-        source = hashlib.sha256(sources[module]).hexdigest()[:16]
-        mutants = [mutant for mutant in of_module[module] if mutant.name in chosen]
-        good = sum(verdict.killed for verdict in judge(module, source, mutants, options.verdicts))
-        print(f"{module}: {good} of {len(mutants)} killed", flush=True)
-        killed, tried = killed + good, tried + len(mutants)
-    print(f"all: {killed} of {tried} killed, of {sum(map(len, of_module.values())):,} possible mutants")
+    with tempfile.TemporaryDirectory() as directory:
+        place = options.reached or Path(directory)
+        if not (place / "durations.json").exists():
+            record(place)
+        _run(options, ReachedTests(place), options.verdicts or Path(directory, "verdicts"))
+
+
+def _run(options: argparse.Namespace, reached: ReachedTests, verdicts_path: Path) -> None:
+    chosen_modules = [one for one in _modules() if not options.module or one[0].startswith(tuple(options.module))]
+    of_module = {one: mutants_of(one[0], one[1].read_text(encoding="utf-8")) for one in chosen_modules}
+    sample = {
+        mutant.name for mutant in sample_of(chain.from_iterable(of_module.values()), options.sample, options.seed)
+    }
+    trials = [
+        _trial(module, path, hashlib.sha256(path.read_bytes()).hexdigest()[:16], mutant, reached, options.seconds)
+        for (module, path), mutants in of_module.items()
+        for mutant in mutants
+        if mutant.name in sample
+    ]
+    known = read_verdicts(verdicts_path)
+    to_try = [one for one in trials if not ((verdict := known.get(one.key)) and verdict.killed)]
+
+    def keep(verdict: Verdict) -> None:
+        with verdicts_path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(verdict)) + "\n")
+        print("." if verdict.killed else f"survived: {verdict.mutant}", file=sys.stderr, flush=True)
+
+    before = sum(1 for _ in verdicts_path.open(encoding="utf-8")) if verdicts_path.exists() else 0
+    try_functions([one for one in to_try if not one.runs_at_import], keep)
+    tried = read_verdicts(verdicts_path, before).keys()
+    for trial in to_try:
+        if trial.key not in tried:
+            start = time.monotonic()
+            keep(trial.verdict(*try_imported(trial), start))
+    print(*report(trials, read_verdicts(verdicts_path)), sep="\n")
+    print(f"of {sum(map(len, of_module.values())):,} possible mutants")
 
 
 if __name__ == "__main__":

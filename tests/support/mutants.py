@@ -49,12 +49,14 @@ class Mutant:
     Attributes:
         name: what is changed: module, function, code, change, and a number where that is there more than once.
         line: the line of the change.
+        last_line: the line where what is changed ends.
         what: the change, in words.
         make: makes the tree of the changed module.
     """
 
     name: str
     line: int
+    last_line: int
     what: str
     make: Callable[[], ast.Module]
 
@@ -119,7 +121,9 @@ def mutants_of(module: str, source: str) -> list[Mutant]:
 
             name = f"{scope}: {ast.unparse(node)[:200]}: {what}"
             known[name] += 1
-            found.append(Mutant(f"{name} ({known[name]})", getattr(node, "lineno", 0), what, make))
+            line = getattr(node, "lineno", 0)
+            last_line = getattr(node, "end_lineno", line)
+            found.append(Mutant(f"{name} ({known[name]})", line, last_line, what, make))
     return found
 
 
