@@ -56,8 +56,3 @@ def host_order(messages: Sequence[Message]) -> list[int]:
         own_id = str(metadata_of(messages[position]).get("message_id"))
         waiting.extend(reversed(followers.pop(own_id, [])))
     return order
-
-
-def in_host_order(messages: Sequence[Message]) -> list[Message]:
-    """Put messages into the order in which hosts see them."""
-    return [messages[position] for position in host_order(messages)]

@@ -16,7 +16,6 @@ from typing import Any, Self, TypeVar
 
 from ..clock import new_id, utc_now
 from ..config import Config
-from ..errors import PinError
 from ..forms.recognise import check_name
 from ..forms.request_bodies import written_as
 from ..log.base import Log
@@ -30,7 +29,7 @@ from .final_request import Ticket
 from .host import Host
 from .manager_arguments import ManagerArguments, taking_arguments_of
 from .pending_requests import PendingRequests
-from .pin_and_hide import hide_record, pin_record
+from .pin_and_hide import check_room, hide_record, pin_record
 from .provider_refusals import tells_transformations
 from .recall import RecallState, recall
 from .reconcile import LiveHistory
@@ -38,7 +37,7 @@ from .redact_on_write import RedactionOnWrite
 from .request_flow import RequestFlow, SystemPromptFactory
 from .rewind import DecideOn, change, pop, rewind
 from .set_messages import replace_history, set_messages
-from .store import Session, Store
+from .store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -446,7 +445,8 @@ class PersistentContextManager:
         time = self._now()
         if pinned and within is not None:
             session = await self._store.open()
-            await session.commit.run(lambda log: _check_room(log, session, message_id, within))
+            most = int(within * session.config.target_usage * session.requests.last_budget_tokens)
+            await session.commit.run(partial(check_room, message_id=message_id, count=session.count, most_tokens=most))
         make = partial(pin_record, message_id=message_id, pinned=pinned, reason=reason, time=time)
         await self._store.append(lambda history: history.by_hand(make))
 
@@ -495,9 +495,7 @@ class PersistentContextManager:
     async def on_provider_error(self, event: Mapping[str, Any]) -> None:
         """Learn that a provider refused the last view: as too long, or for its reasoning; the next one has less."""
         self._meter.on_error(event)
-        self._requests.native.on_error(event)
-        await self._requests.hear(event)
-        await self._requests.settle_usage()
+        await self._requests.on_provider_error(event)
 
     async def _on_binding_retry(self, event: Mapping[str, Any]) -> None:
         """Learn that a provider's module had to ask again, for reasoning that the provider refused."""
@@ -531,9 +529,7 @@ class PersistentContextManager:
 
     async def close(self) -> None:
         """Write buffered records and close the log. May be called twice; a later call of any method opens it again."""
-        await self._requests.native.close()
-        self._requests.final.forget()
-        await self._requests.settle_usage()
+        await self._requests.close()
         await self._store.close()
 
     # -- helpers -----------------------------------------------------------------------------------------------------
@@ -546,19 +542,6 @@ def _tells_transformations(message: Mapping[str, Any]) -> bool:
     """Whether a message of any form is an answer that says what its provider dropped of the request."""
     is_object = type(message) is dict or isinstance(message, Mapping)
     return is_object and message.get("role") == "assistant" and tells_transformations(message)
-
-
-def _check_room(log: Log, session: Session, message_id: str, share: float) -> None:
-    log.follow()
-    index = log.index
-    most = int(share * session.config.target_usage * session.requests.last_budget_tokens)
-    held = sorted({*index.session.pins, *index.find_all([message_id]).values()})
-    tokens = sum(map(session.count, log.read([ordinal for ordinal in held if index.is_live(ordinal)])))
-    if tokens > most:
-        raise PinError(
-            f"with this message pins would hold {tokens:,} tokens, and {most:,} is the most; "
-            "let go of another one first, or write down what matters of it"
-        )
 
 
 class InMemoryContextManager(PersistentContextManager):

@@ -6,11 +6,14 @@ comes back with the next one after it is shown again. The turn in progress canno
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import PinError
+from ..log.base import Log
 from ..log.index import Index
 from ..log.record_line import encode_control
+from ..messages.message import Message
 from ..messages.metadata import given_id
 from ..view.calls_and_results import Read, turn_starts
 from ..view.plan import live_positions
@@ -30,6 +33,23 @@ def pin_record(
     if (ordinal in index.session.pins) == pinned:
         return None
     return _record("pin", id=record_id, message_id=message_id, pinned=pinned, reason=reason, time=time)
+
+
+def check_room(log: Log, message_id: str, count: Callable[[Message], int], most_tokens: int) -> None:
+    """Follow a log, and check that with one more message its pins hold at most so many tokens.
+
+    Raises:
+        PinError: they would hold more.
+    """
+    log.follow()
+    index = log.index
+    held = sorted({*index.session.pins, *index.find_all([message_id]).values()})
+    tokens = sum(map(count, log.read([ordinal for ordinal in held if index.is_live(ordinal)])))
+    if tokens > most_tokens:
+        raise PinError(
+            f"with this message pins would hold {tokens:,} tokens, and {most_tokens:,} is the most; "
+            "let go of another one first, or write down what matters of it"
+        )
 
 
 def hide_record(

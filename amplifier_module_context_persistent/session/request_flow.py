@@ -82,9 +82,9 @@ class RequestFlow:
         is_child_session: bool = False,
     ) -> None:
         self._config, self._host, self._store, self._meter = config, host, store, meter
-        self._pending, self.native = pending, NativeCompaction(config, host)
+        self._pending, self._native = pending, NativeCompaction(config, host)
         self._prompt = SystemPrompt(enabled=is_child_session and config.restore_system_prompt)
-        self.refusals, self.final = Refusals(session_id), FinalRequests()
+        self.refusals, self._final = Refusals(session_id), FinalRequests()
         self._summary_pause = SummaryPause()
         self._last: _Shown | None = None
         """The request before."""
@@ -103,11 +103,11 @@ class RequestFlow:
             LogUnreadableError: the log cannot be read.
         """
         ask = await self._ask(token_budget, provider)
-        ask = replace(ask, retain=retain, hard_fit=hard_fit, native=self.native.turn(ask.provider, ask.facts))
+        ask = replace(ask, retain=retain, hard_fit=hard_fit, native=self._native.turn(ask.provider, ask.facts))
         answer = await self._counted(ask, await self._answer(ask))
         if answer.item.offer is not None:
             count = (await self._store.open()).counter.count_text
-            self.native.start(ask.provider, ask.facts, ask.tools_json, answer.item.offer, count)
+            self._native.start(ask.provider, ask.facts, ask.tools_json, answer.item.offer, count)
         await self._report_left_out(ask, answer)
         view, reasoning = answer.view or [], answer.reasoning
         if self._pending.is_look(ask.facts.name):
@@ -117,7 +117,7 @@ class RequestFlow:
         self._pending.hand_out("" if reasoning.is_refused else reasoning.bound, ask.facts.name, ask.facts.model)
         if self._host.hooks is not None:
             checks_prefix = Recipient.of(ask.facts.name, ask.facts.model).checks_prefix
-            self.final.handed_out = HandedOut(tuple(view), answer.receipt.id, checks_prefix)
+            self._final.handed_out = HandedOut(tuple(view), answer.receipt.id, checks_prefix)
         return view
 
     def record_final_request(self, request: Any) -> Ticket:
@@ -126,17 +126,17 @@ class RequestFlow:
         if session is None:
             return Ticket(0)
         try:
-            ticket, differs = self.final.record(request, session.count, session.log.index)
+            ticket, differs = self._final.record(request, session.count, session.log.index)
         except RecordError as error:
             logger.warning("the request that was sent cannot be compared with its view: %s", error)
             return Ticket(0)
-        if differs and self.final.handed_out is not None and self.final.handed_out.checks_prefix:
+        if differs and self._final.handed_out is not None and self._final.handed_out.checks_prefix:
             self._pending.bind_to_nothing()
         return ticket
 
     def bind_signed_response(self, ticket: Any) -> None:
         """Queue the record of a request whose answer was stored."""
-        record, session = self.final.take(ticket), self._store.session
+        record, session = self._final.take(ticket), self._store.session
         if record is not None and session is not None:
             session.history.defer(record)
 
@@ -173,6 +173,18 @@ class RequestFlow:
         except LogError as error:
             logger.warning("what a refusal taught could not be stored, and is known in this process only: %s", error)
         await self._host.emit(f"context:{_EVENTS[fact.what]}", {"provider": fact.provider, "model": fact.model})
+
+    async def on_provider_error(self, event: Mapping[str, Any]) -> None:
+        """Learn that a provider refused the last view, or the item in it."""
+        self._native.on_error(event)
+        await self.hear(event)
+        await self.settle_usage()
+
+    async def close(self) -> None:
+        """Ask no provider any more, and queue what providers reported."""
+        await self._native.close()
+        self._final.forget()
+        await self.settle_usage()
 
     async def compact(self) -> None:
         """Make a plan now, whatever the view's size."""
@@ -222,7 +234,7 @@ class RequestFlow:
             if futile := answer.futile():
                 await self._host.emit("context:compaction_futile", futile)
             await self._report_plan(answer)
-            await self.native.settle(answer)
+            await self._native.settle(answer)
             if told.is_started:
                 await self._tell_end(told, answer)
             return answer

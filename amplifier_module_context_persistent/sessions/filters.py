@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from ..errors import ContextPersistentError
@@ -184,8 +184,3 @@ def _with_figures(sessions: list[SessionFile], wanted: SessionFilter, watch: Wat
         if wanted.failed:
             kept &= {path for path, _, failed in calls if failed}
     return [session for session in sessions if str(session.path) in kept]
-
-
-def utc(seconds: int) -> datetime | None:
-    """Seconds since 1970 as a time; None for 0, which stands for an unknown one."""
-    return datetime.fromtimestamp(seconds, UTC) if seconds else None

@@ -207,11 +207,6 @@ class PriceList:
         found = self._look_up(model)
         return found[0] if found else None
 
-    def origin_of(self, model: str) -> PriceOrigin | None:
-        """Where the price of a model is from; None if it is not known."""
-        found = self._look_up(model)
-        return found[1] if found else None
-
     def described(self) -> str:
         """Where the prices are from that were asked for so far, and of which day."""
         used = dict.fromkeys(str(found[1]) for found in self._found.values() if found)

@@ -209,7 +209,6 @@ def classify(
     narration = narration_of(accepted, str(message_id)) if accepted and narrates and calls else ""
     tokens, thinking = _sizes(accepted, count, offload, str(message_id), late=reminds) if accepted else (0, 0)
     narration_tokens = count({"content": narration}) if narration else 0
-    has_blocks = accepted is not None and isinstance(accepted.get("content"), list)
     return Entry(
         ordinal=ordinal,
         id=message_id if ordinal >= 0 and isinstance(message_id, str) else "",
@@ -221,17 +220,33 @@ def classify(
         result_of=result_id_of(sent),
         gist=_gist_of(accepted, kinds, outcome_of(sent) if role in ("tool", "function") else ""),
         origin=_origin_of(sent, late=late, is_reminder=reminds),
-        form=RequestForm(
-            blank=accepted is None,
-            plain=accepted is sent,
-            for_readers=sent is not message,
-            named=bool(sent.get("name")),
-            offload=offload,
-            odd=oddities_of(accepted) if accepted is not None else None,
-            media=media_of(accepted, count) if accepted is not None and has_blocks else (),
-            size_bytes=size_bytes if sent is message else len(as_json(sent).encode(errors="replace")),
-        ),
+        form=_form_of(message, sent, accepted, count, offload=offload, size_bytes=size_bytes),
         reasoning=Reasoning(bond, thinking, narration_tokens) if bond is not None or thinking else _NO_REASONING,
+    )
+
+
+def _form_of(
+    message: Message,
+    sent: Message,
+    accepted: Message | None,
+    count: Callable[[Message], int],
+    *,
+    offload: Cut | None,
+    size_bytes: int,
+) -> RequestForm:
+    """What a request makes of a stored message, which is sent in its accepted form; None: in none."""
+    if sent is not message:
+        size_bytes = len(as_json(sent).encode(errors="replace"))
+    has_blocks = accepted is not None and isinstance(accepted.get("content"), list)
+    return RequestForm(
+        blank=accepted is None,
+        plain=accepted is sent,
+        for_readers=sent is not message,
+        named=bool(sent.get("name")),
+        offload=offload,
+        odd=oddities_of(accepted) if accepted is not None else None,
+        media=media_of(accepted, count) if accepted is not None and has_blocks else (),
+        size_bytes=size_bytes,
     )
 
 

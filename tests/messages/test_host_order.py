@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.messages.host_order import host_order, in_host_order, with_place
+from amplifier_module_context_persistent.messages.host_order import host_order, with_place
 from tests.support.messages import Message
 
 
@@ -15,7 +15,7 @@ def message(own_id: str, after: str | None = None) -> Message:
 
 
 def ids(*messages: Message) -> str:
-    return " ".join(one["content"] for one in in_host_order(messages))
+    return " ".join(messages[position]["content"] for position in host_order(messages))
 
 
 def test_placed_messages_follow_the_ones_that_they_name() -> None:
