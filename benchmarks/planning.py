@@ -31,7 +31,7 @@ import orjson
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
 from amplifier_module_context_persistent.compaction.planner import Compaction
-from amplifier_module_context_persistent.window import window
+from amplifier_module_context_persistent.window import window_plans
 from benchmarks.limits import LIMITS, most
 from benchmarks.measure import Comparison, Figure, compare_async, report
 from benchmarks.sessions import write_session
@@ -66,7 +66,7 @@ class Planning:
         return made
 
 
-COMPACT = window.compact
+COMPACT = window_plans.compact
 
 
 async def measure(path: str, budget_tokens: int, tokenizer: str) -> tuple[Planning, Comparison]:
@@ -74,7 +74,7 @@ async def measure(path: str, budget_tokens: int, tokenizer: str) -> tuple[Planni
     manager = PersistentContextManager(path, tokenizer=tokenizer, max_tokens=budget_tokens, durability="write")
     await manager.compact()  # of a whole history, once; what follows is what a session meets
     planning = Planning()
-    with mock.patch.object(window, "compact", planning):
+    with mock.patch.object(window_plans, "compact", planning):
         for message in generate_session(9, 100_000):
             if message["role"] == "assistant":
                 await manager.get_messages_for_request()

@@ -9,7 +9,7 @@ from amplifier_module_context_persistent.compaction.plan_memory import PlanMemor
 from amplifier_module_context_persistent.messages.elide import excerpt_cut
 from amplifier_module_context_persistent.messages.message import Message
 from amplifier_module_context_persistent.view.entry import Entry, classify
-from amplifier_module_context_persistent.window import window
+from amplifier_module_context_persistent.window import window_plans
 from tests.support.counters import count
 from tests.support.sweeps import proof
 from tests.support.windows import Desk
@@ -83,7 +83,7 @@ def test_what_no_view_shows_any_more_is_forgotten() -> None:
 def test_a_plan_is_the_same_with_and_without_a_memory(monkeypatch: Any) -> None:
     """Every plan of a session is made twice, the second time as if no plan had been made before."""
     made: list[bool] = []
-    compact = window.compact
+    compact = window_plans.compact
 
     def twice(request: Any) -> Any:
         anew = compact(replace(request, memory=PlanMemory()))
@@ -91,7 +91,7 @@ def test_a_plan_is_the_same_with_and_without_a_memory(monkeypatch: Any) -> None:
         made.append((found.plan, found.cut_tokens) == (anew.plan, anew.cut_tokens))
         return found
 
-    monkeypatch.setattr(window, "compact", twice)
+    monkeypatch.setattr(window_plans, "compact", twice)
     desk = Desk()
     for messages in (_turn(number) for number in range(60)):
         for message in messages:

@@ -17,10 +17,10 @@ def test_a_stored_plan_is_followed_by_the_next_process(desk: Desk) -> None:
     """Its view is the same to the byte, and no new plan is made."""
     desk.talk(20)
     first = desk.ask(2_000)
-    assert first.compaction is not None
+    assert first.planning.compaction is not None
     desk.store()
     again = desk.ask(2_000, desk.new_window())
-    assert again.compaction is None
+    assert again.planning.compaction is None
     assert same(again.view, first.view)
 
 
@@ -49,9 +49,9 @@ def test_a_plan_that_cannot_be_followed_is_replaced(
     (record,) = caplog.records
     assert "the stored plan cannot be followed" in record.getMessage()
     assert reason in record.getMessage()
-    assert desk.ask(2_000).compaction is not None
+    assert desk.ask(2_000).planning.compaction is not None
     desk.store()
-    assert desk.ask(2_000, desk.new_window()).compaction is None
+    assert desk.ask(2_000, desk.new_window()).planning.compaction is None
 
 
 def test_there_is_no_record_without_a_plan() -> None:
