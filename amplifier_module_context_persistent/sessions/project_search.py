@@ -8,8 +8,9 @@ matched against the log's lines like anything else. Rules:
 - A file that grew is believed as far as it was covered if the bytes there are the same and the whole chain holds: they
   stand for all before them. Damaged logs, and logs without a chain that changed, are searched whole.
 - What a search found to be missing is added after it, a block in each transaction, and only if the log is still the
-  file that was read: so nothing that a purge removed is written back. Of long logs at most `RUN_BYTES` are added after
-  one search. The end of a log that is still written to is added once it is a block.
+  file that was read: so nothing that a purge removed is written back. Of a project at most `RUN_BYTES` are added after
+  one search, and adding takes no longer than the search did, or `FILL_S`. The end of a log that is still written to is
+  added once it is a block.
 - Projects with less than `LEAST_BYTES` of logs are not added: reading them takes no longer.
 """
 
@@ -20,6 +21,7 @@ import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from math import inf
 from pathlib import Path
 
 from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of
@@ -36,6 +38,8 @@ from .search_session import ESCAPED, searched_text, word_of_matches
 
 LEAST_BYTES = 1 << 19
 RUN_BYTES = 1 << 25
+FILL_S = 1.0
+"""So many seconds of processor time may always be spent on adding."""
 SETTLED_S = 600
 """A log that was not written to for so long is taken in to its end."""
 _BATCH = 64
@@ -114,10 +118,13 @@ class ProjectSearch:
 
         return [position for position, ordinal in enumerate(reader.index.live) if may_match(offsets[ordinal])]
 
-    def update(self) -> None:
+    def update(self, until_s: float = inf) -> None:
         """Add what the search found to be missing; if that cannot be done, the next search reads it again.
 
         A catalogue in which something was altered is removed before.
+
+        Args:
+            until_s: the processor time of this process (`time.process_time`) at which nothing more is begun.
         """
         if self._is_damaged:
             with suppress(CatalogueError):  # else somebody uses it: then the next search tries again
@@ -132,12 +139,12 @@ class ProjectSearch:
                     for name in self._gone:
                         forget_session(connection, name)
             for name, covered in self._stale.items():
-                if left_bytes > 0:
-                    left_bytes -= self._add(name, covered, left_bytes)
+                if left_bytes > 0 and time.process_time() < until_s:
+                    left_bytes -= self._add(name, covered, left_bytes, until_s)
         except CatalogueError:
             return
 
-    def _add(self, name: str, covered: int, most_bytes: int) -> int:
+    def _add(self, name: str, covered: int, most_bytes: int, until_s: float) -> int:
         """Add the blocks of a log from an offset on; how many bytes of it were read.
 
         Raises:
@@ -158,6 +165,8 @@ class ProjectSearch:
                         if not take_in(connection, name, block, seen=seen, begins=covered == 0, now=now):
                             break
                     covered, seen = end, now
+                    if time.process_time() >= until_s:
+                        break
         except (LogError, OSError, ValueError, RecursionError):
             pass  # the search reported it
         return covered - begin
@@ -223,6 +232,7 @@ class SessionsSearch:
     """
 
     def __init__(self, sessions: Iterable[SessionFile], pattern: Pattern | AllWords) -> None:
+        self._began_s = time.process_time()
         by_project: dict[str, list[SessionFile]] = {}
         for session in sessions:
             by_project.setdefault(session.project, []).append(session)
@@ -237,6 +247,8 @@ class SessionsSearch:
         return self._projects[session.project].positions(session, reader)
 
     def update(self) -> None:
-        """Add to each catalogue what it lacks."""
+        """Add to each catalogue what it lacks, for as long as the search took; the next search goes on."""
+        now_s = time.process_time()
+        until_s = now_s + max(FILL_S, now_s - self._began_s)
         for project in self._projects.values():
-            project.update()
+            project.update(until_s)

@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -239,6 +240,19 @@ def test_a_long_log_is_taken_in_by_and_by(monkeypatch: pytest.MonkeyPatch) -> No
         assert searches < 20
     assert searches > 1
     assert opened_for("long needle") == {"long"}
+
+
+def test_adding_takes_no_longer_than_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here that is the time for one block or two of all sessions; later searches go on until all are known."""
+    monkeypatch.setattr(project_search, "FILL_S", 4.0)
+    ticks = count()
+    monkeypatch.setattr(project_search.time, "process_time", lambda: float(next(ticks)))
+    left = [len(opened_for("zebra"))]
+    while left[-1]:
+        searched("zebra")
+        left.append(len(opened_for("zebra")))
+        assert len(left) < 50
+    assert len(left) > 5
 
 
 @proof
