@@ -11,6 +11,8 @@ import os
 import re
 from pathlib import Path
 
+from .log.file_handle import first_line
+
 REMOTE = "remote"
 """The key of a header that names the repository."""
 _URL = re.compile(
@@ -74,8 +76,7 @@ def _name_of(url: str) -> str:
 def noted_remote(path: str | Path) -> str:
     """The remote repository that a log's first record names; empty where it names none or cannot be read."""
     try:
-        with open(path, "rb") as file:
-            line = file.readline(_MOST_BYTES)
+        line = first_line(path, _MOST_BYTES)
         remote = json.loads(line).get(REMOTE) if REMOTE.encode() in line else None
     except (OSError, ValueError, RecursionError, AttributeError):
         return ""

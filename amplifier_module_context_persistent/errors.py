@@ -1,7 +1,7 @@
 """The errors of this package, all under one base class.
 
 The class says whose fault it was: the caller's (`RecordError`, `ConfigError`, `PurgeError`, `DeleteError`,
-`RetentionError`), the disk's (`AppendError`, `LogFailedError`, `LogUnreadableError`, `LogCreateError`,
+`ArchiveError`, `RetentionError`), the disk's (`AppendError`, `LogFailedError`, `LogUnreadableError`, `LogCreateError`,
 `LogVersionError`) or another process's (`LockTimeoutError`). Messages say what was found, where, and what to do; they
 never hold a message's content.
 """
@@ -35,6 +35,10 @@ class DependencyError(ContextPersistentError, ImportError):
 
 class DeleteError(ContextPersistentError, ValueError):
     """This log cannot be deleted now; nothing was changed."""
+
+
+class ArchiveError(ContextPersistentError, ValueError):
+    """This log cannot be archived, or brought back, now; nothing was changed."""
 
 
 class MemoryFilesError(ContextPersistentError, ValueError, RuntimeError):

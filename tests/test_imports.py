@@ -148,7 +148,8 @@ def test_a_room_imports_from_itself_and_from_the_rows_below(modules: dict[str, M
     assert not wrong
 
 
-PERSONS_LIBRARIES = {"click", "rich", "jinja2", "markdown_it", "backports", "compression"}
+PERSONS_LIBRARIES = {"click", "rich", "jinja2", "markdown_it"}
+ZSTD = {"backports", "compression"}
 
 
 def test_nothing_outside_of_the_toolbox_imports_it(modules: dict[str, Module]) -> None:
@@ -157,7 +158,16 @@ def test_nothing_outside_of_the_toolbox_imports_it(modules: dict[str, Module]) -
         if module.room.partition("/")[0] != "toolbox":
             assert not [own for own in module.own if own.partition(".")[0] == "toolbox"], name
             assert not module.others & PERSONS_LIBRARIES, name
+            assert name == "log.archive_format" or not module.others & ZSTD, name
             assert name == "sessions.prices" or "genai_prices" not in module.others, name
+
+
+def test_a_mounted_session_imports_no_zstd(modules: dict[str, Module]) -> None:
+    """Only a function does, once an archived log is met."""
+    body = ast.parse(modules["log.archive_format"].path.read_text(encoding="utf-8")).body
+    named = [alias.name for node in body if isinstance(node, ast.Import) for alias in node.names]
+    named += [str(node.module) for node in body if isinstance(node, ast.ImportFrom)]
+    assert not {name.partition(".")[0] for name in named} & ZSTD
 
 
 KITS = {"agent_framework", "agents", "claude_agent_sdk", "pydantic_ai"}

@@ -8,10 +8,11 @@ all before it.
 from __future__ import annotations
 
 import os
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..log.file_handle import size_of_log
 from ..log.index import UNCHAINED
 from ..log.reader import LogReader
 from .catalogue_file import DamagedError, catalogue_of
@@ -35,8 +36,20 @@ class Stamp:
 
     @classmethod
     def of(cls, status: os.stat_result) -> Stamp:
-        """The stamp of a file."""
+        """The stamp of a file, by the status that a `FileHandle` gives of it."""
         return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+    def is_of(self, path: str | Path) -> bool:
+        """Whether it is the stamp of a log as it is now; an archived one is opened to learn the log's size.
+
+        Raises:
+            OSError: the file cannot be looked at.
+        """
+        now = Stamp.of(os.lstat(path))
+        if now == self:
+            return True
+        is_perhaps_archived = now.size_bytes < self.size_bytes and replace(now, size_bytes=self.size_bytes) == self
+        return is_perhaps_archived and size_of_log(path) == self.size_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +73,7 @@ class LogCoverage:
     def is_whole_of(self, path: str | Path) -> bool:
         """Whether all of a log was taken in, and its file is as it was; the log need not be opened."""
         try:
-            return self.end_offset == self.stamp.size_bytes and Stamp.of(os.lstat(path)) == self.stamp
+            return self.end_offset == self.stamp.size_bytes and self.stamp.is_of(path)
         except OSError:
             return False  # whoever opens it says why
 
@@ -122,6 +135,16 @@ def covered_by_path(connection: sqlite3.Connection, part: str, name: str | None 
         (part, name),
     )
     return {path: LogCoverage(Stamp(*stamp), end_offset, tail) for path, *stamp, end_offset, tail in rows}
+
+
+def follow_file(connection: sqlite3.Connection, name: str, before: Stamp, after: Stamp) -> None:
+    """Let what is known of a log count for another file with the same bytes; what is older than both stays as it is."""
+    connection.execute(
+        "UPDATE covered SET (device, inode, size_bytes, mtime_ns, ctime_ns) = (?, ?, ?, ?, ?)"
+        " WHERE session = (SELECT id FROM sessions WHERE path = ?)"
+        " AND (device, inode, size_bytes, mtime_ns, ctime_ns) = (?, ?, ?, ?, ?)",
+        (*astuple(after), name, *astuple(before)),
+    )
 
 
 def cover(connection: sqlite3.Connection, session: int, part: str, now: LogCoverage) -> None:

@@ -19,10 +19,10 @@ from zlib import crc32
 
 import orjson
 
-from ..log.file_handle import FileHandle
+from ..log.file_handle import FileHandle, size_of_log
 from ..log.scanner import Scanner
 from .catalogue_file import Catalogue, CatalogueError, catalogue_of, may_be_written, old_files
-from .covered import SNAPSHOT, LogCoverage, Stamp, cover, covered_of, is_same_file, name_of, session_id
+from .covered import SNAPSHOT, LogCoverage, Stamp, cover, covered_of, follow_file, is_same_file, name_of, session_id
 from .lock_wait import COMMAND_WAIT_S
 from .snapshot_data import Snapshot, SnapshotError, restore
 
@@ -73,7 +73,7 @@ class CatalogueSnapshots:
         if scanner.offset < LEAST_LOG_BYTES or not len(scanner.index) or not may_be_written():
             return None
         with contextlib.suppress(OSError):
-            stamp = Stamp.of(log.files.fstat(log.descriptor))
+            stamp = Stamp.of(log.open_status())
             if scanner.offset <= stamp.size_bytes and (snapshot := Snapshot.of(scanner)) is not None:
                 return partial(self._write, log.path, snapshot, LogCoverage(stamp, scanner.offset, known_end))
         return None
@@ -84,6 +84,13 @@ class CatalogueSnapshots:
             query = "DELETE FROM {} WHERE session = (SELECT id FROM sessions WHERE path = ?) {}"
             connection.execute(query.format("snapshots", ""), (name_of(path),))
             connection.execute(query.format("covered", "AND part = ?"), (name_of(path), SNAPSHOT))
+
+    def follow_file(self, path: str, before: os.stat_result, after: os.stat_result) -> None:
+        """Let all that the catalogue keeps of a log count for another file with the same bytes."""
+        if after.st_size != before.st_size or not os.path.exists(catalogue_of(path)):  # somebody was faster
+            return
+        with contextlib.suppress(CatalogueError), Catalogue(catalogue_of(path), self._wait_s).writing() as connection:
+            follow_file(connection, name_of(path), Stamp.of(before), Stamp.of(after))
 
     def _write(self, path: str, snapshot: Snapshot, now: LogCoverage) -> None:
         """Write the chunks that are not there, each in a transaction of its own, then what makes them count."""
@@ -137,7 +144,7 @@ def _is_news(connection: sqlite3.Connection, path: str, now: LogCoverage) -> boo
     other = covered_of(connection, name_of(path), SNAPSHOT)
     if other is None or other.stamp.inode != now.stamp.inode:
         return True
-    return not now.end_offset < other.end_offset <= os.path.getsize(path)
+    return not now.end_offset < other.end_offset <= size_of_log(path)
 
 
 def _finish(

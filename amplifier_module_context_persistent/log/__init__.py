@@ -1,7 +1,7 @@
 """The append-only log: records, the checksum chain, scanning, the index, files, locks and group commit.
 
 Rules of this package:
-- It knows bytes, offsets and disks; no tokens and no policy. Of the package it imports `errors` only.
+- It knows bytes, offsets and disks; no tokens and no policy. Of the package it imports `errors` and `installation`.
 - History is never rewritten: records are appended; a torn tail is saved aside before it is cut.
 - Reading never writes. Whatever writes holds the lock of the log for that one operation.
 - Memory changes after the disk does, never before.
@@ -16,5 +16,7 @@ Where things are done:
 - a reset takes effect: `reset_effects`; how one is written: `reset_record`;
 - damage is reported: `IndexBuilder.report`, as the `Damage` of an index; whole records in a bad line: `salvage`;
 - a later version is refused: `format_version`, and to append to it: `batch`; a file that is no log: `not_a_log`;
-- messages are read back and verified: `read_back`.
+- messages are read back and verified: `read_back`;
+- a log is archived and brought back: `archive_log`; its bytes are read in place: `archived_bytes`, by `file_handle`;
+  the layout of its file: `archive_format`.
 """

@@ -56,6 +56,8 @@ class NewFile:
         self._waiting = bytearray()
         self._made = ""
         self._digest = hashlib.sha256() if reads_back else None
+        self._is_settled = False
+        """Whether all that was written is on the disk and was read back."""
 
     def __enter__(self) -> NewFile:
         check_free(self.path, replace=self._replace)
@@ -94,20 +96,32 @@ class NewFile:
 
     def write(self, content: bytes) -> None:
         """Write at the end."""
+        self._is_settled = False
         if self._digest is not None:
             self._digest.update(content)
         self._waiting += content
         if len(self._waiting) >= _BLOCK_BYTES:
             self._flush()
 
-    def finish(self) -> None:
-        """Bring it to the disk, and give it its name."""
+    def settle(self) -> str:
+        """Bring what was written to the disk, and read it back; a path by which it can be read until it has its name.
+
+        `finish` does so too; whoever names the file under a lock does this before, since it takes long.
+        """
         self._flush()
-        fd, files = self._fd, self._files
-        assert fd is not None  # noqa: S101 - within the `with` statement it is open
-        files.sync(fd)
+        assert self._fd is not None  # noqa: S101 - within the `with` statement it is open
+        self._files.sync(self._fd)
         if self._digest is not None:
             self._read_back(self._digest.digest())
+        self._is_settled = True
+        return open_file_path(self._fd) if self._is_unnamed else self._aside
+
+    def finish(self) -> None:
+        """Bring it to the disk, and give it its name."""
+        if not self._is_settled:
+            self.settle()
+        fd, files = self._fd, self._files
+        assert fd is not None  # noqa: S101 - as above
         check_free(self.path, replace=self._replace)
         if not (self._is_unnamed and not self._replace and self._named_at_once(fd)):
             self._name_by_way_of_aside(fd)

@@ -41,6 +41,7 @@ Threads
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeGuard, runtime_checkable
@@ -212,4 +213,14 @@ class Snapshots(Protocol):
 
     def discard(self, path: str) -> None:
         """Remove what is kept of a log, since it proved wrong."""
+        ...
+
+    def follow_file(self, path: str, before: os.stat_result, after: os.stat_result) -> None:
+        """Let what is kept count for another file, which took the log's place and holds the same bytes.
+
+        Args:
+            path: the log's file.
+            before: the status of the log in the file that it was (`FileHandle.open_status`).
+            after: the same of the file that it is now.
+        """
         ...

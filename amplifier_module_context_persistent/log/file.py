@@ -11,6 +11,7 @@ Rules:
   knows what is on disk: the log latches, serves what was acknowledged, and takes no append until it is opened anew
   (on Linux a second sync after a failed one proves nothing: https://lwn.net/Articles/752063/).
 - A torn tail is saved aside and synced before it is cut.
+- An archived log is read as it is, and brought back before the first append (`archive_log`).
 
 Its calls block and are not safe for concurrent use; `group_commit.GroupCommit` serialises them.
 """
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ..errors import AppendError, LogCreateError, LogFailedError, LogUnreadableError
+from .archive_log import restore_for_append
 from .base import Outcome, Prepare, Snapshots
 from .batch import SEAL_BYTES, append_in_parts, check_may_append, prepare_part, reset_parts
 from .filesystem import FileSystem, check_can_sync, check_trust, directories_above, make_directories, why_refused
@@ -138,7 +140,8 @@ class FileLog(LogReader):
         self.follow()
         if self.file.fd is None:
             raise LogUnreadableError(errno.ENOENT, "there is no log", self.path)
-        with self._lock:
+        self._take_lock()
+        try:
             check_may_append(self.index, self.path)
             with WAITING:
                 if torn := self.torn:
@@ -149,13 +152,15 @@ class FileLog(LogReader):
                     return
                 self._sync()
             self.take_in()
+        finally:
+            self._lock.give_back()
 
     def _is_ready(self) -> bool:
         """Whether the file is open and as far as known sound, so that a record may be written once it is locked."""
         file = self.file
         if file.fd is None or file.identity is not self._checked:
             return False
-        if self._durable and self._named is not file.identity:
+        if file.archive is not None or (self._durable and self._named is not file.identity):
             return False
         if self._failure or self.size != self.scanner.offset or self._pid != os.getpid():
             return False
@@ -205,7 +210,7 @@ class FileLog(LogReader):
             if not part.bodies:
                 return part.outcomes
             self._create()
-        self._lock.take(wait=wait)
+        self._take_lock(wait=wait)
         try:
             index = self.index
             if torn := self.torn:
@@ -219,6 +224,31 @@ class FileLog(LogReader):
             return part.outcomes
         finally:
             self._lock.give_back()
+
+    def _take_lock(self, *, wait: bool = True) -> None:
+        """Take the lock of a plain log; an archived one is brought back first.
+
+        Raises:
+            LogError: as `LogLock.take`.
+            AppendError: the log cannot be brought back; the lock is not held.
+            BlockingIOError: without `wait`, if it is archived; the lock is not held.
+        """
+        self._lock.take(wait=wait)
+        while self.file.archive is not None:
+            try:
+                check_may_append(self.index, self.path)
+                if not wait:
+                    raise BlockingIOError(
+                        errno.EWOULDBLOCK, "the log is archived, and is brought back first", self.path
+                    )
+                before = self.file.open_status()
+                with WAITING:
+                    restore_for_append(self.file)
+            finally:
+                self._lock.give_back()
+            self.reopen_same(before)
+            self._check_file()
+            self._lock.take()
 
     def _check_file(self) -> None:
         """Look at the file whenever another one was opened: it must be there if it ever was, and of a trusted owner.

@@ -1,4 +1,8 @@
-"""One open log file: its descriptor, its identity, its bytes. Knows nothing of records."""
+"""One open log file: its descriptor, its identity, its bytes. Knows nothing of records.
+
+Of an archived log the bytes, the size and the status are those of the log that the archive holds: whoever reads through
+a `FileHandle` need not know of archives.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,12 @@ import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 from ..errors import LogUnreadableError
-from .filesystem import FileSystem, open_file, unreadable
+from .archive_format import HEAD, is_archive
+from .archived_bytes import ArchivedBytes, archived_bytes
+from .filesystem import FileSystem, Opened, open_file, unreadable
 from .thread_pool import WAITING
 
 logger = logging.getLogger(__name__)
@@ -36,6 +43,8 @@ class FileHandle:
         self.identity = (-1, -1)
         """Device and inode of the open file."""
         self.writable = writable
+        self.archive: ArchivedBytes | None = None
+        """What the open file holds if it is an archived log; None if it is a plain one."""
 
     @property
     def descriptor(self) -> int:
@@ -57,13 +66,27 @@ class FileHandle:
         """
         with WAITING:
             opened = open_file(self.files, self.path, writable=self.writable, create=create)
-        if opened is not None:
-            self.fd, self.opened_status = opened
-            self.identity = (self.opened_status.st_dev, self.opened_status.st_ino)
+            if opened is not None:
+                self._take(opened)
         return opened is not None
+
+    def _take(self, opened: Opened) -> None:
+        self.fd, status = opened
+        self.identity = (status.st_dev, status.st_ino)
+        try:
+            self.archive = archived_bytes(self._read_raw, status.st_size, self.path)
+        except OSError as error:
+            self.close()
+            raise unreadable(error, self.path) from error
+        self.opened_status = self._of_log(status)
+
+    def _of_log(self, status: os.stat_result) -> os.stat_result:
+        """The status of the open file, with the size of the log that it holds."""
+        return status if self.archive is None else with_size(status, self.archive.size)
 
     def close(self) -> None:
         """Close the file; nothing if none is open."""
+        self.archive = None
         fd, self.fd = self.fd, None
         if fd is not None:
             try:
@@ -77,13 +100,21 @@ class FileHandle:
             self.close()
 
     def size(self) -> int:
-        """The open file's size.
+        """The open log's size.
+
+        Raises:
+            LogUnreadableError: the system refuses.
+        """
+        return self.open_status().st_size
+
+    def open_status(self) -> os.stat_result:
+        """The status of the open file by now.
 
         Raises:
             LogUnreadableError: the system refuses.
         """
         try:
-            return self.files.fstat(self.descriptor).st_size
+            return self._of_log(self.files.fstat(self.descriptor))
         except OSError as error:
             raise unreadable(error, self.path) from error
 
@@ -94,7 +125,9 @@ class FileHandle:
             LogUnreadableError: it is gone, or the system refuses.
         """
         try:
-            return self.files.stat(self.path)
+            status = self.files.stat(self.path)
+            is_open = self.archive is not None and (status.st_dev, status.st_ino) == self.identity
+            return self._of_log(status) if is_open else status
         except FileNotFoundError as error:
             reason = "the log was removed while it was open; put it back, or begin a new session"
             raise LogUnreadableError(errno.ENOENT, reason, self.path) from error
@@ -102,7 +135,7 @@ class FileHandle:
             raise unreadable(error, self.path) from error
 
     def is_as_left(self, size: int, end: bytes) -> bool:
-        """Whether the path names the open file, and this has a size and ends with some bytes.
+        """Whether the path names the open file, a plain log that has a size and ends with some bytes.
 
         Raises:
             LogUnreadableError: the system refuses to tell.
@@ -138,9 +171,14 @@ class FileHandle:
         start = offset - size if offset > size else 0
         return self._read(start, offset - start) if offset else b""
 
+    def _read_raw(self, size: int, offset: int) -> bytes:
+        return self.files.read(self.descriptor, size, offset)
+
     def _read(self, offset: int, size: int) -> bytes:
         fd, read = self.descriptor, self.files.read
         try:
+            if self.archive is not None:
+                return self.archive.read(offset, size)
             block = read(fd, size, offset)
             while len(block) < size and block and (more := read(fd, size - len(block), offset + len(block))):
                 block += more
@@ -164,3 +202,62 @@ class FileHandle:
                 begun = [line]
         if any(begun):
             yield b"".join(begun)
+
+
+def with_size(status: os.stat_result, size: int) -> os.stat_result:
+    """A status with another size."""
+    values, named = cast("tuple[tuple[int, ...], dict[str, Any]]", status.__reduce__()[1])
+    return os.stat_result((*values[:6], size, *values[7:]), named)
+
+
+def is_archived(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is an archived log, by its first bytes.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with open(path, "rb") as file:
+        return is_archive(file.read(len(HEAD)), os.fspath(path))
+
+
+def size_of_log(path: str | os.PathLike[str]) -> int:
+    """The size of a log: another one than its file's if it is archived.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    log = FileHandle(os.fspath(path))
+    try:
+        return log.size() if log.open(create=False) else 0
+    finally:
+        log.close()
+
+
+def first_line(path: str | os.PathLike[str], most_bytes: int) -> bytes:
+    """The first line of a log, also of an archived one, up to so many bytes.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with open(path, "rb") as file:
+        line = file.readline(most_bytes)
+    if not is_archive(line, os.fspath(path)):
+        return line
+    return beginning(path, most_bytes).partition(b"\n")[0]
+
+
+def beginning(path: str | os.PathLike[str], size: int) -> bytes:
+    """The first bytes of a log, also of an archived one; of any other file its own.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with open(path, "rb") as file:
+        first = file.read(size)
+        if not is_archive(first if size >= len(HEAD) else first + file.read(len(HEAD)), os.fspath(path)):
+            return first
+    log = FileHandle(os.fspath(path))
+    try:
+        return log.read(0, size) if log.open(create=False) else b""
+    finally:
+        log.close()

@@ -15,8 +15,10 @@ import os
 import orjson
 
 from ..errors import NotALogError, ReplaceError
+from .archive_format import is_archive
 from .base import ReadableLog
 from .database_location import is_postgres
+from .file_handle import beginning
 from .record_line import CONTROL_HEAD, MAX_RECORD_BYTES, has_crc
 from .salvage import is_record
 
@@ -85,6 +87,8 @@ def _what_of_a_session(path: str) -> str:
     lines = records = sealed = 0
     with open(path, "rb") as file:
         first = file.read(_FIRST_BYTES)
+        if is_archive(first, path):
+            return _LOG
         begins = _begins_as_record(first) or _nearly_begins_as_record(first)
         file.seek(0)
         while line := file.readline(MAX_RECORD_BYTES):
@@ -119,8 +123,7 @@ def _not_a_log(reader: ReadableLog) -> NotALogError:
 
 def _first_bytes(reader: ReadableLog, size: int = _FIRST_BYTES) -> bytes:
     try:
-        with open(reader.describe().location, "rb") as file:
-            return file.read(size)
+        return beginning(reader.describe().location, size)
     except FileNotFoundError:
         return b""
 

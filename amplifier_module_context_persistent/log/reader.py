@@ -179,6 +179,22 @@ class LogReader:
             self._load(None)
         return True
 
+    def reopen_same(self, before: os.stat_result) -> None:
+        """Open the file that took the place of the open one and holds the same bytes: what is known stays known.
+
+        Args:
+            before: the status of the log in the file that it was.
+
+        Raises:
+            LogUnreadableError: it is gone, or cannot be read.
+        """
+        self.file.close()
+        if not self.file.open(create=False):
+            reason = "the log was removed while it was open; put it back, or begin a new session"
+            raise LogUnreadableError(errno.ENOENT, reason, self.path)
+        if self._snapshots is not None:
+            self._snapshots.follow_file(self.path, before, self.file.open_status())
+
     def _take_written(self, lines: Sequence[bytes]) -> None:
         """Take note that the file ends with what is known and with lines, perhaps none, that were just written."""
         self.scanner.feed_lines([line[:-1] for line in lines])

@@ -22,6 +22,7 @@ from pathlib import Path
 from ..checkout_remote import noted_remote, remote_of
 from ..errors import ContextPersistentError
 from ..log.database_location import location_of, stored_name, why_no_place
+from ..log.file_handle import beginning
 from ..paths import LOG_NAME, project_slug
 from .session_name import key_of, name_of, names_of
 
@@ -216,8 +217,7 @@ def _begins_as_session(path: Path) -> bool:
     try:
         if not path.is_file():  # a FIFO would be waited for
             return path.is_symlink() and not path.exists()
-        with path.open("rb") as file:
-            lines = file.read(_HEAD_BYTES).splitlines()
+        lines = beginning(path, _HEAD_BYTES).splitlines()
     except OSError:
         return True
     if any(line.startswith(_HEADER) or (line.startswith(b"{") and _ROLE.search(line)) for line in lines):

@@ -16,6 +16,7 @@ from typing import Any
 from ..catalogue.session_list_cache import Glance, Glances
 from ..errors import LogError
 from ..log.database_location import parse_location, split_location
+from ..log.file_handle import is_archived
 from ..log.filesystem import FileSystem
 from ..messages.metadata import instant_of
 from ..tokens.counter import TokenCounter, open_counter
@@ -36,6 +37,8 @@ class Overview(Glance):
     tokenizer: str = ""
     """The counter of `tokens`."""
     error: str = ""
+    archived: bool = False
+    """Whether the log is compressed (`archive`)."""
     named: SessionName = field(default_factory=SessionName)
     """What it is called, and its tags."""
 
@@ -57,14 +60,16 @@ class Overview(Glance):
 
     @property
     def state(self) -> str:
-        """One word or two: `open`, `interrupted`, `sound`; `damaged` beside the first or alone; or `unreadable`."""
+        """`open`, `interrupted`, `archived` or `sound`; `damaged` beside the first or alone; or `unreadable`."""
         if self.error:
             return "unreadable"
         if self.damage:
             return "open, damaged" if self.is_open else "damaged"
         if self.is_open:
             return "open"
-        return "interrupted" if self.open_calls or self.torn_bytes else "sound"
+        if self.open_calls or self.torn_bytes:
+            return "interrupted"
+        return "archived" if self.archived else "sound"
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -83,6 +88,7 @@ class Overview(Glance):
             "bytes": self.size_bytes,
             "state": self.state,
             "open": self.is_open,
+            "archived": self.archived,
             "open_calls": self.open_calls,
             "torn_bytes": self.torn_bytes,
             "damage": self.damage,
@@ -124,6 +130,7 @@ def look_at(
             **asdict(glance),
             session=session,
             is_open=_is_open(session.path, held),
+            archived=isinstance(session.path, Path) and is_archived(session.path),
             tokenizer=counter.name,
             named=named_by(session.path, glance),
         )

@@ -19,6 +19,7 @@ from ...catalogue.session_list_cache import Glance, Glances
 from ...clock import utc_now
 from ...errors import ContextPersistentError, DeleteError
 from ...log.database_location import stored_name
+from ...log.file_handle import beginning
 from ...messages.metadata import instant_of
 from ...paths import LOG_NAME, project_slug
 from ...sessions.filters import SessionFilter, matching
@@ -247,8 +248,7 @@ def _lies_below(path: Path | str, log: Path | str) -> bool:
 
 
 def _has_header(seen: Overview) -> bool:
-    with open(seen.session.path, "rb") as file:
-        return file.read(20).startswith(b'{"_record":"header"')
+    return beginning(seen.session.path, 20).startswith(b'{"_record":"header"')
 
 
 def _looked_at(sessions: Iterable[SessionFile]) -> list[Overview]:

@@ -18,7 +18,6 @@ import click
 from ...catalogue.catalogue_file import catalogue_of
 from ...errors import LogError
 from ...log.filesystem import FileSystem
-from ...sessions.file_uses import with_sub_agents
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ..transfer.disk_use import KINDS, DiskUse, catalogue_bytes, disk_use
@@ -31,9 +30,8 @@ from .session_argument import (
     last_path,
     no_catalogue_option,
     path_of,
-    session_file,
-    sessions_here,
     storage_option,
+    with_their_sub_agents,
 )
 from .tables import show_table, without_empty
 from .terminal import console, counted, escaped, one_line, reason
@@ -80,13 +78,14 @@ def du(
     that a rewind kept, and the host's own files.
 
     Every byte is counted, so all of each log is read. What `purge --cleared` would free is an estimate: the cleared
-    messages with their resets, and the receipts that stand after them.
+    messages with their resets, and the receipts that stand after them. What `archive` would free is one too: some
+    parts of each log are compressed to know.
     """
     if sessions or last:
         check_no_filter(wanted, everywhere=everywhere)
         if sessions and last:
             raise click.UsageError("give either SESSION or --last")
-        chosen = _named([last_path()] if last else [path_of(name) for name in sessions])
+        chosen = with_their_sub_agents([last_path()] if last else [path_of(name) for name in sessions])
     else:
         chosen = chosen_sessions(wanted, everywhere=everywhere)
     counted_ = _count(chosen)
@@ -96,14 +95,6 @@ def du(
     else:
         _show(counted_, by)
     context.exit(FINDINGS if counted_.unreadable else DONE)
-
-
-def _named(paths: Sequence[str]) -> list[SessionFile]:
-    """The sessions of logs, each with its sub-agents' sessions."""
-    known = sessions_here(everywhere=True)
-    by_path = {str(one.path): one for one in known}
-    found = (by_path.get(path) or session_file(path) for path in paths)
-    return list({str(one.path): one for session in found for one in with_sub_agents(session, known)}.values())
 
 
 def _count(sessions: Sequence[SessionFile]) -> _Counted:
@@ -163,6 +154,10 @@ def _show(found: _Counted, by: str) -> None:
         cleared = sum(use.purge_frees > 0 for _, use in found.uses)
         told = f"`purge SESSION --cleared` would free about {_size(total.purge_frees)}"
         click.echo(f"{told}, in {counted(cleared, 'session')}: what a clear, a reset or a rewind hid.")
+    if total.archive_frees:
+        click.echo(f"`archive` would free about {_size(total.archive_frees)} (from a sample of each log).")
+    if total.unpacked > total.log_bytes:
+        click.echo(f"What is archived would take {_size(total.unpacked - total.log_bytes)} more if it were not.")
     if found.catalogues:
         click.echo(f"Catalogues take {_size(found.catalogues)} more; they are made again when they are needed.")
     for path, why in found.unreadable.items():

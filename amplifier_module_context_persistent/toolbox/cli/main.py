@@ -234,6 +234,10 @@ SECTIONS = {
             "cli.du:du",
             "Show what SESSION takes on the disk, or the sessions of this project, and what could be freed.",
         ),
+        "archive": CommandEntry(
+            "cli.archive:archive",
+            "Compress the logs of closed sessions, which every command goes on reading.",
+        ),
         "verify": CommandEntry(
             "cli.maintenance:verify", "Check logs: their records, their chain of checksums, their tails."
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +25,7 @@ from ...log.database_location import (
 from ...log.open_log import shown as shown_location
 from ...messages.metadata import given_id
 from ...paths import project_slug, session_id_of
+from ...sessions.file_uses import with_sub_agents
 from ...sessions.find_session import (
     SessionFile,
     SessionNameError,
@@ -154,6 +155,18 @@ def session_file(path: str) -> SessionFile:
         return SessionFile(path, session_id, "", 0.0)
     with unusable(path):
         return SessionFile(Path(path), session_id, "", os.lstat(path).st_mtime)
+
+
+def with_their_sub_agents(paths: Iterable[str]) -> list[SessionFile]:
+    """The sessions of logs, each with its sub-agents' sessions.
+
+    Raises:
+        UnusableError: one is not there, or the database cannot be asked.
+    """
+    known = sessions_here(everywhere=True)
+    by_path = {str(one.path): one for one in known}
+    found = (by_path.get(path) or session_file(path) for path in paths)
+    return list({str(one.path): one for session in found for one in with_sub_agents(session, known)}.values())
 
 
 def session_name(path: str) -> str:

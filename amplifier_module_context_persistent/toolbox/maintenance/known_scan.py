@@ -9,6 +9,7 @@ if one differs from what the plan read.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 
 from ...log.file_handle import FileHandle
@@ -61,3 +62,6 @@ class KnownScan:
     def discard(self, path: str) -> None:
         """Forget the scan, because it proved wrong."""
         self._scanner = None
+
+    def follow_file(self, path: str, before: os.stat_result, after: os.stat_result) -> None:
+        """Keep nothing: only the file that was scanned counts."""

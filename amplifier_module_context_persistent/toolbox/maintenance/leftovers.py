@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 
+from ...log.archive_format import HEAD, is_archive
 from ...log.atomic_file import PART_MARK
 from ...log.filesystem import is_own
 from ...log.open_mark import OPEN_SUFFIX, is_marked
@@ -81,6 +82,8 @@ def _begins_with_header(path: str) -> bool:
     try:
         with open(path, "rb", opener=lambda name, _: os.open(name, (_FLAGS & ~os.O_RDWR) | os.O_RDONLY)) as file:
             line = file.readline(_MOST_HEADER_BYTES)
+            if line.startswith(HEAD[: len(line)]) and is_archive(line + file.read(len(HEAD)), path):
+                return True
     except OSError:
         return False
     if not line.startswith(CONTROL_HEAD + b':"header"') or not has_crc(line.removesuffix(b"\n")):

@@ -102,7 +102,8 @@ class PurgeFile:
             LogFailedError: the log was purged, and what comes after that was refused.
         """
         reader, path = self._reader, self._reader.path
-        if (torn := reader.torn) and not self._takes_tails:
+        is_plain = reader.file.archive is None  # the end of an archived log is torn only where a frame is damaged
+        if (torn := reader.torn) and is_plain and not self._takes_tails:
             save_torn_tail(self._files, reader.file.descriptor, path, torn)
         try:
             remove_catalogue(path)

@@ -45,6 +45,8 @@ ADVICE = {
     "orphan_result": "views leave it out; nothing to do",
     "saved_tail": "what a crash left of an append that nobody was told was stored; purge --torn removes it",
     "purging": "a purge was interrupted and the log is whole; if none is running, delete this file",
+    "archive_frame": "all other frames are read; put a backup in its place, or go on with a fork of what can be read",
+    "archive_index": "nothing is lost: frames are read without it; archive --undo, then archive it again",
     "columns": "somebody changed the table: copy the log to a file, and that file to another name or database",
     "mode": "others may read it; make it private with chmod 600",
 }
@@ -156,7 +158,24 @@ def _add_file(report: Report, reader: LogReader) -> None:
         report.damage.append(Finding("torn_tail", detail, offset=torn.offset))
     if reader.lacks_newline:
         report.damage.append(Finding("no_newline", "the last line has no newline", offset=reader.size))
+    report.damage += _of_archive(reader)
     report.notes += _beside(reader)
+
+
+def _of_archive(reader: LogReader) -> Iterator[Finding]:
+    """What is wrong with an archived log's file; all of its frames were read."""
+    archive = reader.file.archive
+    if archive is None:
+        return
+    for number, why in archive.damaged.items():
+        frame = archive.frames[number]
+        detail = f"{archive.place_of(number)}: {why}"
+        yield Finding("archive_frame", detail, line=frame.line + 1, offset=frame.offset)
+    if archive.index_damage:
+        yield Finding("archive_index", archive.index_damage)
+        return
+    for number in archive.damaged_descriptions():
+        yield Finding("archive_index", f"the description before frame {number + 1:,} was changed")
 
 
 def _columns(reader: ReadableLog, path: str, files: FileSystem | None) -> Iterator[Finding]:

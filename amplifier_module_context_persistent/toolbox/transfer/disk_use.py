@@ -1,7 +1,8 @@
 """What sessions take on the disk: the bytes of a log by kind, and those of the files beside it.
 
-Each byte of a log is counted once, as it stands there. Of a session in a database these are the bytes of its records;
-what the server makes of them (its compression, its own pages) is not known here.
+Each byte of a log is counted once, as it stands there; of an archived log the kinds share the size of its file. Of a
+session in a database these are the bytes of its records; what the server makes of them (its compression, its own pages)
+is not known here.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from ...log.archive_estimate import estimate
 from ...log.database_location import stored_name
 from ...log.filesystem import FileSystem
 from ...log.index import TOOL, Index
@@ -50,6 +52,10 @@ class DiskUse:
     """The host's files in the sessions' directories."""
     purge_frees: int = 0
     """About so much a purge of what was cleared would free (`purge --cleared`)."""
+    archive_frees: int = 0
+    """About so much archiving would free."""
+    unpacked: int = 0
+    """The size of the logs as they would be if none were archived."""
 
     @property
     def log_bytes(self) -> int:
@@ -68,6 +74,15 @@ class DiskUse:
         self.saved += other.saved
         self.host += other.host
         self.purge_frees += other.purge_frees
+        self.archive_frees += other.archive_frees
+        self.unpacked += other.unpacked
+
+    def scale(self, file_bytes: int) -> None:
+        """Share the size of an archived log's file among the kinds, by their bytes in the log."""
+        for kind, size in self.kinds.items():
+            self.kinds[kind] = size * file_bytes // max(1, self.unpacked)
+        self.purge_frees = self.purge_frees * file_bytes // max(1, self.unpacked)
+        self.kinds["other"] += file_bytes - self.log_bytes
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -78,6 +93,8 @@ class DiskUse:
             "saved_bytes": self.saved,
             "host_bytes": self.host,
             "purge_frees_bytes": self.purge_frees,
+            "archive_frees_bytes": self.archive_frees,
+            "unpacked_bytes": self.unpacked,
         }
 
 
@@ -96,8 +113,13 @@ def disk_use(session: SessionFile, *, files: FileSystem | None = None) -> DiskUs
     with Transcript(path, files=files) as transcript:
         reader = cast("StoredLog", transcript.reader)  # every log that lies somewhere is one
         _count_lines(use, reader.index, reader.whole_lines())
-        use.kinds["other"] += reader.describe().size_bytes - use.log_bytes
+        use.unpacked = reader.describe().size_bytes
+        use.kinds["other"] += use.unpacked - use.log_bytes
     if stored_name(path) is None:
+        archive = estimate(path)
+        use.archive_frees = archive.frees
+        if archive.is_archived:
+            use.scale(archive.file_bytes)
         use.saved = _size_of({*saved_tails(path), *files_left(path, HOSTS_NAMES), *map(str, backups(path))})
         use.host = _size_of(map(str, hosts_files(path)))
     return use

@@ -7,6 +7,7 @@ Rules:
   redacted goes from the name and the description that it gave the session. Copies that a rewind kept, and files that
   killed operations left, are removed.
 - What the host wrote, or changed since we wrote it, stays. It is named if it holds what was to go.
+- An archived log is written as a plain one, and archived again after that.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...catalogue.catalogue_file import remove_catalogue
-from ...errors import LogFailedError
+from ...errors import ArchiveError, LogError, LogFailedError
+from ...log.archive_log import archive_log
 from ...log.base import ReadableLog
 from ...log.database_location import stored_name
+from ...log.file_handle import is_archived
 from ...log.filesystem import FileSystem
 from ...paths import LOG_NAME
 from ...sessions.find_session import projects_dirs
@@ -215,13 +218,18 @@ def _purge_noted(
         note_erasure(erasure)
         noted.append(erasure)
 
+    was_archived = stored_name(planned.path) is None and is_archived(planned.path)
     try:
-        return purge_log(planned.path, what, now=now, known=planned.known, note=note, files=files)
+        done = purge_log(planned.path, what, now=now, known=planned.known, note=note, files=files)
     except LogFailedError:
         raise
     except BaseException:  # the log is what it was
         lift(noted)
         raise
+    if was_archived:
+        with contextlib.suppress(ArchiveError, LogError, OSError):  # then it stays as the purge wrote it
+            archive_log(planned.path)
+    return done
 
 
 def remove_left(files: list[str], log: str) -> None:

@@ -16,7 +16,21 @@ from tests.support.sweeps import proof
 
 pytestmark = pytest.mark.usefixtures("project")
 
-FILTERED = ("list", "show", "search", "stats", "sql", "reports", "verify", "prune", "purge", "files", "export", "du")
+FILTERED = (
+    "list",
+    "show",
+    "search",
+    "stats",
+    "sql",
+    "reports",
+    "verify",
+    "prune",
+    "purge",
+    "files",
+    "export",
+    "du",
+    "archive",
+)
 FILTERS = ("--all", "--project", "--since", "--until", "--model", "--tool", "--name", "--tag", "--failed", "--number")
 
 
@@ -56,7 +70,7 @@ def test_every_command_prints_json(command: str) -> None:
     assert option(command, "--json").is_flag
 
 
-@pytest.mark.parametrize("command", ["delete", "prune", "purge", "rewind", "repair"])
+@pytest.mark.parametrize("command", ["delete", "prune", "purge", "rewind", "repair", "archive"])
 def test_what_changes_a_log_can_be_tried_and_confirmed(command: str) -> None:
     assert option(command, "--dry-run").is_flag
     assert option(command, "--yes").is_flag

@@ -185,6 +185,7 @@ def test_the_list_as_json() -> None:
         "bytes": log_of("s1").stat().st_size,
         "state": "sound",
         "open": session["open"],
+        "archived": False,
         "open_calls": 0,
         "torn_bytes": 0,
         "damage": 0,

@@ -96,7 +96,7 @@ def test_sessions_are_listed_the_largest_first_with_their_sum() -> None:
     write(log_of("large"), [{"role": "user", "content": "a" * 5_000}])
     lines = [line for line in run("du").stdout.splitlines() if line]
     assert [line.split()[0] for line in lines[:4]] == ["session", "large", "small", "all"]
-    shows(lines[-1], "2 sessions", "kB in all")
+    shows(lines[4], "2 sessions", "kB in all")
 
 
 def test_projects_are_told_apart() -> None:

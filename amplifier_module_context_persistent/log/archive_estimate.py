@@ -1,0 +1,50 @@
+"""What a log would take if it were archived, from a sample of its parts."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+
+from .archive_format import FRAME_BYTES, HEAD, compressed
+from .file_handle import FileHandle
+from .filesystem import FileSystem
+
+_SAMPLES = 4
+_ENTRY_BYTES = 400  # a frame's two descriptions
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveEstimate:
+    """What a log takes on the disk now, and about what it would take archived."""
+
+    file_bytes: int
+    archived_bytes: int
+    is_archived: bool
+    is_exact: bool
+    """Whether all of it was compressed to know, or it is archived."""
+
+    @property
+    def frees(self) -> int:
+        """About so much archiving would free."""
+        return max(0, self.file_bytes - self.archived_bytes)
+
+
+def estimate(path: str, *, files: FileSystem | None = None) -> ArchiveEstimate:
+    """Compress up to four parts of a log, evenly spread, and go by them.
+
+    Raises:
+        LogUnreadableError: it cannot be read.
+        DependencyError: the library that compresses is not installed.
+    """
+    with closing(FileHandle(path, files)) as log:
+        if not log.open(create=False):
+            return ArchiveEstimate(0, 0, is_archived=False, is_exact=True)
+        size = log.size()
+        if log.archive is not None:
+            return ArchiveEstimate(log.archive.file_bytes, log.archive.file_bytes, is_archived=True, is_exact=True)
+        step = max(FRAME_BYTES, size // _SAMPLES)
+        parts = [log.read(at, FRAME_BYTES) for at in range(0, size, step)][: _SAMPLES + 1]
+    sampled = sum(map(len, parts))
+    packed = sum(len(compressed(part)) for part in parts)
+    archived = len(HEAD) + _ENTRY_BYTES * (1 + size // FRAME_BYTES) + (packed * size // sampled if sampled else 0)
+    return ArchiveEstimate(size, archived, is_archived=False, is_exact=sampled >= size)

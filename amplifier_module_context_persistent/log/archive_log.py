@@ -1,0 +1,290 @@
+"""Archiving a log, and bringing it back: the other form of the file takes the log's place in one step.
+
+Rules:
+- The new file is written beside the log, synced, and read back whole: its bytes must be those of the log. Only then it
+  is renamed over the log, under the log's lock. A crash at any moment leaves the one whole file or the other.
+- A log is archived only as it was when it was read: if somebody appended meanwhile, nothing is changed.
+- No session has the log open meanwhile (`open_mark`). One that opens it later reads the archive in place, and brings
+  the log back before its first append.
+- Nothing is brought back from an archive with a damaged frame: what can still be read stays where it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from zlib import crc32
+
+from ..errors import AppendError, ArchiveError, LogUnreadableError
+from .archive_format import (
+    FRAME_BYTES,
+    HEAD,
+    LEAST_FRAME_BYTES,
+    MOST_FRAME_BYTES,
+    Frame,
+    chain_after,
+    compressed,
+    index_bytes,
+    skippable,
+)
+from .archived_bytes import ArchivedBytes, archived_bytes
+from .atomic_file import NewFile, remove_other_name
+from .base import Snapshots
+from .file_handle import CHUNK_BYTES, FileHandle
+from .filesystem import FileSystem, is_own
+from .lock import LogLock
+from .open_mark import keep_closed
+from .reader import LogReader
+
+_OPEN = "the session is open; close it first"
+_UNKNOWN = "whether the session is open is not known here, since the system gives no locks"
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """How much a log took before it was archived or brought back, and after."""
+
+    bytes_before: int
+    bytes_after: int
+
+
+def archive_log(
+    path: str,
+    *,
+    files: FileSystem | None = None,
+    watched: FileSystem | None = None,
+    snapshots: Snapshots | None = None,
+    lock_timeout_s: float = 10.0,
+) -> Archived:
+    """Archive a log.
+
+    Args:
+        path: the log's file.
+        files: the system calls, for tests to replace.
+        watched: those that read the log, to be told how far that is; by default `files`.
+        snapshots: keeps what a scan knows of the log.
+        lock_timeout_s: how long to wait for another process that holds the lock.
+
+    Raises:
+        ArchiveError: this log cannot be archived now; says why.
+        LogError: the log cannot be read, or its lock cannot be had.
+        OSError: the archive cannot be written. In each case the log is what it was.
+    """
+    with (
+        keep_closed(path) as is_closed,
+        closing(LogReader(path, files=watched or files, writable=True, snapshots=snapshots)) as log,
+    ):
+        if is_closed is not True:
+            raise ArchiveError(_UNKNOWN if is_closed is None else _OPEN)
+        log.follow()
+        _check_may_be_archived(log)
+        before = log.file.open_status()
+        with NewFile(log.path, replace=True, files=files) as new:
+            digest, at = hashlib.sha256(), 0
+
+            def write(content: bytes) -> None:
+                nonlocal at
+                new.write(content)
+                at += len(content)
+
+            write(HEAD)
+            frames = list[Frame]()
+            for content in _parts(_blocks(log.file, log.size)):
+                digest.update(content)
+                frame, packed = _frame(content, frames[-1] if frames else None, at, log.size)
+                write(skippable(frame.entry()) + packed)
+                frames.append(frame)
+            write(index_bytes(frames, digest.hexdigest(), at))
+            _check_written(new.settle(), at, digest.hexdigest())
+            with LogLock(log, timeout_s=lock_timeout_s):
+                if log.file.open_status() != before or log.file.archive is not None:
+                    raise ArchiveError("the log was written to meanwhile; nothing was changed; try again")
+                new.finish()
+        after = _as_before(path, before, files)
+        if snapshots is not None and after is not None:
+            snapshots.follow_file(log.path, before, after)
+        return Archived(before.st_size, at)
+
+
+def bring_back(
+    path: str,
+    *,
+    files: FileSystem | None = None,
+    snapshots: Snapshots | None = None,
+    lock_timeout_s: float = 10.0,
+) -> Archived:
+    """Bring an archived log back, byte for byte.
+
+    Args:
+        path: the log's file.
+        files: the system calls, for tests to replace.
+        snapshots: keeps what a scan knows of the log.
+        lock_timeout_s: how long to wait for another process that holds the lock.
+
+    Raises:
+        ArchiveError: it is not archived, or a part of it is damaged.
+        LogError: the archive cannot be read, or its lock cannot be had.
+        OSError: the log cannot be written. In each case the archive is what it was.
+    """
+    with closing(LogReader(path, files=files, writable=True, snapshots=snapshots)) as log:
+        log.follow()
+        with LogLock(log, timeout_s=lock_timeout_s):
+            if (archive := log.file.archive) is None:
+                raise ArchiveError("the log is not archived")
+            before = log.file.open_status()
+            restore_in_place(log.file)
+        after = _as_before(path, before, files)
+        if snapshots is not None and after is not None:
+            snapshots.follow_file(log.path, before, after)
+        return Archived(archive.file_bytes, before.st_size)
+
+
+def restore_in_place(file: FileHandle) -> None:
+    """Put the plain log in the place of an open archive, whose lock is held.
+
+    Raises:
+        ArchiveError: a part of it is damaged.
+        OSError: the log cannot be written; the archive is what it was.
+    """
+    archive = file.archive
+    if archive is None:
+        raise ArchiveError("the log is not archived")
+    digest = hashlib.sha256()
+    files = None if type(file.files) is FileSystem else file.files  # the real ones may write without a name
+    with NewFile(file.path, replace=True, reads_back=True, files=files) as new:
+        for content in archive.contents():
+            digest.update(content)
+            new.write(content)
+        _check_sound(archive, digest.hexdigest())
+        new.finish()
+
+
+def restore_for_append(file: FileHandle) -> None:
+    """The same before an append.
+
+    Raises:
+        AppendError: the log cannot be brought back; says why. Nothing was stored.
+    """
+    try:
+        restore_in_place(file)
+    except (ArchiveError, OSError) as error:
+        told = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+        code = (error.errno or errno.EIO) if isinstance(error, OSError) else errno.EIO
+        reason = f"the log is archived and could not be brought back ({told}); nothing was stored"
+        raise AppendError(code, reason, file.path) from error
+
+
+def _check_may_be_archived(log: LogReader) -> None:
+    if log.file.fd is None:
+        raise LogUnreadableError(errno.ENOENT, "there is no such file; check the path", log.path)
+    if log.file.archive is not None:
+        raise ArchiveError("the log is archived already")
+    if log.index.unknown_version:
+        raise ArchiveError(f"the log has format version {log.index.unknown_version}; use the version that wrote it")
+    if log.torn is not None:
+        raise ArchiveError("the log's end is torn; `context-persistent repair` saves it aside, then archive it")
+    status = log.file.open_status()
+    if status.st_nlink > 1:
+        remove_other_name(log.path, log.file.files)
+        status = log.file.open_status()
+    if status.st_nlink > 1:
+        raise ArchiveError(f"the log has {status.st_nlink} names (hard links), so archiving would free nothing")
+    if not is_own(status):
+        raise ArchiveError(f"the log belongs to the user with the id {status.st_uid}; archive it as that user")
+
+
+def _blocks(file: FileHandle, size: int) -> Iterator[bytes]:
+    return (file.read(at, min(CHUNK_BYTES, size - at)) for at in range(0, size, CHUNK_BYTES))
+
+
+def _parts(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Cut a log into the parts that become frames: whole lines, but for one that is longer than a frame may be."""
+    waiting = bytearray()
+    for block in blocks:
+        waiting += block
+        while len(waiting) >= FRAME_BYTES:
+            cut = waiting.rfind(b"\n", 0, FRAME_BYTES) + 1
+            if cut < LEAST_FRAME_BYTES:
+                cut = waiting.find(b"\n", FRAME_BYTES) + 1
+            if not cut and len(waiting) < MOST_FRAME_BYTES:
+                break
+            yield bytes(waiting[: cut or MOST_FRAME_BYTES])
+            del waiting[: cut or MOST_FRAME_BYTES]
+    if waiting:
+        yield bytes(waiting)
+
+
+def _frame(content: bytes, last: Frame | None, at: int, log_bytes: int) -> tuple[Frame, bytes]:
+    """Compress a part of a log: its frame in the archive, whose description begins at an offset, and its bytes."""
+    packed = compressed(content)
+    seed = last.next_seed if last is not None else 0
+    frame = Frame(
+        at=0,
+        packed_bytes=len(packed),
+        offset=last.end if last is not None else 0,
+        size=len(content),
+        line=last.line + last.lines if last is not None else 0,
+        lines=content.count(b"\n"),
+        seed=seed,
+        next_seed=chain_after(content, seed),
+        crc=crc32(packed),
+        log_bytes=log_bytes,
+    )
+    return replace(frame, at=at + len(skippable(frame.entry()))), packed
+
+
+def _check_written(path: str, file_bytes: int, sha256: str) -> None:
+    """Read an archive that was written: it must give back the log's bytes.
+
+    Raises:
+        OSError: it does not, or the system refuses.
+    """
+    with open(path, "rb") as written:
+
+        def read(size: int, offset: int) -> bytes:
+            written.seek(offset)
+            return written.read(size)
+
+        archive = archived_bytes(read, file_bytes, path)
+        if archive is None:
+            raise OSError(errno.EIO, "the archive does not hold what was written; it was removed")
+        digest = hashlib.sha256()
+        for content in archive.contents():
+            digest.update(content)
+        if archive.index_damage or archive.damaged or digest.hexdigest() != sha256:
+            raise OSError(errno.EIO, "the archive does not give the log back; it was removed")
+
+
+def _check_sound(archive: ArchivedBytes, sha256: str) -> None:
+    """Check that all of an archive was read.
+
+    Raises:
+        ArchiveError: a part of it is damaged.
+    """
+    if archive.damaged:
+        number, why = next(iter(archive.damaged.items()))
+        told = f"the archive is damaged: {archive.place_of(number)}: {why}"
+        raise ArchiveError(f"{told}; put a backup in its place, or import what can be read of it as a new session")
+    if archive.sha256 and archive.sha256 != sha256:
+        raise ArchiveError("the archive does not hold the log that was archived; put a backup in its place")
+
+
+def _as_before(path: str, before: os.stat_result, files: FileSystem | None) -> os.stat_result | None:
+    """Give the new file the time of the one before, by which lists of sessions are sorted; the status of its log.
+
+    None if it cannot be looked at: then what is kept of the log counts no more.
+    """
+    log = FileHandle(path, files)
+    try:
+        with contextlib.suppress(OSError, NotImplementedError):
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns), follow_symlinks=False)
+        return log.open_status() if log.open(create=False) else None
+    except OSError:
+        return None
+    finally:
+        log.close()

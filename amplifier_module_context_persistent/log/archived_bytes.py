@@ -1,0 +1,150 @@
+"""Reading an archived log at any offset: what `FileHandle` gives for its bytes, a frame at a time.
+
+The frames that were read last are kept, since neighbours are read one after the other. In the place of a damaged frame
+an unreadable line is given, as long as its part of the log; it is told once, with its place.
+"""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator
+
+from ..errors import DependencyError, LogUnreadableError
+from .archive_format import (
+    FRAME_BYTES,
+    HEAD,
+    Frame,
+    ReadAt,
+    decompressed,
+    is_archive,
+    read_index,
+    skippable,
+    stand_in,
+)
+
+logger = logging.getLogger(__name__)
+
+_MOST_KEPT_BYTES = 8 * FRAME_BYTES
+
+
+class ArchivedBytes:
+    """The bytes of an archived log.
+
+    Args:
+        read: reads the archive.
+        file_bytes: its length.
+        path: names it in errors.
+
+    Raises:
+        LogUnreadableError: nothing of it can be read.
+        OSError: the system refuses.
+    """
+
+    def __init__(self, read: ReadAt, file_bytes: int, path: str) -> None:
+        self._read, self._path, self.file_bytes = read, path, file_bytes
+        index = read_index(read, file_bytes, path)
+        self.frames, self.size, self.sha256 = index.frames, index.size, index.sha256
+        """The frames, the length of the log, and its SHA-256 (empty if the index is damaged)."""
+        self.damaged: dict[int, str] = {}
+        """By their numbers, what is wrong with the frames that could not be read so far."""
+        self.index_damage = index.damage
+        """What is wrong with the index; empty if it is sound."""
+        self._starts = [frame.offset for frame in self.frames]
+        self._kept: OrderedDict[int, bytes] = OrderedDict()
+        self._kept_bytes = 0
+        if index.damage:
+            logger.warning("%s: the log is archived, and %s; its frames are read without it", path, index.damage)
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Read `size` bytes of the log from `offset`; fewer only where it ends.
+
+        Raises:
+            LogUnreadableError: the library that decompresses is not installed.
+            OSError: the system refuses.
+        """
+        end = min(self.size, offset + size)
+        if offset >= end:
+            return b""
+        number = bisect_right(self._starts, offset) - 1
+        parts = []
+        while offset < end:
+            frame, content = self.frames[number], self._content(number)
+            parts.append(content[offset - frame.offset : end - frame.offset])
+            offset, number = frame.end, number + 1
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def contents(self) -> Iterator[bytes]:
+        """Give the parts of the log, one of each frame; errors as `read`."""
+        return map(self._content, range(len(self.frames)))
+
+    def damaged_descriptions(self) -> list[int]:
+        """The numbers of the frames before which their description is damaged; only a damaged index misses it.
+
+        Raises:
+            OSError: the system refuses.
+        """
+        found = []
+        for number, frame in enumerate(self.frames):
+            told = skippable(frame.entry())
+            if self._whole(len(told), frame.at - len(told)) != told:
+                found.append(number)
+        return found
+
+    def place_of(self, number: int) -> str:
+        """Where a frame lies, and which lines of the log it holds, for a person."""
+        frame = self.frames[number]
+        end = frame.at + frame.packed_bytes
+        where = f"frame {number + 1:,} of {len(self.frames):,}, bytes {frame.at:,} to {end:,} of the file"
+        return f"{where}, with lines {frame.line + 1:,} to {frame.line + frame.lines:,} of the log"
+
+    def _content(self, number: int) -> bytes:
+        content = self._kept.get(number)
+        if content is not None:
+            self._kept.move_to_end(number)
+            return content
+        frame = self.frames[number]
+        content = self._unpacked(number, frame)
+        self._kept[number] = content
+        self._kept_bytes += len(content)
+        while self._kept_bytes > _MOST_KEPT_BYTES and len(self._kept) > 1:
+            self._kept_bytes -= len(self._kept.popitem(last=False)[1])
+        return content
+
+    def _unpacked(self, number: int, frame: Frame) -> bytes:
+        if frame.size == 0:
+            return b""
+        try:
+            return decompressed(frame, self._whole(frame.packed_bytes, frame.at))
+        except DependencyError as error:
+            raise LogUnreadableError(0, str(error), self._path) from error
+        except ValueError as error:
+            why = str(error)
+        if number not in self.damaged:
+            self.damaged[number] = why
+            logger.error("%s: the archive is damaged: %s: %s", self._path, self.place_of(number), why)
+        return stand_in(frame, number + 1)
+
+    def _whole(self, size: int, at: int) -> bytes:
+        block = self._read(size, at)
+        while len(block) < size and (more := self._read(size - len(block), at + len(block))):
+            block += more
+        return block
+
+
+def archived_bytes(read: ReadAt, file_bytes: int, path: str) -> ArchivedBytes | None:
+    """The log in a file that is an archive; None if the file is none.
+
+    Args:
+        read: reads the file.
+        file_bytes: its length.
+        path: names it in errors.
+
+    Raises:
+        LogUnreadableError: it is an archive of a later version, or nothing of it can be read.
+        OSError: the system refuses.
+    """
+    if file_bytes < len(HEAD) or not is_archive(read(len(HEAD), 0), path):
+        return None
+    return ArchivedBytes(read, file_bytes, path)

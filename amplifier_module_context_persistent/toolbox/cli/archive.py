@@ -1,0 +1,204 @@
+"""`context-persistent archive`: compress the logs of closed sessions, and bring them back.
+
+Exit codes: 0 done, or there is nothing to do; 1 some sessions stay as they are, since they are open, or cannot be read
+or written; 2 nothing was done.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from ...catalogue.index_snapshots import CatalogueSnapshots
+from ...errors import ArchiveError, ContextPersistentError
+from ...log.archive_estimate import ArchiveEstimate, estimate
+from ...log.archive_log import Archived, archive_log, bring_back
+from ...log.database_location import stored_name
+from ...sessions.filters import SessionFilter
+from ...sessions.find_session import SessionFile
+from ...sessions.open_files import is_held, is_open
+from ...sessions.overview import look_at
+from ...tokens.counter import open_counter
+from .erasing import check_can_ask, check_says_which, erasing_options
+from .exit_codes import DONE, FINDINGS, UNUSABLE
+from .filter_options import check_no_filter, chosen_sessions, filter_options
+from .list_ import scaled
+from .parameters import TimeType
+from .progress import progress
+from .session_argument import (
+    complete,
+    last_path,
+    no_catalogue_option,
+    path_of,
+    storage,
+    storage_option,
+    with_their_sub_agents,
+)
+from .terminal import UnusableError, ask, counted, one_line, reason_beside, say
+
+_LEAST_BYTES = 16 << 10
+"""A smaller log is passed over unless it is named: it takes a few blocks of the disk in either form."""
+_OPEN = "the session is open; close it first"
+_IN_DATABASE = "a session in a database is not archived: the server compresses its rows; only files are archived"
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """A session that may be archived or brought back."""
+
+    session: SessionFile
+    size: ArchiveEstimate
+    refused: str = ""
+    """Why it stays as it is; empty if it does not."""
+    done: Archived | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        after = self.done.bytes_after if self.done is not None else None
+        told = {"session": self.session.id, "path": str(self.session.path), "bytes_before": self.size.file_bytes}
+        return told | ({"refused": self.refused} if self.refused else {"bytes_after": after})
+
+
+@click.command("archive")
+@storage_option
+@no_catalogue_option
+@click.argument("sessions", metavar="[SESSION]...", nargs=-1, shell_complete=complete)
+@click.option("--last", is_flag=True, help="The session of this project that was written to last.")
+@filter_options()
+@click.option("--older", type=TimeType(), help="Only sessions without a message since then: 90d, 26w, 2026-01-31.")
+@click.option("--everything", is_flag=True, help="All sessions are meant, without a filter.")
+@click.option("--undo", is_flag=True, help="Bring archived logs back, byte for byte.")
+@erasing_options
+@click.pass_context
+def archive(
+    context: click.Context,
+    sessions: tuple[str, ...],
+    *,
+    last: bool,
+    everywhere: bool,
+    wanted: SessionFilter,
+    older: float | None,
+    everything: bool,
+    undo: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Compress the logs of closed sessions, which every command goes on reading.
+
+    Of SESSION, or of the sessions that filters choose; a log takes about a fifth then. Nothing is lost: a session that
+    goes on brings its log back before its first message. A session that is open stays as it is, also where another
+    program has it open. The new file is read back before it takes the log's place. A session's sub-agents are archived
+    with it.
+    """
+    check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
+    if storage() is not None:
+        raise UnusableError(_IN_DATABASE)
+    if sessions or last:
+        check_no_filter(wanted, everywhere=everywhere)
+        if (sessions and last) or everything or older is not None:
+            raise click.UsageError("give SESSION, or --last, or filters")
+        chosen, is_named = with_their_sub_agents([last_path()] if last else [path_of(name) for name in sessions]), True
+    else:
+        if older is None:
+            check_says_which(wanted, everywhere=everywhere, everything=everything, besides="--older or ")
+        chosen, is_named = _older_than(chosen_sessions(wanted, everywhere=everywhere), older), False
+    candidates = _candidates(chosen, undo=undo, is_named=is_named)
+    todo = [one for one in candidates if not one.refused]
+    if not as_json:
+        _show(candidates, todo, undo=undo)
+    if todo and not dry_run:
+        ask(f"{'Bring back' if undo else 'Archive'} {counted(len(todo), 'session')}?", yes=yes)
+        for one in todo:
+            _do(one, undo=undo)
+    context.exit(_told(candidates, todo, undo=undo, dry_run=dry_run, as_json=as_json))
+
+
+def _older_than(sessions: Sequence[SessionFile], older: float | None) -> list[SessionFile]:
+    """The sessions whose last message is older than a time."""
+    if older is None:
+        return list(sessions)
+    counter = open_counter("estimate")
+    return [one for one in sessions if look_at(one, counter, None).last_s < older]
+
+
+def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) -> list[_Candidate]:
+    """The sessions that are not yet as they are wanted, and why some have to stay as they are."""
+    found = []
+    for session in sessions:
+        path = str(session.path)
+        try:
+            if stored_name(path) is not None:
+                raise ArchiveError(_IN_DATABASE)
+            size = estimate(path)
+        except (OSError, ContextPersistentError) as error:
+            unknown = ArchiveEstimate(0, 0, is_archived=False, is_exact=False)
+            found.append(_Candidate(session, unknown, reason_beside(error, path)))
+            continue
+        if size.is_archived != undo or (not is_named and not undo and size.file_bytes < _LEAST_BYTES):
+            continue
+        found.append(_Candidate(session, size, _OPEN if not undo and is_open(path) else ""))
+    return found
+
+
+def _do(one: _Candidate, *, undo: bool) -> None:
+    path, snapshots = str(one.session.path), CatalogueSnapshots()
+    try:
+        if undo:
+            one.done = bring_back(path, snapshots=snapshots)
+            return
+        if is_held(path):
+            one.refused = _OPEN
+        else:
+            with progress(path, title="archiving", passes=2) as watched:
+                one.done = archive_log(path, watched=watched, snapshots=snapshots)
+    except (OSError, ContextPersistentError) as error:
+        one.refused = reason_beside(error, path)
+    if one.refused:
+        what = "NOT BROUGHT BACK" if undo else "NOT ARCHIVED"
+        click.echo(f"{what}: {one_line(path)}: {one.refused}", err=True)
+
+
+def _show(candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo: bool) -> None:
+    for one in todo:
+        size = _size(one.size.file_bytes)
+        about = "" if undo else f", archived about {_size(one.size.archived_bytes)}"
+        say(f"{one.session.id}: {size}{about}")
+    for one in candidates:
+        if one.refused:
+            say(f"stays as it is: {one.session.path}: {one.refused}")
+    if not todo:
+        say("no session to bring back" if undo else "no session to archive")
+    elif not undo:
+        now, frees = sum(one.size.file_bytes for one in todo), sum(one.size.frees for one in todo)
+        say(f"{counted(len(todo), 'session')}, {_size(now)}; this frees about {_size(frees)} (from a sample)")
+
+
+def _told(
+    candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo: bool, dry_run: bool, as_json: bool
+) -> int:
+    """Say what was done; the exit code."""
+    done = [one for one in todo if one.done is not None]
+    before = sum(one.done.bytes_before for one in done if one.done is not None)
+    after = sum(one.done.bytes_after for one in done if one.done is not None)
+    if as_json:
+        kept = [one.to_json() for one in candidates if one.refused]
+        listed = [one.to_json() for one in (todo if dry_run else done)]
+        told = {"dry_run": dry_run, "brought_back" if undo else "archived": listed, "kept": kept}
+        click.echo(json.dumps({**told, "freed_bytes": before - after}))
+    elif dry_run:
+        say("Nothing was done (--dry-run).")
+    elif todo and undo:
+        say(f"Brought back {counted(len(done), 'session')}, {_size(after)}.")
+    elif todo:
+        say(f"Archived {counted(len(done), 'session')}: {_size(before)} became {_size(after)}.")
+    if dry_run or not any(one.refused for one in candidates):
+        return DONE
+    return FINDINGS if done else UNUSABLE
+
+
+def _size(size_bytes: int) -> str:
+    return f"{scaled(size_bytes, 'kMGT')}B"
