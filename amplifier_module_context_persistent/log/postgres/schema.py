@@ -28,7 +28,7 @@ SCHEMA_VERSION = 2
 
 _CREATE = """
 do $$ begin  -- where it is there, no right to create schemas is needed
-    if to_regnamespace('{s}') is null then create schema {s}; end if;
+    if pg_catalog.to_regnamespace('{s}') is null then create schema {s}; end if;
 end $$;
 create table if not exists {s}.version (
     only_row boolean primary key default true check (only_row),
@@ -37,8 +37,8 @@ create table if not exists {s}.version (
 create table if not exists {s}.log (
     log_id bigint generated always as identity primary key,
     name text not null unique,
-    created timestamptz not null default now(),
-    changed timestamptz not null default now(),
+    created timestamptz not null default pg_catalog.now(),
+    changed timestamptz not null default pg_catalog.now(),
     head bigint not null default 0,
     size bigint not null default 0,
     crc bigint not null default 0,
@@ -125,7 +125,7 @@ def create_schema(connection: psycopg.Connection[Any], schema: str) -> None:
         bring_up(connection, schema)
         return
     with connection.transaction():
-        connection.execute("select pg_advisory_xact_lock(hashtext(%s))", [f"{schema}.version"])
+        connection.execute("select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtext(%s))", [f"{schema}.version"])
         connection.execute(statements.encode())
 
 
@@ -146,7 +146,7 @@ def schema_version(connection: psycopg.Connection[Any], schema: str) -> int | No
     Raises:
         psycopg.Error: the server refused the question.
     """
-    found = connection.execute("select to_regclass(%s)", [f"{check_schema_name(schema)}.version"]).fetchone()
+    found = connection.execute("select pg_catalog.to_regclass(%s)", [f"{check_schema_name(schema)}.version"]).fetchone()
     if found is None or found[0] is None:
         return None
     row = connection.execute(f"select number from {schema}.version".encode()).fetchone()

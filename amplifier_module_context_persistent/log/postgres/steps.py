@@ -133,7 +133,7 @@ STEPS: tuple[Step, ...] = (
             "create index if not exists log_by_time on {s}.log (touched)",
             """update {s}.log set touched = changed where log_id in (
     select log_id from {s}.log where touched = '-infinity' limit 1000 for update skip locked)""",
-            "alter table {s}.log alter column touched set default now()",
+            "alter table {s}.log alter column touched set default pg_catalog.now()",
             f"create index if not exists log_by_project on {{s}}.log ({PROJECT}, touched)",
         ),
         {APPEND: "grant update (touched) on {s}.log to {role}"},

@@ -74,6 +74,7 @@ def init(
             return
         read_conninfo(location)
         with psycopg.connect(location.conninfo, autocommit=True) as connection:
+            connection.execute("select pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)")
             before = schema_version(connection, location.schema)
             said = _make_tables(connection, location.schema, before, migrate=migrate)
             if row_security:

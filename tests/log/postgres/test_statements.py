@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.log.postgres import figure_rows, names, ranked_rows
+from amplifier_module_context_persistent.log.postgres import (
+    figure_rows,
+    names,
+    ranked_rows,
+    row_security,
+    schema,
+    steps,
+)
 from amplifier_module_context_persistent.log.postgres.append_row import statement_for
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
@@ -106,6 +113,25 @@ def test_statements_keep_to_a_portable_subset(storage: str, sent: set[str]) -> N
             check(tree.stmt, pglast, statement)
 
 
+@proof
+def test_the_statements_of_storage_init_name_where_functions_are() -> None:
+    """Its owner may have a schema in the path that others may create in; row security and rights are among them."""
+    pglast = pytest.importorskip("pglast", reason="pglast is not installed (the extra `dev`)")
+    created = schema.create_statements("s")
+    rights = [schema.rights(kind, "s", "somebody") for kind in (steps.READ, steps.APPEND, steps.PURGE)]
+    statements = [created, row_security.secured_statements("s", created), *rights, f"select {steps.is_done_query('s')}"]
+    for statement in statements:
+        for tree in pglast.parse_sql(statement):
+            check_names(tree.stmt, statement)
+
+
+def check_names(tree: Any, statement: str) -> None:
+    """Check that all functions of a statement are named with their schema."""
+    for call in nodes(tree, "FuncCall"):
+        *place, name = [part.sval for part in call.funcname]
+        assert place == ["pg_catalog"], f"{name} without its schema: {statement}"
+
+
 def check(tree: Any, pglast: Any, statement: str) -> None:
     """Check one statement."""
     calls = list(nodes(tree, "FuncCall"))
@@ -135,9 +161,9 @@ def nodes(tree: Any, kind: str = "") -> Iterator[Any]:
 
 def test_a_search_path_slips_in_no_functions(server: TestServer, storage: str) -> None:
     """Nor operators: what stands before `pg_catalog` in a role's search path is not asked."""
-    schema = storage.rpartition("=")[2]
+    tables = storage.rpartition("=")[2]
     server.execute("create role led login; create schema evil; grant usage on schema evil to led")
-    server.execute(f"grant usage on schema {schema} to led; grant all on all tables in schema {schema} to led")
+    server.execute(f"grant usage on schema {tables} to led; grant all on all tables in schema {tables} to led")
     for made in (
         "evil.length(bytea) returns int language sql as 'select 1'",
         "evil.now() returns timestamptz language sql as $$select '2001-01-01'::timestamptz$$",
@@ -152,5 +178,5 @@ def test_a_search_path_slips_in_no_functions(server: TestServer, storage: str) -
         append(log, 1, 2)
         append(log, 3)
         assert numbers(log) == [1, 2, 3]
-    asked = f"select bool_and(length = pg_catalog.length(line)), bool_and(changed > '2020-01-01') from {schema}.record"
-    assert server.execute(f"{asked} join {schema}.log using (log_id)") == [(True, True)]
+    asked = f"select bool_and(length = pg_catalog.length(line)), bool_and(changed > '2020-01-01') from {tables}.record"
+    assert server.execute(f"{asked} join {tables}.log using (log_id)") == [(True, True)]
