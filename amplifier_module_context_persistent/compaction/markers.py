@@ -6,7 +6,8 @@ Rules:
   results) is not missing from a gap.
 - A marker stands between two groups: as the last line of the last result before the gap, else as a user's message
   before the next kept group. After the newest human message only the first form is used, as a user's message would
-  begin a new turn there; a gap that begins after no result there has no marker.
+  begin a new turn there; a gap that begins after no result there is marked after the results of the group behind it
+  (`left out before this call`), and has no marker if that group has none.
 - Its text is stored in the plan. A gap that a later plan leaves as it is keeps its bytes.
 - The notice stands at the last gap, with its marker. It says how much is gone and how it is had again, and the newest
   of what was tried in vain; files are named only where there is room.
@@ -72,7 +73,7 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
         room -= sum([cost_of(text) for text in briefs if text])
         if plan.dropped:
             notice = notice_text(draft, plan, step=told_step, room_tokens=room)
-        gaps = _with_texts(gaps, briefs, room - len(notice) // CHARS_A_TOKEN, recall=config.offers_recall)
+        gaps = _with_texts(draft, gaps, briefs, room - len(notice) // CHARS_A_TOKEN)
     else:
         gaps = tuple(replace(gap, text="") for gap in gaps)
     lines = defaultdict(list, {key: [line] for key, line in older.items()})
@@ -97,12 +98,22 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
 
 def _briefs(draft: Draft, gaps: Sequence[Gap], unmarkable: Set[str]) -> list[str]:
     """The shortest text of the marker of each gap; empty if nothing can mark it."""
-    recall, memory = draft.config.offers_recall, draft.request.memory
+    recall, memory, behind = draft.config.offers_recall, draft.request.memory, _marked_behind(draft, gaps)
     found = list[str]()
     for gap in gaps:
-        basis, write = (gap.messages, gap.did, gap.reference, recall), partial(_brief, gap, recall=recall)
+        is_behind = gap.before in behind
+        basis = gap.messages, gap.did, gap.reference, recall, is_behind
+        write = partial(_brief, gap, recall=recall, behind=is_behind)
         found.append("" if gap.before in unmarkable else memory.brief(gap.before, basis, write))
     return found
+
+
+def _marked_behind(draft: Draft, gaps: Sequence[Gap]) -> set[str]:
+    """The gaps that are marked after the results of the group behind them, by the id of the message that follows."""
+    turn = draft.view.turn
+    in_turn = [] if turn is None else draft.view.members[turn + 1 :]
+    last = {members[0].id: members[-1].id for members in in_turn if len(members) > 1}
+    return {gap.before for gap in gaps if gap.after and last.get(gap.before) == gap.after}
 
 
 def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
@@ -149,12 +160,12 @@ def _gap(draft: Draft, last: int, position: int, messages: int, known: Mapping[s
     """
     if last + 1 == position:  # nothing new is left out here: most gaps of a plan are such
         part = known.get(draft.view.groups[position].head.id)
-        if part is not None and part.messages == messages and part.after == _result_before(draft, last, position):
+        if part is not None and part.messages == messages and part.after == _marked_result(draft, last, position):
             return part
     heads = [group.head for group in draft.view.groups[last + 1 : position + 1]]
     parts = [known[head.id] for head in heads if head.id in known]
     dropped = [head for head, kept in zip(heads, draft.kept[last + 1 : position + 1], strict=True) if not kept]
-    before, after = heads[-1].id, _result_before(draft, last, position)
+    before, after = heads[-1].id, _marked_result(draft, last, position)
     if not dropped and [(part.before, part.after, part.messages) for part in parts] == [(before, after, messages)]:
         return parts[0]
     did: Counter[str] = Counter()
@@ -177,13 +188,17 @@ def _most_frequent(did: Counter[str]) -> tuple[tuple[str, int], ...]:
     return tuple(found.most_common())
 
 
-def _result_before(draft: Draft, last: int, position: int) -> str:
-    """The id of the result that the marker of a gap ends; empty where it is a message of its own."""
+def _marked_result(draft: Draft, last: int, position: int) -> str:
+    """The id of the result that the marker of a gap ends; empty where it is a message of its own.
+
+    It is the last result before the gap. In the turn in progress, if a text stands before the gap, it is the last
+    result of the group behind it.
+    """
     view, turn = draft.view, draft.view.turn
     is_open = turn is not None and position > turn
-    if last < 0 or not view.takes_line(last) or (view.groups[last].pinned and not is_open):
-        return ""
-    return view.members[last][-1].id
+    if last >= 0 and view.takes_line(last) and (is_open or not view.groups[last].pinned):
+        return view.members[last][-1].id
+    return view.members[position][-1].id if is_open and view.takes_line(position) else ""
 
 
 def _does(use: ToolUse) -> str:
@@ -197,22 +212,22 @@ def _files(known: Sequence[str], uses: Sequence[ToolUse], kind: str) -> tuple[st
     return tuple(reversed(dict.fromkeys(reversed([*known, *named]))))[-MOST_KNOWN:]
 
 
-def _brief(gap: Gap, *, recall: bool) -> str:
+def _brief(gap: Gap, *, recall: bool, behind: bool) -> str:
     """The shortest text of a marker: how many messages, the tools that were called most, the reference of the first."""
     times = _times_by_tool(gap)
     named = BRIEF_NAMES + (len(times) == BRIEF_NAMES + 1)  # a third one is no longer than what counts the others
     said = [_calls_of(tool, count, ()) for tool, count in times.most_common(named)]
-    return _marker(gap, said, times, recall=recall)
+    return _marker(gap, said, times, recall=recall, behind=behind)
 
 
-def _text(gap: Gap, *, recall: bool) -> str:
+def _text(gap: Gap, *, recall: bool, behind: bool) -> str:
     """The text of a marker: more tools, most frequent first, and the files that they changed."""
     times, files = _times_by_tool(gap), dict[str, list[str]]()
     for what, _ in gap.did:
         tool, _, file = what.partition(" ")
         files.setdefault(tool, []).extend([file] if file else [])
     said = [_calls_of(tool, count, files[tool]) for tool, count in times.most_common(MOST_NAMES)]
-    return _marker(gap, said, times, recall=recall)
+    return _marker(gap, said, times, recall=recall, behind=behind)
 
 
 def _times_by_tool(gap: Gap) -> Counter[str]:
@@ -223,12 +238,13 @@ def _times_by_tool(gap: Gap) -> Counter[str]:
     return times
 
 
-def _marker(gap: Gap, said: Sequence[str], times: Counter[str], *, recall: bool) -> str:
+def _marker(gap: Gap, said: Sequence[str], times: Counter[str], *, recall: bool, behind: bool) -> str:
     """A marker that says what some tools did; calls of the others are counted together."""
+    where = " before this call" if behind else ""
     others = sum([count for _, count in times.most_common()[len(said) :]])
     named = ", ".join([*said, f"other calls x{others}"] if others else said)
     reference = f"; recall {gap.reference}" if recall and gap.reference else ""
-    return f"[{gap.messages} message{'s' * (gap.messages != 1)} left out{': ' * bool(named)}{named}{reference}]"
+    return f"[{gap.messages} message{'s' * (gap.messages != 1)} left out{where}{': ' * bool(named)}{named}{reference}]"
 
 
 def _calls_of(tool: str, times: int, files: Sequence[str]) -> str:
@@ -243,21 +259,22 @@ def cost_of(text: str) -> int:
     return len(text) // CHARS_A_TOKEN + 4
 
 
-def _with_texts(gaps: Sequence[Gap], briefs: Sequence[str], room_tokens: int, *, recall: bool) -> tuple[Gap, ...]:
+def _with_texts(draft: Draft, gaps: Sequence[Gap], briefs: Sequence[str], room_tokens: int) -> tuple[Gap, ...]:
     """Give gaps longer texts while there is room: first the unchanged ones those that they had, then the largest.
 
     Args:
+        draft: the view.
         gaps: the gaps.
         briefs: the shortest text of each; empty if nothing can mark it.
         room_tokens: what the longer texts may take beyond the shortest ones.
-        recall: whether references are named.
     """
+    recall, behind = draft.config.offers_recall, _marked_behind(draft, gaps)
     texts, left = list(briefs), room_tokens
     new = sorted((at for at, gap in enumerate(gaps) if not gap.text), key=lambda at: (-gaps[at].messages, -at))
     for at in [*(at for at, gap in enumerate(gaps) if gap.text), *new]:
         if not texts[at] or (left < 0 and not gaps[at].text):
             continue
-        longer = gaps[at].text or _text(gaps[at], recall=recall)
+        longer = gaps[at].text or _text(gaps[at], recall=recall, behind=gaps[at].before in behind)
         more = cost_of(longer) - cost_of(texts[at])
         if more <= left:
             left, texts[at] = left - more, longer

@@ -138,12 +138,24 @@ def test_an_unchanged_gap_keeps_its_text() -> None:
     assert grown.text == "[4 messages left out: read_file b.py x2; recall m3]"
 
 
-def test_a_gap_right_after_the_newest_persons_message_has_no_marker() -> None:
-    """A message of its own would begin a new turn there; it counts, and the notice stands before that turn."""
+def test_a_gap_right_after_the_newest_persons_message_is_marked_behind_it() -> None:
+    """No message of its own may stand there, and the person's is not altered: the next results tell of it."""
     work = [*reading(["a.py", "b.py"])[:-1], {"role": "assistant", "content": "done"}]
     work[-1]["metadata"] = {"message_id": "m5"}
     found = without(work, [1])
-    assert [(gap.messages, gap.text) for gap in found.gaps or ()] == [(2, "")]
+    (gap,) = found.gaps or ()
+    assert (gap.before, gap.after, gap.messages) == ("m3", "m4", 2)
+    assert gap.text == "[2 messages left out before this call: read_file; recall m1]"
+    assert found.cuts["m4"].then.startswith(gap.text)
+    assert "60 earlier messages" in found.cuts["m4"].then
+
+
+def test_a_gap_between_the_newest_persons_message_and_a_text_has_no_marker() -> None:
+    """It counts, and the notice stands before that turn."""
+    work = [*reading(["a.py", "b.py"])[:-1], {"role": "assistant", "content": "done"}]
+    work[-1]["metadata"] = {"message_id": "m5"}
+    found = without(work, [1, 2])
+    assert [(gap.messages, gap.text) for gap in found.gaps or ()] == [(4, "")]
     assert found.notice_before == "m0"
     assert "60 earlier messages" in found.notice
 
