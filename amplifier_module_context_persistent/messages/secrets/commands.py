@@ -129,7 +129,7 @@ _HERE = re.compile(rf"(?:^|[\s;&|(])(?=[^\n<]{{2,300}}<<<){_READS_INPUT}[^\n<]{{
 
 def find_in_commands(text: str) -> list[Secret]:
     """Find the secrets that commands are given by their own flags, at a place, or on their standard input."""
-    if not any(map(text.__contains__, " ,(:")):  # a word, or encoded data
+    if not any(map(text.__contains__, " \t,(:")):  # a word, or encoded data
         return []
     found = [*_by_flags(text), *_by_places(text)]
     found += [secret for stored in begun_by(_STORES, text, _STORE_BEGINNINGS) for secret in _stored(text, stored.end())]
