@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from ..messages.elide import LEAST_SHOWN_CHARS, excerpt_cut
 from .always_kept import LEAST_SAVED, Stage, newest_groups
 from .draft import GAP_TOKENS, MARKER_TOKENS, Draft
-from .forms import Forms
 from .losses import Loss
 from .markers import SHARE
+from .shorter_forms import Forms
 
 LEAST_MARKERS = (
     300  # tokens for markers of gaps (15 of them), or a quarter of a smaller target; docs/experiments.md has others

@@ -18,7 +18,7 @@ from ..messages.outcome import FAILED, REJECTED
 from ..view.entry import Entry
 from .always_kept import Stage
 from .draft import Draft
-from .forms import GONE_WORDS, Form, Forms
+from .shorter_forms import GONE_WORDS, Form, Forms
 
 # Measured beside other values: docs/experiments.md ("What loses least", "What calls wrote", `SEALED_SHARE`).
 NEEDED = 30  # times as much as another name that nothing else shows is one worth that a call in the view was given

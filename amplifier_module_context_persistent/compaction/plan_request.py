@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from ..config import NATIVE, SUMMARIZE, Config
 from ..view.arrangement import Arrangement, Count, Fetch
 from ..view.entry import Entry
-from ..view.ids_and_names import TAKES_ALL, WireRules
 from ..view.plan import NO_PLAN, Plan
 from ..view.recipients import NOBODY, Recipient
+from ..view.wire_rules import TAKES_ALL, WireRules
 from .plan_memory import PlanMemory
 
 FALLBACK = "truncate"  # where there is no summary

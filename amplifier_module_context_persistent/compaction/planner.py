@@ -20,10 +20,10 @@ from ..view.render import shorten
 from .always_kept import STEPS, Stage, newest_groups
 from .choose import choose, close_turn, leave_nobody_unanswered, merge_gaps, use_room
 from .draft import Draft, floor, pinned
-from .forms import SHORTENING, Forms
 from .losses import LargestTextLoss, Loss
 from .markers import cost_of, what_is_gone, write_inserted
 from .plan_request import PlanRequest
+from .shorter_forms import SHORTENING, Forms
 from .stale_reads import replace_stale_reads
 from .strategies import STRATEGIES, Strategy
 from .summary_span import drop_span

@@ -24,11 +24,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..messages.carried import original_of
 from ..messages.media_blocks import IMAGE_TYPES, source_of
 from ..messages.message import THINKING_BLOCKS, Message, call_arguments_of, call_name_of, is_block
 from ..messages.metadata import metadata_of
 from ..messages.text import block_text, blocks_without_calls
+from ..messages.uncarried_blocks import original_of
 from . import calls_among_blocks, mcp
 from .anthropic_server_tools import SERVER_CALLS, SERVER_RESULTS, with_whole_pairs
 from .block_text import as_blocks, result_blocks, told

@@ -30,10 +30,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..messages.carried import original_of
 from ..messages.media_blocks import source_of
 from ..messages.message import THINKING_BLOCKS, Message, call_arguments_of, call_name_of, is_block, parsed
 from ..messages.metadata import metadata_of
+from ..messages.uncarried_blocks import original_of
 from .block_text import result_blocks, told
 from .calls_among_blocks import read_answer, read_said, write_answer
 from .canonical import (

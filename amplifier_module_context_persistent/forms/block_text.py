@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..messages.carried import line_about, original_of
 from ..messages.media_blocks import source_of
 from ..messages.message import Message
 from ..messages.text import blocks_without_calls, to_json
+from ..messages.uncarried_blocks import line_about, original_of
 from .canonical import text
 
 _CACHE_POINT = frozenset({"type", "cachePoint"})

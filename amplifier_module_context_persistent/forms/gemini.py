@@ -24,7 +24,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..messages.carried import original_of
 from ..messages.media_blocks import source_of
 from ..messages.message import (
     THINKING_BLOCKS,
@@ -37,6 +36,7 @@ from ..messages.message import (
     parsed,
 )
 from ..messages.metadata import metadata_of
+from ..messages.uncarried_blocks import original_of
 from .block_text import result_blocks, told
 from .calls_among_blocks import is_next_part, read_answer, read_said, write_answer
 from .calls_by_name import GEMINI

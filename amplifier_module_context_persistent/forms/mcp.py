@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..messages.carried import original_of
 from ..messages.media_blocks import source_of
 from ..messages.message import Message, as_json, parsed
 from ..messages.metadata import metadata_of
+from ..messages.uncarried_blocks import original_of
 from ..tokens.media import type_of_image
 from .block_text import result_blocks, told
 from .canonical import (

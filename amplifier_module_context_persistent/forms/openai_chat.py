@@ -28,7 +28,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..messages.carried import original_of
 from ..messages.message import (
     THINKING_BLOCKS,
     Message,
@@ -40,8 +39,9 @@ from ..messages.message import (
 )
 from ..messages.metadata import metadata_of
 from ..messages.text import blocks_without_calls, to_json
-from ..view.ids_and_names import rules_of
+from ..messages.uncarried_blocks import original_of
 from ..view.recipients import OPENAI
+from ..view.wire_rules import rules_of
 from .anthropic_server_tools import SERVER_CALLS, SERVER_RESULTS, on_server
 from .block_text import result_blocks, told
 from .canonical import (

@@ -29,7 +29,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from ..messages.carried import original_of
 from ..messages.message import (
     THINKING_BLOCKS,
     Message,
@@ -38,6 +37,7 @@ from ..messages.message import (
 )
 from ..messages.metadata import metadata_of
 from ..messages.text import blocks_without_calls
+from ..messages.uncarried_blocks import original_of
 from .block_text import told
 from .canonical import (
     answer,

@@ -21,9 +21,9 @@ from ..messages.metadata import COMPACTION_SOURCE, is_ephemeral, line_before, me
 from ..messages.normalize import normalise
 from ..view.arrangement import Presentation, arrange
 from ..view.entry import INSTRUCTING, Entry, Origin, RequestForm
-from ..view.ids_and_names import oddities_of, rules_of
 from ..view.recipients import ANTHROPIC, GEMINI, OPENAI
 from ..view.render import render
+from ..view.wire_rules import oddities_of, rules_of
 from . import anthropic, bedrock, gemini, openai_chat, openai_responses
 from .anthropic_server_tools import has_paused
 from .block_text import as_blocks

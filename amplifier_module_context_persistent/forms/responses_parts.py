@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..messages.carried import original_of
 from ..messages.media_blocks import source_of
 from ..messages.message import (
     Message,
     is_block,
 )
+from ..messages.uncarried_blocks import original_of
 from .anthropic import KINDS as OF_ANTHROPIC
 from .block_text import told
 from .canonical import (

@@ -20,7 +20,7 @@ _SORTED = json.JSONEncoder(sort_keys=True, default=str).encode  # `json.dumps` w
 
 CALL_BLOCKS = frozenset({"tool_call", "tool_use"})
 ORIGINAL = "original"
-"""Under this key a text block of a view has the block that it tells of (`messages/carried.py`)."""
+"""Under this key a text block of a view has the block that it tells of (`messages/uncarried_blocks.py`)."""
 THINKING_BLOCKS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _MOST_DEPTH = 100  # of what is JSON in a text: whoever walks through it calls himself for each level
 

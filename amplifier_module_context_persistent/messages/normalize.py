@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..tokens.counter import TokenCounter, count_message
-from .carried import carried, line_about, words_of
 from .media_blocks import source_of
 from .message import (
     CALL_BLOCKS,
@@ -32,6 +31,7 @@ from .message import (
     parsed,
 )
 from .metadata import FORM_KEY, given_id, metadata_of
+from .uncarried_blocks import carried, line_about, words_of
 
 NO_OUTPUT = "(no output)"
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .carried import kind_of_item
 from .message import (
     CALL_BLOCKS,
     Message,
@@ -25,6 +24,7 @@ from .message import (
     parsed,
 )
 from .metadata import RECALL_TOOL
+from .uncarried_blocks import kind_of_item
 
 
 def well_formed(text: str) -> str:

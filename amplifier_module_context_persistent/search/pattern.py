@@ -24,7 +24,7 @@ import regex
 
 from ..errors import ContextPersistentError, RecallError
 from ..log.record_line import CRC_TAIL_BYTES, MARK
-from .composed import either_form, forms_of, in_either_form
+from .accents import either_form, forms_of, in_either_form
 from .expression import literals_of, longest_plain, size_of
 
 MOST_CHARS = 200

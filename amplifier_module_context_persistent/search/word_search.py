@@ -17,7 +17,7 @@ from unicodedata import normalize
 import regex
 
 from ..errors import RecallError
-from .composed import common_parts, either_form
+from .accents import common_parts, either_form
 from .expression import longest_plain
 from .pattern import MOST_TEXT_CHARS, Pattern, is_plain
 

@@ -23,7 +23,7 @@ from ..messages.message import Message
 from ..search.recall_page import RecallPage, check_wanted
 from ..tokens.calibration import Meter, Recorder
 from ..window.retained_texts import checked_bodies
-from .additions import Additions
+from .add_messages import Additions
 from .choose_log import ChosenLog, choose_log, log_in_memory
 from .final_request import Ticket
 from .host import Host

@@ -27,7 +27,7 @@ from ..messages.message import Message
 from ..messages.offload import may_offload, offload
 from ..tokens.calibration import Meter
 from ..tokens.counter import TokenCounter, count_message, open_counter
-from ..view.ids_and_names import late_system_of
+from ..view.wire_rules import late_system_of
 from ..window.ephemerals import Extras
 from .choose_log import ChosenLog, log_in_memory
 from .host import Host

@@ -26,10 +26,10 @@ from ..log.record_kinds import control_of
 from ..log.record_line import Message, decode, encode_object, name_of
 from ..log.scanner import Scanner
 from ..messages.metadata import metadata_of
-from ..view.ids_and_names import LINES, WIRE
 from ..view.plan import Plan, kept_ordinals, live_positions
 from ..view.receipts import LINE, RENDERING, RULES_KEY, Receipt, text_hash
 from ..view.recipients import RULES, Recipient
+from ..view.wire_rules import LINES, WIRE
 from ..window.ephemerals import Extras
 from ..window.request import ViewRequest
 from ..window.window import Window

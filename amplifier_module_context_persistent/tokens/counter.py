@@ -239,7 +239,7 @@ class _Blocks:
     def _count_block(self, block: Mapping[str, object], kind: str, depth: int) -> int:
         if kind in _TEXT_KINDS:
             tokens = self.count(block.get("text"), depth)
-            original = block.get("original")  # the block that the text tells of (`messages/carried.py`)
+            original = block.get("original")  # the block that the text tells of (`messages/uncarried_blocks.py`)
             return max(tokens, self.count(original, depth)) if isinstance(original, Mapping) else tokens
         if kind in _SEALED:
             told, sealed = _SEALED[kind]

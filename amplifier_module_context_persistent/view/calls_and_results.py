@@ -18,7 +18,7 @@ from ..log.index import USER, Index
 from ..messages.message import Message
 from ..messages.metadata import is_human
 from .entry import Entry
-from .ids_and_names import TAKES_ALL, WireRules
+from .wire_rules import TAKES_ALL, WireRules
 
 
 class Group(NamedTuple):

@@ -31,8 +31,8 @@ from ..messages.normalize import normalise
 from ..messages.outcome import outcome_of
 from ..messages.terms import NO_TERMS, Terms, terms_of
 from ..messages.tool_kinds import ToolKinds, ToolUse
-from .ids_and_names import Oddities, oddities_of
 from .recipients import Bond, Recipient, bond_of
+from .wire_rules import Oddities, oddities_of
 
 INSTRUCTING = ("system", "developer")
 """The roles of system text."""

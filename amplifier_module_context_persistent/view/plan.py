@@ -20,8 +20,8 @@ from ..log.record_line import encode_control, name_of
 from ..messages.elide import Cut
 from ..messages.message import Message
 from .entry import Entry
-from .ids_and_names import WIRE
 from .recipients import kept_name
+from .wire_rules import WIRE
 
 IMPORTED = "imported"
 """The strategy that plans of imported compactions name."""
@@ -181,7 +181,7 @@ class Plan:
     """What its view came to, which is known once it is arranged."""
     strategy: str = "truncate"
     wire: bool = True
-    """Whether views that follow it keep the strict rules of `view.ids_and_names`; false before there were any."""
+    """Whether views that follow it keep the strict rules of `view.wire_rules`; false before there were any."""
     narrates: bool = False
     """Whether what was said between tool calls is shown as text when its thinking is not; false in older plans."""
     native: NativeItem | None = None

@@ -192,7 +192,7 @@ _WIRE_OF, _CALL_IDS_OF = attrgetter("wire"), attrgetter("call_ids")
 
 
 def keeps_wire_rules(items: Sequence[Item]) -> bool:
-    """Whether items are shown otherwise than they are stored for what providers refuse (`view.ids_and_names`)."""
+    """Whether items are shown otherwise than they are stored for what providers refuse (`view.wire_rules`)."""
     return any(map(_WIRE_OF, items)) or any(map(_CALL_IDS_OF, items))
 
 

@@ -40,7 +40,7 @@ FAMILIES = frozenset({ANTHROPIC, OPENAI, GEMINI})
 PREFIX, MODEL, ACCOUNT, END_USER = "prefix", "model", "account", "end user"
 
 FIRST_RULES, RULES = 1, 2
-"""The versions of these tables, and of the rules for lines (`ids_and_names`): the first, and the one in force."""
+"""The versions of these tables, and of the rules for lines (`wire_rules`): the first, and the one in force."""
 
 _PARTS = (
     (ANTHROPIC, ("anthropic", "claude")),

@@ -19,8 +19,8 @@ from ..messages.narration import narration_of, with_narration
 from ..messages.normalize import normalise
 from .arrangement import Arrangement, Fetch, Item, same_items
 from .entry import Entry
-from .ids_and_names import sendable
 from .recipients import CHAIN_NAMES, REPEATS, without_bonds, without_names
+from .wire_rules import sendable
 
 
 def common_length(old: Sequence[Item], new: Sequence[Item]) -> int:

@@ -12,10 +12,10 @@ from ..view.arrangement import Arrangement, Presentation, arrange
 from ..view.bound_reasoning import BoundViews
 from ..view.calls_and_results import LateResults
 from ..view.entry import Entry
-from ..view.ids_and_names import TAKES_ALL, WireRules, begins_strict, has_old_lines, request_rules, rules_of
 from ..view.plan import NO_PLAN
 from ..view.recipients import FIRST_RULES, NOBODY
 from ..view.render import render
+from ..view.wire_rules import TAKES_ALL, WireRules, begins_strict, has_old_lines, request_rules, rules_of
 from .kept_entries import KeptEntries
 from .message_source import MessageSource
 from .plan_state import with_late_told

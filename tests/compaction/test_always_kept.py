@@ -21,8 +21,8 @@ from amplifier_module_context_persistent.compaction.always_kept import (
     start_of_turn,
 )
 from amplifier_module_context_persistent.compaction.draft import Draft
-from amplifier_module_context_persistent.compaction.forms import Forms
 from amplifier_module_context_persistent.compaction.planner import compact
+from amplifier_module_context_persistent.compaction.shorter_forms import Forms
 from amplifier_module_context_persistent.view.entry import classify
 from amplifier_module_context_persistent.view.plan import Plan
 from amplifier_module_context_persistent.view.render import shorten

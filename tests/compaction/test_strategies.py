@@ -5,9 +5,9 @@ import pytest
 from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.compaction import losses
 from amplifier_module_context_persistent.compaction.always_kept import Stage
-from amplifier_module_context_persistent.compaction.forms import Forms
 from amplifier_module_context_persistent.compaction.losses import ImportanceLoss
 from amplifier_module_context_persistent.compaction.planner import compact
+from amplifier_module_context_persistent.compaction.shorter_forms import Forms
 from amplifier_module_context_persistent.compaction.strategies import STRATEGIES, before_the_window
 from amplifier_module_context_persistent.config import STRATEGIES as NAMES
 from amplifier_module_context_persistent.errors import ConfigError

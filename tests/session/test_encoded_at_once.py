@@ -12,7 +12,7 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import RecordError
-from amplifier_module_context_persistent.session import additions
+from amplifier_module_context_persistent.session import add_messages
 from tests.support.messages import user
 
 CALL = {"id": "c1", "tool": "bash", "arguments": {"command": "ls", "timeout": 1.5, "env": {"A": [1, None]}}}
@@ -53,7 +53,7 @@ async def test_the_records_are_those_of_copied_messages(tmp_path: Path, monkeypa
     """Byte by byte, with marks of pins, numbers beyond 64 bits, a repeated list and the line that a view ended with."""
     paths = [tmp_path / "encoded.jsonl", tmp_path / "copied.jsonl"]
     await play(paths[0])
-    monkeypatch.setattr(additions, "is_ordinary", lambda _: False)
+    monkeypatch.setattr(add_messages, "is_ordinary", lambda _: False)
     await play(paths[1])
     encoded, copied = (path.read_bytes() for path in paths)
     assert encoded == copied

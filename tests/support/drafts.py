@@ -10,9 +10,9 @@ from typing import Any
 from amplifier_module_context_persistent.compaction.always_kept import PROMISES, Promise, Stage
 from amplifier_module_context_persistent.compaction.choose import choose
 from amplifier_module_context_persistent.compaction.draft import Draft
-from amplifier_module_context_persistent.compaction.forms import Forms
 from amplifier_module_context_persistent.compaction.losses import Loss, UniqueTermsLoss
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
+from amplifier_module_context_persistent.compaction.shorter_forms import Forms
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.messages.message import blocks_of, text_of
 from amplifier_module_context_persistent.view.entry import Entry, classify

@@ -30,10 +30,10 @@ from ...sessions.transcript import Transcript
 from ...sessions.view_rebuild import PastLog, config_of, request_of
 from ...tokens.counter import TokenCounter, count_message
 from ...view.arrangement import Item
-from ...view.ids_and_names import begins_strict, late_system_of
 from ...view.plan import Plan, live_positions
 from ...view.receipts import RENDERING
 from ...view.recipients import RULES
+from ...view.wire_rules import begins_strict, late_system_of
 from ...window.ephemerals import Extras
 from ...window.request import Room, ViewRequest
 from ...window.when_to_plan import matters, needs_plan

@@ -31,7 +31,7 @@ from ...log.reset_record import ids_in, reset_bodies
 from ...messages.metadata import given_id
 from ...paths import LOG_NAME, check_session_id, log_name, log_path
 from ...sessions.find_session import sessions_of_id
-from ...view.ids_and_names import header_marks
+from ...view.wire_rules import header_marks
 from .copy_log import append_all, write_new_log
 from .drafts import EarlierImport, SessionDraft
 from .host_files import (
