@@ -67,7 +67,7 @@ EDITS: dict[str, Callable[[str], str]] = {
     "tests/compaction/test_strategies.py": added(TEST),
     "docs/configuration.md": str,  # written by a command
     "docs/compaction.md": replaced("| `importance` |", "| `drop_oldest` | The oldest. | Never. |\n| `importance` |"),
-    "CHANGELOG.md": replaced("### Added\n", "### Added\n\n- A strategy `drop_oldest`.\n"),
+    "CHANGELOG.md": replaced("## [Unreleased]\n", "## [Unreleased]\n\n- A strategy `drop_oldest`.\n"),
 }
 """What a person does to each file that the recipe names."""
 
