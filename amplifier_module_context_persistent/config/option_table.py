@@ -77,6 +77,13 @@ class StorageKeys:
         lambda v: v is None or (isinstance(v, str) and is_name(v)),
         "With a database as `storage`, the project of the session; else its working directory names it.",
     )
+    archive_after_days: int | None = _option(
+        None,
+        "none, int ≥ 1",
+        lambda v: v is None or (is_int(v) and v >= 1),
+        "When a session ends, compress the logs beside its own that were not written to for so many days, at most "
+        "64 MB at a time ([keeping.md](keeping.md#archive-old-sessions)). None: never.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

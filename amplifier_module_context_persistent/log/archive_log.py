@@ -41,6 +41,8 @@ from .lock import LogLock
 from .open_mark import keep_closed
 from .reader import LogReader
 
+LEAST_LOG_BYTES = 16 << 10
+"""A smaller log takes a few blocks of the disk in either form; it is archived only if somebody names it."""
 _OPEN = "the session is open; close it first"
 _UNKNOWN = "whether the session is open is not known here, since the system gives no locks"
 

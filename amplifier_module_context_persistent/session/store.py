@@ -202,9 +202,15 @@ class Store:
                 if self._session is not None:
                     await self._commit.run(partial(keep_figures_in_database, counter=self._session.counter))
                 await self._commit.run(keep_ranked_words)
+        location, was_used = self._log.describe().location, self._session is not None
         await self._commit.close()
         if self._session is not None:
             self._session.requests.close()
+        days = self._config.archive_after_days
+        if days is not None and was_used and location and stored_name(location) is None:
+            from .archive_old_logs import archive_old_logs  # few sessions ask for it
+
+            await asyncio.to_thread(archive_old_logs, location, days)
 
     def drop(self) -> None:
         """Close the log of a manager that was dropped without a close, after what was queued. It never blocks.

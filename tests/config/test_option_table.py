@@ -24,6 +24,7 @@ VALUES: dict[str, tuple[list[Any], list[Any]]] = {
     "transcript_path": PATHS,
     "storage_path": PATHS,
     "memory_files": ([[], ["a", Path("b")], ("a",)], ["a", [None], [""], [3], {"a": 1}]),
+    "archive_after_days": ([None, 1, 90], [0, -1, 1.5, "90", True]),
     "durability": (["fsync", "write"], ["sync", True, ["fsync"], ""]),
     "lock_timeout_s": ([0.1, 5], [0, -1, "5", True, float("nan"), float("inf")]),
     "max_record_bytes": ([1024, 1 << 30], [1023, 0, 2048.0, "2048"]),

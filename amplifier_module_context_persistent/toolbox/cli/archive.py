@@ -16,7 +16,7 @@ import click
 from ...catalogue.index_snapshots import CatalogueSnapshots
 from ...errors import ArchiveError, ContextPersistentError
 from ...log.archive_estimate import ArchiveEstimate, estimate
-from ...log.archive_log import Archived, archive_log, bring_back
+from ...log.archive_log import LEAST_LOG_BYTES, Archived, archive_log, bring_back
 from ...log.database_location import stored_name
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
@@ -40,8 +40,6 @@ from .session_argument import (
 )
 from .terminal import UnusableError, ask, counted, one_line, reason_beside, say
 
-_LEAST_BYTES = 16 << 10
-"""A smaller log is passed over unless it is named: it takes a few blocks of the disk in either form."""
 _OPEN = "the session is open; close it first"
 _IN_DATABASE = "a session in a database is not archived: the server compresses its rows; only files are archived"
 
@@ -138,7 +136,7 @@ def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) 
             unknown = ArchiveEstimate(0, 0, is_archived=False, is_exact=False)
             found.append(_Candidate(session, unknown, reason_beside(error, path)))
             continue
-        if size.is_archived != undo or (not is_named and not undo and size.file_bytes < _LEAST_BYTES):
+        if size.is_archived != undo or (not is_named and not undo and size.file_bytes < LEAST_LOG_BYTES):
             continue
         found.append(_Candidate(session, size, _OPEN if not undo and is_open(path) else ""))
     return found

@@ -324,6 +324,7 @@ NAMES = ("none", "default", *STRATEGIES, "stateless", "sliding")
 """What `policy_of` knows."""
 
 _NOT_PLAYED = {
+    "archive_after_days",
     "auto_save",
     "compaction_strategy",
     "durability",

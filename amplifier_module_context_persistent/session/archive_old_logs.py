@@ -1,0 +1,78 @@
+"""Archiving a project's old logs when one of its sessions ends (`archive_after_days`); off unless it is configured.
+
+Rules:
+- It comes after the session's own log was closed, and never while a message or a request is waited for.
+- At most 64 MB of logs are archived at one close, the oldest first, so that the close takes a second or so.
+- Whatever fails leaves a log as it is, and is no error of the session.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..catalogue.index_snapshots import CatalogueSnapshots
+from ..errors import ContextPersistentError
+from ..log.archive_log import LEAST_LOG_BYTES, archive_log
+from ..log.file_handle import is_archived
+from ..log.open_mark import is_marked
+from ..paths import LOG_NAME
+
+logger = logging.getLogger(__name__)
+
+MOST_BYTES = 64 << 20
+"""So much is archived at one close; one log that is larger is archived alone."""
+_DAY_S = 86_400
+
+
+def archive_old_logs(log: str, days: int) -> None:
+    """Archive the logs beside a session's that were not written to for so many days.
+
+    Args:
+        log: the log of the session that ended; logs in the directories beside its own are looked at.
+        days: how long they must not have been written to.
+    """
+    left = MOST_BYTES
+    for path, size in _old_logs(log, days):
+        if size > left < MOST_BYTES:
+            return
+        try:
+            done = archive_log(path, snapshots=CatalogueSnapshots(wait_s=0), lock_timeout_s=0.1)
+        except (OSError, ContextPersistentError) as error:
+            logger.info("%s is not archived: %s", path, error)
+            continue
+        left -= size
+        logger.info("%s was archived: %d bytes became %d", path, done.bytes_before, done.bytes_after)
+        if left <= 0:
+            return
+
+
+def _old_logs(log: str, days: int) -> Iterator[tuple[str, int]]:
+    """The logs that may be archived, those first that were written to longest ago, with their sizes."""
+    own = Path(log)
+    if own.name != LOG_NAME:
+        return
+    found = []
+    for path in own.parent.parent.glob(f"*/{LOG_NAME}"):
+        try:
+            status = path.lstat()
+        except OSError:
+            continue
+        if status.st_size >= LEAST_LOG_BYTES and path != own:
+            found.append((status.st_mtime, str(path), status.st_size))
+    for modified_s, place, size in sorted(found):
+        if modified_s > time.time() - days * _DAY_S:
+            return
+        if os.path.isfile(place) and not os.path.islink(place) and not _is_done(place):
+            yield place, size
+
+
+def _is_done(path: str) -> bool:
+    """Whether a log is archived already, or open."""
+    try:
+        return is_archived(path) or is_marked(path) is not False
+    except OSError:
+        return True
