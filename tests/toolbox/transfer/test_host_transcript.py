@@ -19,6 +19,10 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
         {**PLAIN, "metadata": {"timestamp": TIME}, "timestamp": TIME},
     ),
     "a time at the top": ({**PLAIN, "timestamp": TIME}, {**PLAIN, "timestamp": TIME}),
+    "two times": (
+        {**PLAIN, "timestamp": TIME, "metadata": {"timestamp": "2026-03-01T10:00:00.000Z"}},
+        {**PLAIN, "timestamp": TIME, "metadata": {"timestamp": "2026-03-01T10:00:00.000Z"}},
+    ),
     "pinned": (
         {**PLAIN, "metadata": {"pinned": True, "timestamp": TIME}},
         {**PLAIN, "metadata": {"pinned": True, "timestamp": TIME}, "timestamp": TIME},

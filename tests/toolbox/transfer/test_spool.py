@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,23 @@ def test_values_come_back_in_any_order(spool: Spool) -> None:
     late = aside.put("late")
     assert aside.get(places[0]) == VALUES[0]
     assert aside.get(late) == "late"
+
+
+def test_what_is_more_than_a_block_waits_in_a_file(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what is less in memory: a small import makes no file."""
+    made = []
+    new_file = tempfile.TemporaryFile
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        made.append(arguments)
+        return new_file(*arguments, **options)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", counted)
+    spool.put(b"x" * 9_000)
+    assert not made
+    places = [spool.put(b"%04d" % number * 250) for number in range(100)]
+    assert len(made) == 1
+    assert [spool.get(place, 4) for place in places] == [b"%04d" % number for number in range(100)]
 
 
 def test_bodies_are_a_list_of_records(spool: Spool) -> None:

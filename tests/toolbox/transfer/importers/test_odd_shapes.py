@@ -130,3 +130,22 @@ def test_a_byte_order_mark_on_each_line_is_no_loss(tmp_path: Path) -> None:
     lines = [f"\ufeff\ufeff{json.dumps(entry)}" for entry in LOOP]
     report = imported(write_jsonl(tmp_path / "s.jsonl", lines))
     assert (report.messages, report.lost) == (6, 0)
+
+
+def test_a_branch_is_found_by_numbers(tmp_path: Path) -> None:
+    """Two entries with the same number as their parent are two branches, and not one talk."""
+    talk = [said(1, None, "a"), answered(2, 1, "b"), said(3, 2, "left"), answered(4, 3, "c"), said(5, 2, "live")]
+    report = imported(write_jsonl(tmp_path / "s.jsonl", [*talk, answered(6, 5, "d")]))
+    assert [(one.kind, one.messages) for one in report.sessions] == [("session", 4), ("branch", 4)]
+
+
+def test_parts_of_an_answer_that_follow_each_other_are_one(tmp_path: Path) -> None:
+    """Under one id, though their usage differs: it grows while an answer is given."""
+    parts = [{"type": "text", "text": "I look"}], [called("a")]
+    answers = [
+        answered(f"{at}", f"{at - 1}", part, id="x", usage={"output_tokens": at}) for at, part in enumerate(parts, 2)
+    ]
+    found = shape(
+        write_jsonl(tmp_path / "s.jsonl", [said("1", None, "list"), *answers, said("4", "3", output("a", "x"))])
+    )
+    assert [(role, calls) for role, _, calls, _ in found] == [("user", []), ("assistant", ["a"]), ("tool", [])]
