@@ -6,7 +6,7 @@ import errno
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from ...errors import AppendError, DeleteError, LogUnreadableError
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 TIMEOUT_S = 10.0
 SEARCH_S = 60.0
 _FIRST_PAGE, _LARGEST_PAGE = 200, 5_000
+_LAST_DAY = """pg_catalog.substring(told, '"last_message":"([0-9]{4}-[0-9]{2}-[0-9]{2})T') collate "C\""""
+"""The day of a log's last message, as a kept list entry tells it; null if it tells none."""
 _LAST_CHARACTER = chr(0x10FFFF)
 """The character that comes behind all others."""
 
@@ -188,6 +190,23 @@ def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bo
             select name from found join {location.schema}.log using (log_id)
         """
         return {name for (name,) in connection.execute(statement.encode(), [word, unless]).fetchall()}
+
+
+def names_without_news(storage: str, since_s: float) -> set[str] | None:
+    """The names of logs that were written to since a time, and of which no kept list entry tells a message since then.
+
+    An entry counts only from the second day on after that time, as its message may name any time zone. None where the
+    server does not say: the tables may be older, or the role may not read them.
+    """
+    day = datetime.fromtimestamp(since_s, UTC) + timedelta(days=2)
+    with suppress(LogUnreadableError), asking(storage, SEARCH_S) as (connection, location):
+        statement = f"""
+            select name from {location.schema}.log left join {location.schema}.glance using (log_id)
+             where changed >= pg_catalog.to_timestamp(%s::double precision)
+               and not coalesce(glance.size = log.size and {_LAST_DAY} >= %s::text, false)
+        """
+        return {name for (name,) in connection.execute(statement.encode(), [since_s, f"{day:%Y-%m-%d}"]).fetchall()}
+    return None
 
 
 def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, bytes]]:

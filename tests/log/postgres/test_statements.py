@@ -28,7 +28,7 @@ from tests.support.sweeps import proof
 
 _PORTABLE = """
     array_position coalesce count current_setting date_part encode get_byte has_column_privilege length lower
-    now position regexp_replace set_config starts_with sum to_timestamp unnest
+    now position regexp_replace set_config starts_with substring sum to_timestamp unnest
 """
 PORTABLE = frozenset(_PORTABLE.split())
 """Functions that other engines with PostgreSQL's protocol have."""
@@ -82,6 +82,7 @@ def do_everything(storage: str) -> None:
         names.stored_logs_of_id(storage, "s", project)
         list(names.stored_pages(storage, project))
     names.stored_heads(storage, ["p/s"])
+    assert names.names_without_news(storage, 0.0) is not None
     figure_rows.keep_figures(storage, "1 estimate", [("p/s", log.describe().size_bytes, b"told")])
     figure_rows.kept_figures(storage, ["p/s"], "1 estimate")
     with ranked_rows.ranked_server(storage, 1) as ranked:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import closing
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -135,6 +136,13 @@ def test_prune_opens_only_what_may_be_old(server: TestServer, storage: str, monk
         return look(session, *arguments, **options)
 
     monkeypatch.setattr(delete, "look_at", noting)
+    february = datetime(2026, 2, 1, tzinfo=UTC).timestamp()
+    assert names.names_without_news(storage, february) == set()
+    of_new = f"(select log_id from {schema}.log where name = '-p/new')"
+    server.execute(f"update {schema}.glance set told = 'x' where log_id = {of_new}")
+    assert names.names_without_news(storage, february) == {"-p/new"}
+    server.execute(f"delete from {schema}.glance where told = 'x'")
+    run("list", "--all", "--storage", storage)
     run("prune", "--all", "--older", "2026-02-01", "--yes", "--storage", storage)
     assert sorted(looked) == ["forged", "old"]
     assert server.execute(f"select name from {schema}.log order by name") == [
