@@ -352,29 +352,3 @@ async def test_what_cannot_be_kept_is_not_acknowledged(tmp_path: Path) -> None:
     store = PersistentSessionStore(tmp_path / "file" / "below")
     with pytest.raises(OSError, match="no log can be created"):
         await store.append(KEY, conversation(1))
-
-
-@proof
-def test_two_processes_share_one_session(tmp_path: Path) -> None:
-    """Each batch of either is there once, together and in order; an entry that both append is there once."""
-    code = (
-        "import asyncio, sys\n"
-        "from amplifier_module_context_persistent.adapters.claude_agent_sdk import PersistentSessionStore\n"
-        "async def main(place, who):\n"
-        "    store, key = PersistentSessionStore(place, durability='write'), {'project_key': 'p', 'session_id': 's'}\n"
-        "    for n in range(25):\n"
-        "        names = [*(f'{who} {n} {k}' for k in range(3)), f'both {n}']\n"
-        "        said = {'role': 'user', 'content': 'hello'}\n"
-        "        await store.append(key, [{'type': 'user', 'uuid': name, 'message': said} for name in names])\n"
-        "    await store.close()\n"
-        "asyncio.run(main(*sys.argv[1:]))\n"
-    )
-    writers = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), who], cwd=ROOT) for who in "ab"]
-    assert [writer.wait() for writer in writers] == [0, 0]
-    entries = asyncio.run(PersistentSessionStore(tmp_path).load({"project_key": "p", "session_id": "s"}))
-    names = [str(entry["uuid"]) for entry in entries or ()]
-    assert sorted(name for name in names if name.startswith("both")) == sorted(f"both {n}" for n in range(25))
-    for who in "ab":
-        own = [name for name in names if name.startswith(who)]
-        assert own == [f"{who} {n} {k}" for n in range(25) for k in range(3)]
-        assert all(names[names.index(f"{who} {n} 0") + 2] == f"{who} {n} 2" for n in range(25))
