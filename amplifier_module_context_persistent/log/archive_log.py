@@ -107,10 +107,8 @@ def archive_log(
                 if log.file.open_status() != before or log.file.archive is not None:
                     raise ArchiveError("the log was written to meanwhile; nothing was changed; try again")
                 new.finish()
-        after = _as_before(path, before, files)
-        if snapshots is not None and after is not None:
-            snapshots.follow_file(log.path, before, after)
-        return Archived(before.st_size, at)
+    _settle(log.path, before, files, snapshots)  # what the scan found is kept by now
+    return Archived(before.st_size, at)
 
 
 def bring_back(
@@ -140,10 +138,8 @@ def bring_back(
                 raise ArchiveError("the log is not archived")
             before = log.file.open_status()
             restore_in_place(log.file)
-        after = _as_before(path, before, files)
-        if snapshots is not None and after is not None:
-            snapshots.follow_file(log.path, before, after)
-        return Archived(archive.file_bytes, before.st_size)
+    _settle(log.path, before, files, snapshots)
+    return Archived(archive.file_bytes, before.st_size)
 
 
 def restore_in_place(file: FileHandle) -> None:
@@ -276,17 +272,15 @@ def _check_sound(archive: ArchivedBytes, sha256: str) -> None:
         raise ArchiveError("the archive does not hold the log that was archived; put a backup in its place")
 
 
-def _as_before(path: str, before: os.stat_result, files: FileSystem | None) -> os.stat_result | None:
-    """Give the new file the time of the one before, by which lists of sessions are sorted; the status of its log.
-
-    None if it cannot be looked at: then what is kept of the log counts no more.
-    """
+def _settle(path: str, before: os.stat_result, files: FileSystem | None, snapshots: Snapshots | None) -> None:
+    """Give the new file the time of the one before, by which lists are sorted, and let what is kept of it count on."""
     log = FileHandle(path, files)
     try:
         with contextlib.suppress(OSError, NotImplementedError):
             os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns), follow_symlinks=False)
-        return log.open_status() if log.open(create=False) else None
+        if snapshots is not None and log.open(create=False):
+            snapshots.follow_file(log.path, before, log.open_status())
     except OSError:
-        return None
+        return  # then what is kept of the log counts no more
     finally:
         log.close()

@@ -6,7 +6,6 @@ Exit codes: 0 done, 2 unusable, or the range is empty.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
@@ -18,6 +17,7 @@ from rich.text import Text
 
 from ...catalogue.catalogue_file import CatalogueError
 from ...log.database_location import stored_name
+from ...log.file_handle import size_of_log
 from ...log.filesystem import FileSystem
 from ...log.record_line import ROLES
 from ...messages.message import result_id_of
@@ -213,7 +213,7 @@ def _resuming(path: str) -> list[str]:
     from .tables import resuming_line
 
     try:
-        if stored_name(path) is not None or os.path.getsize(path) > _MOST_COUNTED_BYTES:
+        if stored_name(path) is not None or size_of_log(path) > _MOST_COUNTED_BYTES:
             return []
         with gathered([session_file(path)], named_counter("auto"), lambda _: nullcontext(FileSystem())) as found:
             costs = resume_costs(found, PriceList())
