@@ -78,7 +78,7 @@ FIRST_SHARE = 0.25  # for the first message of the conversation, whole
 WORDS_SHARE = 0.4  # for other words of people
 ANSWERS_SHARE = 0.5  # for the last words of turns: at 20,000 tokens fifty turns keep what was concluded
 LONG_SHARE = 0.3  # for them, as long as they can be cut further
-# Measured: docs/experiments.md ("Two shares that bound what is held").
+# Measured: docs/experiments.md ("Two shares that bound what is held", and with those below "Constants of the choice").
 INTERRUPTED_SHARE = 0.25  # for the words of turns that were interrupted
 CALLS_SHARE = 0.25  # for the messages that called for the newest results, which no cut makes shorter
 

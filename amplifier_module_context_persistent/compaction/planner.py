@@ -29,6 +29,7 @@ from .strategies import STRATEGIES, Strategy
 from .summary_span import drop_span
 
 NOTICE_SHARE = 0.01  # of the target is left free for the notice
+# Measured: docs/experiments.md ("Constants of the choice").
 NEWEST_SHARE = 0.3  # of the room, for the results of the newest group, and of what is left for the other newest results
 OLDER_SHARE = 0.6  # of the target's room is left to older messages where the newest ones alone are large,
 RAISED_SHARE = 0.4  # for which a plan may stop so far above the target, on the way to the threshold

@@ -17,6 +17,7 @@ from ..messages.elide import LEAST_SHOWN_CHARS, Cut
 from ..messages.excerpt import Span, joined, shown_spans
 from ..messages.message import Message, texts_of
 
+# Measured: docs/experiments.md ("Constants of the choice").
 MOST_ROW_CHARS = 600  # of a record that a line brings: an object of a dozen members with a sentence in it
 MOST_TITLE_CHARS = 160  # of the first line, which names the columns or the file
 

@@ -20,6 +20,7 @@ from .always_kept import FIRST_SHARE, LEAST_SAVED, Promise, Stage
 from .draft import LEAST_BODY_TOKENS, MARKER_TOKENS, Draft
 from .persons_words import bodies_cuts
 
+# Measured: docs/experiments.md ("Constants of the choice").
 BODY_CHARS = 1_000  # of a body that a person pasted, at first: a page of a log, as much as is kept of a result
 SMALLER = 0.75  # what stays of a text that is shortened as it is among the largest
 
