@@ -125,7 +125,7 @@ def completed(typed: str) -> list[str]:
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("ta", ["plain,tail"]),
+        ("ta", ["plain,tag", "plain,tail"]),
         ("show ab", ["plain,abc-1", "plain,abd-2"]),
         ("tail abc", ["plain,abc-1"]),
         ("search word abd", ["plain,abd-2"]),
