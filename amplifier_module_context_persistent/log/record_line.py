@@ -267,6 +267,8 @@ def _decode_foreign(line: bytes) -> Any:
         value = orjson.loads(line)
     except orjson.JSONDecodeError:  # NaN, a lone surrogate
         return _decode_stdlib(line)
+    if is_too_deep(line, value):  # before anything goes through it level by level
+        raise ValueError("nested too deeply")
     return _decode_stdlib(line) if _may_be_rounded([value]) else value
 
 
