@@ -274,12 +274,14 @@ def _decode_foreign(line: bytes) -> Any:
 
 def _may_be_rounded(value: Any) -> bool:
     """Whether an object or a list has a number of more than 64 bits, of which `orjson` makes a float."""
-    for item in value.values() if isinstance(value, dict) else value:
-        kind = type(item)
-        if kind is float and abs(item) >= _ROUNDED_FROM:
-            return True
-        if (kind is dict or kind is list) and _may_be_rounded(item):
-            return True
+    left = [value]
+    for one in left:  # it grows while it is walked: a line may be nested deeper than Python may call
+        for item in one.values() if isinstance(one, dict) else one:
+            kind = type(item)
+            if kind is float and abs(item) >= _ROUNDED_FROM:
+                return True
+            if kind is dict or kind is list:
+                left.append(item)
     return False
 
 
