@@ -106,6 +106,21 @@ def test_what_is_kept_is_not_counted_again(path: str, monkeypatch: pytest.Monkey
         all_figures(path, keeps=False)
 
 
+def test_what_a_provider_wrote_to_compact_is_billed(path: str) -> None:
+    """With the plan that it made, once, though a rewind writes the plan again; without a word of output, as none."""
+    asked = encode_control("view", upto="id-0", provider="openai", model="gpt-5", id="v1", plan="", head="", hash="h")
+    said = encode_message({"role": "user", "content": "hi"}, message_id="id-0", timestamp=STAMP)
+    bills = []
+    for usage in ({"input_tokens": 900, "output_tokens": 70}, {"input_tokens": 900}):
+        native = {"provider": "openai", "model": "gpt-5", "usage": usage}
+        plan = encode_control("plan", id="p1", step=1, native=native)
+        write_file(path, b"".join(sealed([said, asked, plan, plan])))
+        with opened(path) as found:
+            query = "SELECT model, uncached_tokens, output_tokens FROM requests WHERE session = ?"
+            bills.append([row for row in found.rows(query) if row[1] is not None])
+    assert bills == [[("gpt-5", 900, 70)], [("gpt-5", 900, 0)]]
+
+
 def test_messages_are_counted_before_the_transaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that nobody waits for a tokenizer."""
     path, open_now, counted, writing = str(tmp_path / "log"), [0], [0], Catalogue.writing

@@ -62,6 +62,7 @@ def test_a_short_body_and_a_list_of_rules_are_words() -> None:
         ("  at com.example.Main.run(Main.java:17)", Line.MACHINE),
         ("x = compute(3); y = 4", Line.MACHINE),
         ("Thanks!", Line.EITHER),
+        ("谢谢你。", Line.EITHER),
         ("", Line.EITHER),
     ],
 )
@@ -87,6 +88,15 @@ def test_of_prose_that_is_too_long_what_stands_out_stays(order: str) -> None:
     assert cut.startswith(lines[0])
     assert cut.endswith(lines[-1])
     assert len(cut) < 1_000
+
+
+@pytest.mark.parametrize(("times", "stand_out"), [(3, True), (4, False)])
+def test_what_several_lines_begin_with_stands_out_as_long_as_they_are_few(times: int, stand_out: bool) -> None:
+    """Three of a hundred lines, not four."""
+    lines = [f"Requirement {n}: the parser of the queue must answer within {n} ms." for n in range(105 - times)]
+    rules = [f"Never change the {what} of the published interface." for what in ("names", "order", "types", "units")]
+    found = standing_out("\n".join([*lines, *rules[:times]]))
+    assert len(found) == (times if stand_out else 0)
 
 
 def test_short_texts_have_nothing_that_stands_out() -> None:

@@ -89,6 +89,11 @@ def test_what_would_be_refused_by_itself_never_goes(medium: Medium) -> None:
     assert gone(view, PUBLISHED["anthropic"]) == [1]
 
 
+@pytest.mark.parametrize("medium", [image(5_000_000), image(edge=8_000)])
+def test_what_is_as_large_as_allowed_is_sent(medium: Medium) -> None:
+    assert gone(items(medium, turn=0), PUBLISHED["anthropic"]) == []
+
+
 def test_what_lies_elsewhere_has_no_size() -> None:
     """An address is sent as it is."""
     assert gone(items(Medium("image", "", 0)), PUBLISHED["anthropic"]) == []
