@@ -12,7 +12,7 @@ from ..messages.tool_kinds import ToolUse
 from ..view.arrangement import Count
 from ..view.calls_and_results import Group, last_human, newest_group, open_calls, tool_groups
 from ..view.entry import Entry
-from ..view.inserted import stand_in
+from ..view.inserted_messages import stand_in
 
 
 class AnsweredCall(NamedTuple):

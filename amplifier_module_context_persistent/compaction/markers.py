@@ -26,7 +26,7 @@ from itertools import accumulate, takewhile
 
 from ..messages.elide import WHOLE
 from ..messages.tool_kinds import CHANGE, READ, ToolUse, file_name
-from ..view.inserted import inserted_message
+from ..view.inserted_messages import inserted_message
 from ..view.plan import SUMMARY_TAGS, Gap, Plan
 from .always_kept import STEPS, Stage
 from .draft import CHARS_A_TOKEN, MARKER_TOKENS, Draft

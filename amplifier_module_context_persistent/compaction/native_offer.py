@@ -17,7 +17,7 @@ from ..messages.message import Message
 from ..view.arrangement import Arrangement, Item
 from ..view.calls_and_results import last_human, tool_groups
 from ..view.entry import INSTRUCTING, Entry
-from ..view.inserted import INTERRUPTED
+from ..view.inserted_messages import INTERRUPTED
 from ..view.plan import NativeItem, Plan, counts_in
 
 

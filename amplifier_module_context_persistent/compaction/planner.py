@@ -14,7 +14,7 @@ from ..messages.elide import WHOLE, Cut
 from ..view.arrangement import Arrangement, Presentation, arrange
 from ..view.calls_and_results import closed_calls
 from ..view.entry import Entry, media_left_out
-from ..view.inserted import inserted_message
+from ..view.inserted_messages import inserted_message
 from ..view.plan import SUMMARY_TAGS, Plan
 from ..view.render import shorten
 from .always_kept import STEPS, Stage, newest_groups

@@ -16,7 +16,7 @@ from ..messages.message import Call, Message
 from ..messages.text import well_formed
 from .calls_and_results import Group, needs_user_before, tool_groups, unique_call_ids
 from .entry import INSTRUCTING, Entry
-from .inserted import CONTINUED, inserted_message, stand_in
+from .inserted_messages import CONTINUED, inserted_message, stand_in
 from .plan import NO_PLAN, Plan
 from .recipients import FAMILIES, NOBODY, Recipient
 from .wire_rules import TAKES_ALL, Oddities, WireRules

@@ -16,7 +16,7 @@ from ..errors import SummaryError
 from ..messages.message import Message, texts_of
 from ..messages.text import full_text, well_formed
 from ..view.arrangement import Arrangement, Count
-from ..view.inserted import inserted_message
+from ..view.inserted_messages import inserted_message
 from ..view.plan import SUMMARY_TAGS
 from ..view.render import render
 from .request import ViewRequest

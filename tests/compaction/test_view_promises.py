@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.messages.message import text_of
-from amplifier_module_context_persistent.view.inserted import CONTINUED
+from amplifier_module_context_persistent.view.inserted_messages import CONTINUED
 from amplifier_module_context_persistent.view.plan import Gap, Plan
 from tests.support.counters import count
 from tests.support.messages import Message

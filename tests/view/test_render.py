@@ -10,7 +10,7 @@ from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.messages.metadata import is_human
 from amplifier_module_context_persistent.view.arrangement import Presentation, arrange
 from amplifier_module_context_persistent.view.entry import Entry, classify
-from amplifier_module_context_persistent.view.inserted import INTERRUPTED, inserted_message, stand_in
+from amplifier_module_context_persistent.view.inserted_messages import INTERRUPTED, inserted_message, stand_in
 from amplifier_module_context_persistent.view.plan import NO_PLAN
 from amplifier_module_context_persistent.view.render import render, shorten
 from tests.support.messages import Message
