@@ -22,7 +22,7 @@ from ..log.open_log import open_reader, shown
 from ..log.record_line import Message
 from ..paths import session_id_of
 from ..search.tool_names import tools_of
-from ..view.calls_and_results import turn_starts
+from ..view.calls_and_results import TurnCount, turn_starts
 from .calls import CallLookup, CallOutcome
 from .raw_records import follow_log
 
@@ -196,6 +196,10 @@ class Transcript:
         """The turns of the live history; empty where it is."""
         edges = [*turn_starts(self.reader.index, self.reader.read), len(self)]
         return [Turn(number, *edge) for number, edge in enumerate(pairwise(edges), 1)]
+
+    def turn_count(self) -> TurnCount:
+        """Number the turns while the live history is gone through; nothing is read ahead."""
+        return TurnCount(self.reader.index, self.reader.read)
 
     def is_hidden(self, position: int) -> bool:
         """Whether the turn of a message, named by its position in the live history, is hidden from views."""

@@ -212,3 +212,38 @@ def turn_starts(index: Index, read: Read) -> list[int]:
     others = {position for position, message in zip(unknown, messages, strict=True) if not is_human(message)}
     starts = [position for position in users if position not in others]
     return [0, *starts[1:]] if len(live) else []
+
+
+class TurnCount:
+    """Says which messages begin a turn, for whoever goes through a live history from its beginning.
+
+    Only messages up to the one that is asked about are read, and of those only what the index does not say.
+    """
+
+    def __init__(self, index: Index, read: Read) -> None:
+        self._index, self._read = index, read
+        self._counted, self._humans = 0, 0
+        """How many messages were gone through, and how many of these a person wrote."""
+
+    def begun_by(self, position: int, message: Message) -> int | None:
+        """The number of the turn that a message begins, as `turn_starts` has it; None if it begins none.
+
+        Args:
+            position: the message's position in the live history, never before one that was asked about.
+            message: the message.
+        """
+        if position == 0:
+            return 1
+        if not is_human(message):
+            return None
+        self._count(position)
+        number = self._humans + 1
+        return number if number > 1 else None  # what comes before the first one belongs to its turn
+
+    def _count(self, end: int) -> None:
+        """Count the human messages before a position."""
+        columns, live = self._index.columns, self._index.live
+        users = [live[position] for position in range(self._counted, end) if columns.roles[live[position]] == USER]
+        unknown = [ordinal for ordinal in users if not columns.plain_users[ordinal]]
+        self._humans += len(users) - len(unknown) + sum(map(is_human, self._read(unknown)))
+        self._counted = end

@@ -1,5 +1,6 @@
 """A log opened to be looked at."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import orjson
@@ -7,7 +8,9 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import LogUnreadableError
+from amplifier_module_context_persistent.log.record_line import Message
 from amplifier_module_context_persistent.sessions.transcript import Transcript, Turn
+from amplifier_module_context_persistent.view.calls_and_results import TurnCount
 
 MESSAGES = [
     {"role": "system", "content": "Be brief."},
@@ -72,6 +75,26 @@ def test_a_history_without_a_human_is_one_turn_or_none(tmp_path: Path, content: 
     (tmp_path / "log.jsonl").write_bytes(b"".join(orjson.dumps(message) + b"\n" for message in content))
     with Transcript(tmp_path / "log.jsonl") as transcript:
         assert [len(turn) for turn in transcript.turns()] == [len(content)] * len(content)
+
+
+def test_turns_are_numbered_without_reading_ahead(path: Path) -> None:
+    """A message begins the same turn, whether all turns are known or only what came before it was read."""
+    with Transcript(path) as transcript:
+        begins = {turn.start: turn.number for turn in transcript.turns()}
+        read, last = transcript.reader.read, -1
+
+        def reading(ordinals: Sequence[int]) -> Iterator[Message]:
+            nonlocal last
+            last = max([last, *ordinals])
+            return read(ordinals)
+
+        for first in range(len(transcript)):  # a range begins anywhere
+            turns = TurnCount(transcript.reader.index, reading)
+            last = -1
+            for position, message in enumerate(transcript.messages(first), first):
+                assert turns.begun_by(position, message) == begins.get(position)
+                assert last < position
+        assert begins == {0: 1, 4: 2}
 
 
 def test_what_is_not_there_is_an_error(tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ def _show_one(
     with transcript, telling_damage(transcript), pager as is_paged:
         with bar, unreadable():
             clear = partial(files.before_printing, returns=not is_paged)
-            turns = transcript.turns()
+            turns = transcript.turns() if turn_span is not None or as_outline else []  # reads the whole log
             start, stop = chosen_positions(len(transcript), turns, turn_span, span)
             if as_outline:
                 chosen = [turn for turn in turns if start <= turn.start < stop] if turn_span is not None else None
@@ -179,12 +179,13 @@ def _show_one(
                 printer = MessagePrinter(full=full, as_json=as_json)
                 is_all = not (as_json or errors or role or tools)
                 compactions = source_compactions(transcript) if is_all else {}
-                shown, begins = False, {turn.start + 1: turn.number for turn in turns}
+                shown, turn_count = False, transcript.turn_count()
                 for placed in transcript.placed(start, stop, role=role, tools=tools):
                     if not errors or _went_wrong(placed):
                         note = _note_of(transcript, placed)
                         clear()
-                        printer.show(placed, turn=begins.get(placed.number), note=note)
+                        turn = turn_count.begun_by(placed.number - 1, placed.message)
+                        printer.show(placed, turn=turn, note=note)
                         shown = True
                     if (compaction := compactions.get(placed.number - 1)) is not None:
                         clear()
