@@ -57,7 +57,7 @@ EDITS: dict[str, Callable[[str], str]] = {
     )(
         replaced("\nSTRATEGIES: Mapping", LOSS)(
             replaced("\nfrom typing", "\nfrom math import inf\nfrom typing")(
-                replaced("from .losses", "from .forms import Form\nfrom .losses")(text)
+                replaced("from .losses", "from .shorter_forms import Form\nfrom .losses")(text)
             )
         )
     ),
