@@ -148,6 +148,18 @@ def test_the_word_list_is_that_of_the_standard() -> None:
         "the quick brown fox jumps over the lazy dog and runs away from the old farm house near the river",
         "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
         ".example.com\tTRUE\t/\tTRUE\t1799999999\ttheme\tdark",
+        "mysqldump --password --single-transaction shop",
+        "POSTGRES_PASSWORD: postgres",
+        "ENCRYPTION_KEY=generate-with-openssl-rand-hex-32",
+        "client_secret: op://prod/oauth/client-secret2",
+        "password: arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-2",
+        "bypass: route2server",
+        "nexttoken = 'page2token7of9items'",
+        'const passwordLabel: string = "PasswordsMustMatchAgain"',
+        '{"name": "theme", "value": "dark-blue-2", "domain": ".acme.dev"}',
+        '{"name": "www", "type": "A", "domain": "acme.dev", "value": "10.0.0.12"}',
+        'jwt.encode({"sub": "a"}, "secret", algorithm="HS256")',
+        "createHmac('sha256', process.env.SECRET_2)",
     ],
 )  # fmt: skip
 def test_what_only_looks_like_a_secret_stays(text: str) -> None:
@@ -185,7 +197,7 @@ def test_colours_and_encodings_around_pairs_are_read() -> None:
         *("password\t", "set password ", "(password, ", "x1 is the password ", "$ echo $TOKEN\n"),
         *("mysql -p ", "['password',"),
         *("insert (password) values ('a1', ", "<tr><th>Password</th></tr>", "kind: Secret\ndata:\n  a: b\n"),
-        *("echo x1 | "),
+        *("echo x1 | ", '{"name": "a", "httpOnly": ', 'cookies={"a": "b", ', "jwt.sign(a, 'b1', "),
     ],
     ids=repr,
 )  # fmt: skip

@@ -15,6 +15,7 @@ from .names import (
     is_mixed,
     is_placeholder,
     is_template,
+    is_word_of,
     kind_of_name,
     likelihood_of,
     looks_random,
@@ -26,7 +27,7 @@ from .tables import find_in_table
 _NAMED = re.compile(
     r"""
     (?: pass(?:w(?:or)?d|wort|phrase|code)? | pwd | secret | token | credential | auth | cookie | jwt | key
-      | (?<![a-z0-9])pw(?![a-z0-9-]) | (?<=[_-])pat | (?<=sonar[._-])login )
+      | (?:(?<![a-z0-9])|db|root|user|admin|bind)pw(?![a-z0-9-]) | (?<=[_-])pat | (?<=sonar[._-])login )
     [a-z0-9_-]{0,40}
     (?P<separator>
         \\*["'`]? \]? [ \t]* (?: => | [:?]?= (?!=) | : (?![:=]) ) [ \t]* (?: \\?[>|]-? [ \t]* )?
@@ -164,6 +165,8 @@ def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Va
         if bare is None:
             return None
         start, end = bare.span()
+        if separator.isspace() and text[start] == "-":
+            return None  # --password --verbose: it asks for it
         if separator == "=" and (name.isupper() or before[-1:] in ("?", "&")):
             while (more := _LITERAL.match(text, end)) and text[end] not in "([{" and end - start < _MOST_VALUE_CHARS:
                 end = more.end()
@@ -181,7 +184,13 @@ def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Va
 
 def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
     text, separator = value.text, value.separator
-    if not text.strip() or is_placeholder(text) or is_template(text) or is_example(text):
+    if (
+        not text.strip()
+        or is_placeholder(text)
+        or is_template(text)
+        or is_example(text)
+        or is_word_of(text, value.name)
+    ):
         return False
     if value.is_quoted and _SENTENCE.search(text) and not value.is_set_as_it_is:
         return False

@@ -118,12 +118,19 @@ _NO_SECRETS = frozenset(
     " csrf xsrf forgot reset no is has use show hide require required confirm enter your bypass hashed".split()
 )
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_GLUED = re.compile(
+    r"(?P<first>[a-z]{2,30})(?P<last>password|passwd|passphrase|pwd|secret|token|apikey)"
+    r"|(?P<owner>db|sql|mysql|pg|redis|user|admin|root|my|ftp|sftp|smtp|imap|pop|mail|email|ldap|bind|master|proxy|auth|login"
+    r"|host|server|remote|wifi|wlan|vnc|rdp|web|app|svc|service|jdbc|sa|ssl|cert|store)(?P<short>pass|pw)"
+)
+"""Names of two words in one: `dbpassword`, `clientsecret`; before `pass` only some words, because of `bypass`."""
 
 _PLACEHOLDER = re.compile(
     r"""
       [$%{<\[(&*!`@|\\=,;:~?#].* | .*(?:\$\{|\{\{|%\(|<[a-z_ ]+>|\[(?:REDACTED|█*)\]|\.\.\.|…).*
     | (?:x+|X+|\*+|\.+|-+|_+|0+) | [a-z]{2,5}(?:[_-][a-z]{2,4})?[_-](?:x{4,}|X{4,}|\*{4,}) | SecretString(?::.*)?
-    | ref\+[a-z0-9]+://.*
+    | ref\+[a-z0-9]+://.* | arn:aws[a-z-]*:.*
+    | (?:op|vault|ssm|aws-?sm|secretsmanager|gcp-?sm|gsm|azkv|keyvault|keychain|keyring|secrets?|env|file|doppler|infisical|bws|sops)://.*
     | (?: none|null|nil|true|false|yes|no|on|off|undefined|empty|optional|required|string|str|bytes|bool|int|integer|number
         | object|any|unset|default|basic|bearer|digest|oauth|oauth2|jwt|auto|enabled|disabled|password|passwd|pass|guest|secret|token
         | key|value|input|prompt|text|hidden|env|environ|self|this|super|await|async|new|return|not|lambda|func|function
@@ -131,7 +138,7 @@ _PLACEHOLDER = re.compile(
         | change[_-]?(?:me|it|this)(?:[_-]?(?:please|now|in|before).*)? | placeholder | redacted | replace[_-]?me | dummy | example
         | utf8|utf-8|base64|hex|hs256|rs256|es256|http2|ipv4|ipv6|rsa|x509|aes256|aes128|pkcs8|ed25519|oauth1|ntlm )
     | [fFrRbB]{1,2}["'].*
-    | (?:[a-z]{2,5}[_-])?(?:your|my|some|the|a|an|example|sample|dummy|fake|insert|enter|replace|change|todo|fixme|put)[_-].*
+    | (?:[a-z]{2,5}[_-])?(?:your|my|some|the|a|an|example|sample|dummy|fake|insert|enter|replace|change|todo|fixme|put|generate|paste|obtain|provide|to-be|set-(?:me|this|in|by|via))[_-].*
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -142,8 +149,10 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 _WORDY = re.compile(r"_*(?:[A-Za-z]+[0-9]{0,2}|[0-9]{1,2})(?:[_.-]+(?:[A-Za-z]+[0-9]{0,2}|[0-9]{1,2}))*_*")
 _HAS_DIGIT = re.compile("[0-9]")
 _HAS_LETTER = re.compile("[A-Za-z]")
-
-
+_LEAST_SCRAMBLED = 12
+_MOST_PIECE_CHARS = 3.0
+"""Average length of the pieces of letters that a generator made; words of program text have five."""
+_SIGN = re.compile(r"[!#$%^&*+?@~=]")
 _LEAST_APART = 6
 _EXAMPLES = frozenset(
     "2cafc0970149 f2d6ca165150 d8c2efc4c850 7e8de44ea9ec 051d093c4bde cf4d418ed3de e4da07ad2000 7f75367e7881".split()
@@ -192,7 +201,14 @@ def _words_of(name: str) -> list[str]:
     words = [word.lower() for word in _WORD.findall(name[-80:])]
     while len(words) > 1 and (words[-1] in _WHICH or words[-1].isdigit()):
         words.pop()
+    if words and (glued := _GLUED.fullmatch(words[-1])):
+        words[-1:] = [glued["first"] or glued["owner"], glued["last"] or glued["short"]]
     return words
+
+
+def is_word_of(text: str, name: str) -> bool:
+    """Whether a value is a word of its own name, as the default of a server is: `POSTGRES_PASSWORD: postgres`."""
+    return text.lower() in _words_of(name)
 
 
 @cache
@@ -221,7 +237,7 @@ def is_secret_text(text: str, name: str, *, is_quoted: bool) -> bool:
         return looks_random(text)
     if is_quoted:
         return "/" not in text or not is_code_or_path(text)
-    return looks_random(text, least=8)
+    return looks_random(text, least=8) or _is_scrambled(text)
 
 
 def is_example(text: str) -> bool:
@@ -255,8 +271,19 @@ def is_template(text: str) -> bool:
 
 
 def is_mixed(text: str) -> bool:
-    """Whether a value has a digit, and a character that is none."""
-    return any(char.isdigit() for char in text) and any(not char.isdigit() for char in text)
+    """Whether a value has a digit, and a character that is none; or letters in both cases that make no words."""
+    if any(map(str.isdigit, text)):
+        return not text.isdigit()
+    return _is_scrambled(text)
+
+
+def _is_scrambled(text: str) -> bool:
+    """Whether letters change between the cases more often than those of names in program text do."""
+    if len(text) < _LEAST_SCRAMBLED or text.islower() or text.isupper():
+        return False
+    pieces = _WORD.findall(text)
+    most_chars = _MOST_PIECE_CHARS if _SIGN.search(text) else _MOST_PIECE_CHARS - 0.5
+    return len(pieces) > 2 and sum(map(len, pieces)) <= most_chars * len(pieces)
 
 
 _KINDS = {"pass": "password", "pwd": "password", "token": "token", "cookie": "cookie", "key": "key"}

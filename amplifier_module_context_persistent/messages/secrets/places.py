@@ -162,6 +162,15 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
         ),
     ),
     (
+        "key of a call",
+        ("jwt.", "SignedString(", "hmac.new(", "reateHmac("),
+        re.compile(
+            r"(?:\bjwt\.(?:sign|verify|encode|decode)\([^\n]{1,200}?,\s{0,20}|\bSignedString\(\s{0,20}(?:\[\]byte\(\s{0,20})?|\bhmac\.new\(\s{0,20}(?:key\s{0,2}=\s{0,2})?"
+            r"|\b[cC]reateHmac\([^,\n]{1,40},\s{0,20})"
+            r"b?\\?[\"'`](?P<secret>(?=[^\s\"'`]*[0-9])(?=[^\s\"'`]*[A-Za-z])[^\s\"'`\\<>{}]{8,400})(?=\\?[\"'`]\s{0,20}[,)])"
+        ),
+    ),
+    (
         "password of a connection string",
         ("assword=", "wd=", "ccountKey=", "ccessKey="),
         re.compile(

@@ -14,11 +14,12 @@ from functools import cache, partial
 
 from .base64_text import find_in_base64
 from .commands import find_in_commands
+from .cookies import find_cookies
 from .formats import HINT_CHARS, LEAST_CHARS, TOKENS, Format
 from .found import Secret, hidden, merged
 from .kubernetes import find_in_kubernetes_secrets
 from .named_values import find_named
-from .names import is_example, is_placeholder, looks_random
+from .names import is_example, is_placeholder
 from .own_forms import OwnForms
 from .passwords_in_sentences import find_pairs
 from .places import PLACES
@@ -28,18 +29,6 @@ from .services_in_sentences import find_by_service
 from .shown_values import find_shown
 from .tables import find_by_foreign_names
 
-_COOKIES = re.compile(
-    r"(?:(?P<set>set-)?cookie\\*[\"']?\s*[:=]\s*|\bcurl\b[^\n|;]{0,400}?\s(?:-b|--cookie)[ =]?)"
-    r"\\*[\"']?(?P<pairs>[^\s=;:\"'\\]+=[^\n\"'\\]+)",
-    re.IGNORECASE,
-)
-_PAIR = re.compile(r"(?P<before>(?:^|;)\s*(?P<name>[^\s=;]+)=)(?P<secret>[^;\s]{4,})")
-_NO_COOKIE = re.compile(
-    r"expires|max-age|path|domain|samesite|priority|version|theme|lang|locale|language|tz|timezone|currency|country|consent"
-    r"|.*consent|_ga\w*|_gid|_gat\w*|_fbp|_gcl_\w+|utm_\w+|ab_?test\w*|variant|color\w*|layout|sidebar\w*|build",
-    re.IGNORECASE,
-)
-_KEEPS = re.compile(r"sess|sid|auth|token|jwt|csrf|xsrf|remember|login|user|key|secret|^d$", re.IGNORECASE)
 _LONG_WORD = re.compile(rf"(?<!\S)\S{{{LEAST_CHARS},}}")
 _SHORT_WORD = re.compile(rf"[\w.-]{{0,{LEAST_CHARS - 1}}}")
 """A text that has nothing beside it and is too short for a form: an id, a role, a type."""
@@ -61,7 +50,7 @@ def search(text: str, own: OwnForms | None = None) -> list[Secret]:
     looks = (
         *in_words,
         _by_place,
-        _in_cookies,
+        find_cookies,
         find_in_commands,
         find_in_kubernetes_secrets,
         find_seed_phrases,
@@ -151,22 +140,3 @@ def _by_place(text: str) -> list[Secret]:
             found += new
             text = hidden(text, new)
     return found
-
-
-def _in_cookies(text: str) -> list[Secret]:
-    if not ("ookie" in text or "OOKIE" in text or "curl" in text):
-        return []
-    found = []
-    for header in _COOKIES.finditer(text):
-        start = header.start("pairs")
-        for pair in _PAIR.finditer(header["pairs"]):
-            is_attribute = header["set"] is not None and pair.start() > 0
-            if not is_attribute and _is_secret_cookie(pair["name"], pair["secret"]):
-                found.append(Secret(start + pair.start("secret"), start + pair.end("secret"), "cookie"))
-    return found
-
-
-def _is_secret_cookie(name: str, value: str) -> bool:
-    if _NO_COOKIE.fullmatch(name) or is_placeholder(value):
-        return False
-    return bool(_KEEPS.search(name)) or looks_random(value, least=6) or len(value) >= LEAST_CHARS
