@@ -33,17 +33,17 @@ class Item(NamedTuple):
     silent: bool = False
     """Whether its thinking is left out."""
     bare: str = ""
-    """Whether what is bound to another provider is left out: `all`, or `text` where the text of thinking stays."""
+    """`all` if everything bound to another provider is left out, `text` if thinking stays as text; else empty."""
     call_ids: tuple[str, ...] = ()
-    """A message with calls: the ids that they have in the view, where they differ from their own."""
+    """Of a message with calls: the ids of its calls in the view; empty if they are the stored ones."""
     result: tuple[str, str] | None = None
-    """A result: the id and the name of the call that it answers."""
+    """Of a result: the id and the name of the call that it answers."""
     inserted: Message | None = None
     tokens: int = 0
     wire: tuple[WireRules, int] | None = None
-    """What its reader takes and how many cache marks it keeps, where it is shown otherwise for that."""
+    """The reader's rules and the number of cache marks to keep; None if the rules change nothing in the message."""
     as_stored: bool = False
-    """Whether it is handed out as it was stored."""
+    """Whether the view shows the stored message unchanged."""
     narrates: bool = False
     """Whether its narration is shown if its thinking is not."""
 
@@ -54,11 +54,11 @@ class Presentation:
 
     plan: Plan = NO_PLAN
     cut_tokens: Mapping[str, int] = field(default_factory=dict)
-    """By message id, what the messages come to that the plan cuts, with their thinking."""
+    """Tokens of the messages that the plan cuts, after the cut and with their thinking, by message id."""
     reader: Recipient = NOBODY
-    """Who gets the view; what others made for themselves alone is left out."""
+    """Who gets the view. Content that is bound to another provider is left out."""
     wire: WireRules = TAKES_ALL
-    """What the reader takes."""
+    """The reader's rules for messages."""
 
 
 _AS_STORED = Presentation()
@@ -66,22 +66,22 @@ _AS_STORED = Presentation()
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """The items of a view in order, and what they come to."""
+    """The items of a view in order, and the sum of their tokens."""
 
     items: list[Item] = field(default_factory=list)
     tokens: int = 0
     made_by: Arranger | None = field(default=None, compare=False, repr=False)
-    """What arranged it; the next view goes on from there."""
+    """The arranger that made it; the next view can continue from it."""
 
 
 def unmovable_tokens(item: Item) -> int:
-    """The tokens of a message that no plan takes away, as of system text that stays and of a pin; else 0."""
+    """Tokens of a message that no plan may leave out (a pin, or system text that stays); 0 for any other message."""
     entry = item.entry
     return item.tokens if entry is not None and (entry.pinned or entry.stays) else 0
 
 
 def same_items(old: Sequence[Item], new: Sequence[Item]) -> int:
-    """How many items two views begin with that are the very same objects."""
+    """Count the items at the start of two views that are identical objects."""
     if old is new:
         return len(new)
     alike = list(map(is_, old, new))
@@ -91,28 +91,31 @@ def same_items(old: Sequence[Item], new: Sequence[Item]) -> int:
 def arrange(
     entries: Iterable[Entry], count: Count, how: Presentation = _AS_STORED, *, after: Arrangement | None = None
 ) -> Arrangement:
-    """Arrange a view: groups in order, each call answered, nothing before the first user's word but system text.
+    """Arrange a view: groups in order, each call answered, only system text before the first user message.
 
-    If the reader takes no answer as the last word (`wire`), a view that has one there ends with the line `[continued]`
-    as a user's. The answer to that request says so (`Origin.line_before`), and later views show the line before it.
+    If the reader refuses a request that ends with an answer (`wire`), such a view ends with the user message
+    `[continued]`. The answer to that request records the line (`Origin.line_before`), and later views repeat it there.
 
     Args:
         entries: the kept entries, in the history's order.
-        count: counts a message that is inserted.
-        how: how they are shown.
-        after: an arrangement made before with the same counter; where it began alike, only what came since is
-            arranged, and what it inserted is not counted again. The same comes out.
+        count: counts the tokens of an inserted message.
+        how: the plan and the reader.
+        after: an earlier arrangement with the same counter. If the entries continue it, only the new ones are
+            arranged. Its inserted texts are not counted again. The result is the same without it.
     """
-    entries, begun = list(entries), after.made_by if after is not None else None
-    if after is not None and begun is not None and begun.goes_on_in(entries, how):
-        later = entries[len(begun.entries) :]
-        return begun.copy().arrange(later) if later else after
-    return Arranger(count, how, known_texts=begun.texts if begun is not None else {}).arrange(entries)
+    entries = list(entries)
+    if after is None or after.made_by is None:
+        return Arranger(count, how).arrange(entries)
+    earlier = after.made_by
+    if not earlier.goes_on_in(entries, how):
+        return Arranger(count, how, known_texts=earlier.texts).arrange(entries)
+    later = entries[len(earlier.entries) :]
+    return earlier.copy().arrange(later) if later else after
 
 
 @dataclass(slots=True)
 class Arranger:
-    """Arranges entries, tool group by tool group. It is used once; what goes on after it goes on with a copy."""
+    """Arranges entries, one tool group after the other. It is used once; a later arrangement continues with a copy."""
 
     count: Count
     how: Presentation
@@ -121,26 +124,26 @@ class Arranger:
     tokens: int = 0
     call_ids: set[str] = field(default_factory=set)
     open_calls: set[str] = field(default_factory=set)
-    """The ids of calls with stand-ins in place of their results."""
+    """Ids of the calls whose result is a stand-in."""
     previous: Entry | None = None
-    """The last message that is no system text,"""
+    """The last message that is not system text."""
     answered: bool = False
-    """and whether results or a user's word follow it."""
+    """Whether results or a user message follow `previous`."""
     marks: int = 0
-    """The cache marks so far."""
+    """Number of cache marks so far."""
     stays: bool = True
-    """Whether what the plan inserts stands where it will stand whatever is appended."""
+    """Whether the plan's inserted texts keep their places when messages are appended."""
     known_texts: Mapping[str, Item] = field(default_factory=dict)
-    """By text, the user's messages that an arrangement before inserted,"""
+    """User messages that the earlier arrangement inserted, by text."""
     texts: dict[str, Item] = field(default_factory=dict)
-    """and this one."""
+    """User messages that this arrangement inserted, by text."""
 
     def copy(self) -> Arranger:
-        """One that goes on where this one ended."""
+        """A new arranger that continues where this one ended."""
         return replace(self, items=self.items.copy(), call_ids=self.call_ids.copy(), open_calls=self.open_calls.copy())
 
     def goes_on_in(self, entries: list[Entry], how: Presentation) -> bool:
-        """Whether entries begin with those arranged here, are shown in the same way, and answer no call among them."""
+        """Whether entries continue those arranged here, with the same presentation and no late result for them."""
         known = len(self.entries)
         alike = self.stays and self.how == how and entries[:known] == self.entries
         later = entries[known:]
@@ -149,8 +152,9 @@ class Arranger:
         return alike and self.open_calls.isdisjoint(late)
 
     def arrange(self, entries: list[Entry]) -> Arrangement:
-        """Arrange what comes next."""
-        groups, begun = tool_groups(entries), len(self.items)
+        """Arrange the next entries, after those that were arranged before."""
+        groups = tool_groups(entries)
+        first_new = len(self.items)
         native, inserted = self._places(groups) if not self.entries else (-1, {})
         renamed = unique_call_ids(groups, self.call_ids, self.how.wire)
         for position, group in enumerate(groups):
@@ -171,7 +175,7 @@ class Arranger:
                 self._store(head, 0, (), None)
                 if head.origin.late or head.role not in INSTRUCTING:
                     self.previous, self.answered = head, False
-        self.tokens += sum(map(attrgetter("tokens"), self.items[begun:]))
+        self.tokens += sum(map(attrgetter("tokens"), self.items[first_new:]))
         self.entries = self.entries + entries
         if not self.how.wire.answer_last and self._ends_with_answer:
             last = self._line(CONTINUED)
@@ -179,37 +183,47 @@ class Arranger:
         return Arrangement(self.items, self.tokens, self)
 
     def _places(self, groups: Sequence[Group]) -> tuple[int, dict[int, str]]:
-        """Before which groups a plan inserts a provider's item, and texts.
-
-        The notice comes before its message, in place of a marker there, or before the first that is no system text.
-        """
-        plan, native = self.how.plan, -1
+        """Positions of the groups before which the plan inserts: the provider's item (-1: none), and texts."""
+        plan = self.how.plan
         markers = {gap.before: gap.text for gap in plan.gaps or () if not gap.after and gap.text}
-        placed = {at: markers[group.head.id] for at, group in enumerate(groups) if group.head.id in markers}
+        texts = {at: markers[group.head.id] for at, group in enumerate(groups) if group.head.id in markers}
         if plan.notice:
-            heads = (at for at, group in enumerate(groups) if not group.head.instructs)
-            named = (at for at, group in enumerate(groups) if any(e.id == plan.notice_before for e in group.entries()))
-            at = next(named, None) if plan.notice_before else None
-            self.stays = at is not None
-            placed[next(heads, len(groups)) if at is None else at] = plan.notice
-        if plan.native is not None:  # also before system text that does not stay so on the wire
-            talk = (at for at, group in enumerate(groups) if group.head.origin.late or not group.head.instructs)
-            native = next(talk, len(groups))
-            self.stays = self.stays and native < len(groups)
-        return native, placed
+            texts[self._notice_place(groups)] = plan.notice  # in place of a marker there
+        if plan.native is None:
+            return -1, texts
+        return self._native_place(groups), texts
+
+    def _notice_place(self, groups: Sequence[Group]) -> int:
+        """The notice goes before the message that the plan names; else before the first that is not system text."""
+        wanted = self.how.plan.notice_before
+        if wanted:
+            for at, group in enumerate(groups):
+                if any(entry.id == wanted for entry in group.entries()):
+                    self.stays = True
+                    return at
+        self.stays = False
+        return next((at for at, group in enumerate(groups) if not group.head.instructs), len(groups))
+
+    def _native_place(self, groups: Sequence[Group]) -> int:
+        """A provider's item goes before the first message that is not sent as system text."""
+        for at, group in enumerate(groups):
+            if group.head.origin.late or not group.head.instructs:
+                return at
+        self.stays = False
+        return len(groups)
 
     @property
     def _wants_user(self) -> bool:
-        """Whether a user's word is put in where there is none: not in a history that is shown whole to nobody."""
+        """Whether missing user messages are inserted. Not if no reader is named and no plan is followed."""
         return self.how.wire.user_first or self.how.plan is not NO_PLAN
 
     @property
     def _ends_with_answer(self) -> bool:
-        """Whether what was arranged ends with an answer, but for system text, which providers move away."""
+        """Whether the last message is an answer. System text does not count, since providers move it elsewhere."""
         return self.previous is not None and self.previous.role == "assistant" and not self.answered
 
     def _line_before(self, head: Entry) -> str:
-        """The line that a request ended with before a message was appended to it, or had to; "" if it had none."""
+        """The `[continued]` line before a message whose request ended with it or had to; "" if there is none."""
         wire = self.how.wire
         if not self._ends_with_answer or not wire.stored_lines:
             return ""
@@ -233,7 +247,7 @@ class Arranger:
         self.previous, self.answered = head, True
 
     def _insert_text(self, text: str) -> None:
-        """Insert a user's message; many markers of gaps are the same text, which is made and counted once."""
+        """Insert a user message. Many gap markers have the same text, so each text is made and counted once."""
         if (item := self.texts.get(text) or self.known_texts.get(text)) is None:
             shown = well_formed(text)  # a plan may quote what cannot be sent
             item = self._inserted(inserted_message("user", shown), for_wire=shown is not text)
@@ -241,14 +255,14 @@ class Arranger:
         self.items.append(item)
 
     def _line(self, text: str) -> Item:
-        """The line that stands after an answer."""
+        """A line to show after an answer."""
         return self._inserted(inserted_message("user", text), for_wire=True)
 
     def _inserted(self, message: Message, *, for_wire: bool = False) -> Item:
         return Item(inserted=message, tokens=self.count(message), wire=(self.how.wire, 0) if for_wire else None)
 
     def _store(self, entry: Entry, more: int, call_ids: tuple[str, ...], result: tuple[str, str] | None) -> None:
-        """Add a stored message, whose call ids or name come to `more` tokens than its own."""
+        """Add a stored message; its new call ids or name add `more` tokens."""
         plan, reader, bare = self.how.plan, self.how.reader, ""
         cut, silent = plan.cuts.get(entry.id), entry.id in plan.silent
         tokens = more + (entry.tokens if cut is None else self.how.cut_tokens.get(entry.id, entry.tokens))
@@ -270,7 +284,7 @@ class Arranger:
         self.items.append(Item(entry, cut, silent, bare, call_ids, result, None, tokens, wire, as_stored, narrates))
 
     def _shown_for(self, entry: Entry, cut: Cut | None) -> tuple[WireRules, int] | None:
-        """What a reader takes of a message that has something odd; None where it takes all of it."""
+        """The reader's rules and the cache marks to keep, if the message breaks a rule; None if it breaks none."""
         odd = entry.form.odd or Oddities()
         marks = max(0, self.how.wire.cache_marks - self.marks)
         self.marks += odd.marks
@@ -281,20 +295,20 @@ class Arranger:
         return (self.how.wire, marks) if is_odd else None
 
     def _longer(self, call: Call, call_id: str, name: str = "") -> int:
-        """What another id of a call, and a name beside it, add to the tokens of a message."""
+        """Tokens that a new call id, and a name beside it, add to a message."""
         if call_id == call.id and not name:
             return 0
         return self.count({"tool_call_id": call_id, "name": name}) - self.count({"tool_call_id": call.id})
 
 
 def turn_start(items: Sequence[Item]) -> int:
-    """Where the last person's message stands, with which the turn in progress begins; the beginning without one."""
+    """Position of the last human message, which begins the current turn; 0 if there is none."""
     humans = (at for at in reversed(range(len(items))) if (entry := items[at].entry) is not None and entry.human)
     return next(humans, 0)
 
 
 def last_line(items: Sequence[Item]) -> str:
-    """The line that a view ends with since its last word is an answer; empty where it has none."""
+    """The line that a view ends with because its last message is an answer; "" if it has no such line."""
     last = items[-1] if items else None
     if last is None or last.inserted is None or last.wire is None:
         return ""

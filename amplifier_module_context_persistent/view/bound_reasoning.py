@@ -1,17 +1,17 @@
-"""Reasoning stays where all before it stands as it stood when it was made (I10): what a request is sent, as one hash.
+"""Show an answer's reasoning only if everything before it is unchanged since its request (I10). One hash decides.
 
-A request's *bound* is a chain: the tools, every system and developer text in the order of the view (there are providers
-that put them first, wherever they stand), then all messages, these texts in their places (others leave them there). An
-answer keeps the `bound` of the request that it answers, in its metadata (`BOUND_KEY`). Its reasoning is shown where the
-chain of the view at hand, up to it, is that one.
+The hash of a request, its *bound*, is a chain of hashes: the tools, then every system and developer text, then all
+messages. The texts are in the chain twice, because some providers move them to the front and others do not. An answer
+keeps the `bound` of its request in its metadata (`BOUND_KEY`). Its reasoning is shown if the chain of the present view,
+up to the answer, has the same value.
 
-- The rule looks at nothing but the view and what the log holds, so a view that is made again decides alike.
-- Reasoning that is left out changes what comes after it: then that is left out too, until the model reasons anew.
-- Where a provider compacted the beginning itself and says that reasoning after its item stays valid, the chain of what
-  the item stands for goes on beside the view's own, as long as tools and system text are the same.
-- Reasoning that comes later in its own answer is shown only where the answer is shown as it was given.
-- A view that nobody is named for, and that no plan shortens, shows all of it: it is the history (`binds`).
-- Each message is hashed once; a view that goes on costs what is new in it, and head and tools are hashed once a view.
+- The decision depends on the view and the log alone, so the same view gets the same decision again.
+- Leaving reasoning out changes the chain. So the reasoning after it is left out too, until the model reasons anew.
+- A provider may compact the beginning itself and say that later reasoning stays valid. Then the chain of the replaced
+  messages continues beside the view's own chain, as long as the tools and the system text are the same.
+- An answer may have text before its reasoning. Then the reasoning is shown only if the answer is shown unaltered.
+- A view without a named reader and without a plan is the history, and shows all reasoning (`binds`).
+- Each message is hashed once. The next view hashes only its new messages, and its head and tools once.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ from .render import common_length
 _CACHE_CONTROL = "cache_control"
 _MOST_DIGITS = 6
 Chains = tuple[bytes, ...]
-"""The chain of a view at a place, and those that stand for it."""
+"""The hash chain of a view at one position, and other chains that count as equal to it."""
 
 
 def tools_hash(tools_json: str) -> str:
-    """The hash of the definitions of tools, in their order; empty where there are none."""
+    """The hash of the tool definitions, in their order; "" if there are none."""
     return text_hash(orjson.loads(tools_json)) if tools_json else ""
 
 
 def sent_hash(message: Message) -> bytes:
-    """The hash of what is sent of a message: of its metadata what is bound alone, and no marks of what to cache."""
+    """The hash of the sent part of a message: of the metadata only bound keys, and no cache marks."""
     sent = {key: value for key, value in message.items() if key != "metadata"}
     if bound := only_names(metadata_of(message), REASONING_NAMES):  # ids of responses are no content
         sent["metadata"] = bound
@@ -73,19 +73,19 @@ def _without_cache_control(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Hashes:
-    """Of one message: as it is shown, and without its reasoning; and whether it is system text."""
+    """The hashes of one message, with and without its reasoning, and facts that decide about the reasoning."""
 
     shown: bytes
     bare: bytes
     bond: Bond | None
-    """Who made its reasoning; None where it shows none."""
+    """The maker of its reasoning; None if it shows none."""
     instructs: bool
     as_given: bool
-    """Whether all before its reasoning stands in it as its model gave it."""
+    """Whether the answer is unaltered up to its reasoning."""
 
 
 class BoundViews:
-    """The views of one window, one after the other: which reasoning each shows, and its `bound`."""
+    """Decides for each view of a window which reasoning it shows, and computes the view's `bound`."""
 
     def __init__(self) -> None:
         self._given: Sequence[Item] = ()
@@ -95,24 +95,24 @@ class BoundViews:
         self._instructing: list[tuple[int, bytes]] = []
         """The positions and hashes of system text."""
         self.chain: list[Chains] = []
-        """Before each item, and after the last one."""
+        """The chains before each item, and after the last item."""
         self._shown: list[Item] = []
         self._turn = 0
-        """Where the running tool loop began."""
+        """Position of the message that began the current turn."""
         self._plans = False
         self._basis: object = None
-        """What decides of a view's reasoning besides its items: where they are alike, what was decided holds."""
+        """The inputs of the last decision besides the items. If they are the same, earlier decisions still hold."""
         self.unbound: list[int] = []
         """The positions of answers without their reasoning."""
 
     @property
     def bound(self) -> str:
-        """The `bound` of the view at hand."""
+        """The `bound` of the present view."""
         return self.chain[-1][0].hex() if self.chain else ""
 
     @property
     def seed(self) -> str:
-        """The hash of tools and system text of the view at hand."""
+        """The hash of the tools and the system text of the present view."""
         return self.chain[0][0].hex() if self.chain else ""
 
     @property
@@ -123,12 +123,12 @@ class BoundViews:
 
     @property
     def begins_turn(self) -> bool:
-        """Whether the view at hand ends with a person's message, and has answers with reasoning."""
+        """Whether the present view ends with a human message and shows reasoning before it."""
         return len(self._given) == self._turn + 1 and any(known.bond for known in self._hashes)
 
     @property
     def shows_running(self) -> bool:
-        """Whether the view at hand shows reasoning of the running tool loop."""
+        """Whether the present view shows reasoning of the current turn."""
         bared, running = set(self.unbound), range(self._turn + 1, len(self._hashes))
         return any(at not in bared and self._hashes[at].bond for at in running)
 
@@ -145,19 +145,19 @@ class BoundViews:
         binds: bool = True,
         plans: bool = False,
     ) -> Arrangement:
-        """Leave the reasoning out of a view that does not stand as it was made.
+        """Leave out the reasoning whose prefix is no longer the one that it was made with.
 
         Args:
             arrangement: the view with all reasoning that the reader takes.
-            messages: gives what its items are rendered to, from a position on.
-            of: what the items' ordinals belong to.
+            messages: gives the rendered messages of the items, from a position to the end.
+            of: identifies the log state that the items' ordinals refer to.
             reader: who gets the view.
             tools: the hash of the tools.
-            head: system text that heads the view.
+            head: system text at the start of the view.
             native: the item that the view may show in place of its older part.
-            binds: whether anything is left out.
-            plans: whether a plan is being made: reasoning of earlier turns whose prefix changed goes with it. Between
-                plans readers that check no prefix keep all that they were shown.
+            binds: whether reasoning may be left out at all.
+            plans: whether a plan is being made. A plan removes reasoning of earlier turns whose prefix changed. Between
+                plans, readers that check no prefix keep all reasoning that they were shown.
         """
         items = arrangement.items
         same = common_length(self._given, items) if of is self._of and reader == self._reader else 0
@@ -193,7 +193,7 @@ class BoundViews:
         return Arrangement(shown, sum(map(attrgetter("tokens"), shown))) if self.unbound else arrangement
 
     def _seed_of(self, tools: str, head: Sequence[Message]) -> bytes:
-        """The chain before the first item: the tools, all system text in its order, and what heads the view."""
+        """The chain before the first item: the tools, the head, all other system text in order, and the head again."""
         heading = [sent_hash(message) for message in head]
         seed = blake2b(bytes(DIGEST_BYTES) + tools.encode(), digest_size=DIGEST_BYTES).digest()
         for digest in (*heading, *(digest for _, digest in self._instructing), *heading):
@@ -201,15 +201,14 @@ class BoundViews:
         return seed
 
     def _stands(self, at: int, bond: Bond, bare: str, before: Sequence[Item]) -> bool:
-        """Whether an answer's reasoning is shown: its reader takes it where it stands, after these items."""
+        """Whether the reader accepts an answer's reasoning at this position, after the items `before`."""
         checks_prefix = self._reader.checks_prefix
         if checks_prefix and not self._hashes[at].as_given:
             return False
         if at >= self._turn and (not checks_prefix or bond.unsigned or bare == "text"):
             return True
-        request, _, back = bond.request.partition(
-            "+"
-        )  # of a response of several messages, what stands before the first
+        # A response of several messages: the bound of the first, `+`, and how many messages back the first is.
+        request, _, back = bond.request.partition("+")
         if request and not (checks_prefix or self._plans) and self._reader.rules > FIRST_RULES:
             return True
         first = at - int(back) if back.isdecimal() and len(back) < _MOST_DIGITS else at
@@ -219,17 +218,24 @@ class BoundViews:
 
 
 def _hashes(item: Item, message: Message) -> _Hashes:
-    shown = bare = sent_hash(message)
-    bond = item.entry.reasoning.bond if item.entry is not None else None
-    if bond is not None and bond.reasoning and message.get("role") == "assistant" and item.bare != "all":
-        narration = narration_of(message, item.entry.id) if item.entry is not None and item.narrates else ""
-        without = without_bonds(with_narration(message, narration) if narration else message, keep_text=False)
-        bare = bytes(sent_hash(without)) if without != message else shown
-    as_given = not _is_altered(item) or (
-        item.entry is not None
-        and reasons_first(message, once=not item.entry.form.plain)  # blank text may be gone between
-    )
-    return _Hashes(shown, bare, bond if bare is not shown else None, message.get("role") in INSTRUCTING, as_given)
+    """Hash one message; `bare` equals `shown` if the message shows no reasoning."""
+    shown = sent_hash(message)
+    instructs = message.get("role") in INSTRUCTING
+    entry = item.entry
+    if entry is None:
+        return _Hashes(shown, shown, None, instructs, as_given=True)
+    as_given = not _is_altered(item)
+    if not as_given:  # a form that is not plain may have lost blank text between two pieces of reasoning
+        as_given = reasons_first(message, once=not entry.form.plain)
+    bond = entry.reasoning.bond
+    if bond is None or not bond.reasoning or message.get("role") != "assistant" or item.bare == "all":
+        return _Hashes(shown, shown, None, instructs, as_given)
+    narration = narration_of(message, entry.id) if item.narrates else ""
+    narrated = with_narration(message, narration) if narration else message
+    without = without_bonds(narrated, keep_text=False)
+    if without == message:
+        return _Hashes(shown, shown, None, instructs, as_given)
+    return _Hashes(shown, sent_hash(without), bond, instructs, as_given)
 
 
 def _is_whole_answer(item: Item) -> bool:
@@ -237,7 +243,7 @@ def _is_whole_answer(item: Item) -> bool:
 
 
 def _is_altered(item: Item) -> bool:
-    """Whether a stored message is shown with other content than it has."""
+    """Whether the view shows a stored message with different content."""
     entry = item.entry
     return entry is not None and (
         item.cut is not None or item.call_ids != () or not entry.form.plain or bool(entry.changes.omits)
@@ -245,7 +251,7 @@ def _is_altered(item: Item) -> bool:
 
 
 def _lost_tokens(item: Item) -> int:
-    """The tokens that an item loses with its thinking, unless that is left out already."""
+    """Tokens that an item loses if its thinking is left out; 0 if it is left out already."""
     if item.entry is None or item.silent or item.bare == "all":
         return 0
     return item.entry.reasoning.tokens - item.narrates * item.entry.reasoning.narration_tokens

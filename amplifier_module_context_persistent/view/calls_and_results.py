@@ -22,13 +22,13 @@ from .wire_rules import TAKES_ALL, WireRules
 
 
 class Group(NamedTuple):
-    """A message and, for each of its calls in order, the result, or None where there is none."""
+    """A message and the result of each of its calls, in order; None for a missing result."""
 
     head: Entry
     results: tuple[Entry | None, ...] = ()
 
     def entries(self) -> tuple[Entry, ...]:
-        """The messages that were stored, head first."""
+        """The stored messages of the group, head first."""
         return (self.head, *[result for result in self.results if result is not None]) if self.results else (self.head,)
 
     @property
@@ -38,15 +38,16 @@ class Group(NamedTuple):
 
     @property
     def pinned(self) -> bool:
-        """Whether a pin or a protection holds it: one on any of its messages holds the whole group."""
+        """Whether any of its messages is pinned or protected; then the whole group is kept."""
         return any(entry.pinned or entry.changes.protected for entry in self.entries())
 
 
 def tool_groups(entries: Iterable[Entry]) -> list[Group]:
     """Match calls and results: each result right after its call, in call order.
 
-    A result answers the last call of its id before it, unless that one is closed. Results that answer nothing and
-    second answers are left out, blank messages too; what was between a call and its result comes after it.
+    A result answers the last call with its id before it, unless that call is closed. Results that answer no call,
+    second results of one call, and blank messages are left out. A message between a call and its result comes after
+    the result.
     """
     groups: list[tuple[Entry, Sequence[Entry | None]]] = []
     waiting: dict[str, tuple[list[Entry | None], int]] = {}
@@ -68,10 +69,10 @@ def tool_groups(entries: Iterable[Entry]) -> list[Group]:
 
 
 class LateResults:
-    """The results that came after the model had answered without them: its request had stand-ins in their place.
+    """Finds late results: the model had already answered a request with a stand-in in place of the result.
 
-    Answers that follow one another are parts of one response, and do not count. Lists are asked about one after the
-    other, of which each mostly goes on from the one before it: only what came since is looked at.
+    Adjacent answers are parts of one response and count as one. If a list continues the list of the call before, only
+    its new entries are read.
     """
 
     def __init__(self) -> None:
@@ -81,7 +82,7 @@ class LateResults:
         self._known: list[Entry] = []
         self._late: list[Entry] = []
         self._asked: dict[str, int] = {}
-        """By the id of a call that waits for its result, how many answers there were when it was made."""
+        """For each call without a result, by its id: the number of answers when the call was made."""
         self._answers, self._before = 0, ""
 
     def of(self, entries: Sequence[Entry]) -> Sequence[Entry]:
@@ -111,20 +112,24 @@ def late_results(entries: Sequence[Entry]) -> Sequence[Entry]:
 def closed_calls(
     groups: Sequence[Group], kept: Sequence[bool], *, to_the_end: bool = True
 ) -> dict[str, frozenset[str]]:
-    """Calls of kept groups that no later message can answer, by message id.
+    """The ids of calls in kept groups that no later message can answer, by message id.
 
-    Their id belongs to a later call that is not kept: an answer to that call must not be taken for an answer to them.
-    Where the groups do not reach to the end of the history, later calls are not known, and every call without a result
-    is closed.
+    Such an id belongs also to a later call that is not kept. A result of the later call must not be taken for a result
+    of the earlier one. If the groups do not reach the end of the history (`to_the_end`), later calls are unknown, and
+    every call without a result is closed.
     """
     closed: dict[str, frozenset[str]] = {}
     last = {call.id: position for position, group in enumerate(groups) for call in group.head.calls}
-    for group in (group for at, group in enumerate(groups) if group.unanswered and kept[at] and group.head.id):
-        pairs = zip(group.head.calls, group.results, strict=True)
-        missing = {call.id for call, result in pairs if result is None}
-        taken = {call_id for call_id in missing if call_id in group.head.changes.closed or not kept[last[call_id]]}
-        if ids := taken if to_the_end else missing:
-            closed[group.head.id] = frozenset(ids)
+    for position, group in enumerate(groups):
+        head = group.head
+        if not (kept[position] and group.unanswered and head.id):
+            continue
+        calls = zip(head.calls, group.results, strict=True)
+        ids = {call.id for call, result in calls if result is None}
+        if to_the_end:
+            ids = {call_id for call_id in ids if call_id in head.changes.closed or not kept[last[call_id]]}
+        if ids:
+            closed[head.id] = frozenset(ids)
     return closed
 
 
@@ -139,7 +144,7 @@ def first_human(groups: Sequence[Group]) -> int | None:
 
 
 def open_calls(groups: Sequence[Group]) -> set[int]:
-    """Groups with calls that a result may still answer: those whose id no later call has, and that are not closed."""
+    """Positions of groups with an open call: it has no result, is not closed, and no later call has its id."""
     last = {call.id: position for position, group in enumerate(groups) for call in group.head.calls}
     return {
         position
@@ -150,7 +155,7 @@ def open_calls(groups: Sequence[Group]) -> set[int]:
 
 
 def newest_group(groups: Sequence[Group]) -> int:
-    """The position of the newest group that a person or the model began; else of the last one."""
+    """Position of the newest group that begins with a human message or an answer; else of the last group."""
     for position in reversed(range(len(groups))):
         if groups[position].head.human or groups[position].head.role == "assistant":
             return position
@@ -158,12 +163,13 @@ def newest_group(groups: Sequence[Group]) -> int:
 
 
 def needs_user_before(previous: Entry | None, entry: Entry, *, answered: bool) -> bool:
-    """Whether a user's word must be put before a message.
+    """Whether a user message must be inserted before a message.
 
-    The first message after the system text is a user's; a message with calls follows a user's or results.
+    The first message after the system text must be a user message. A message with calls must follow a user message or
+    results.
 
     Args:
-        previous: the message before it that is no system text; None at the start.
+        previous: the message before it, without system text; None at the start.
         entry: the message.
         answered: whether results follow `previous`.
     """
@@ -175,14 +181,14 @@ def needs_user_before(previous: Entry | None, entry: Entry, *, answered: bool) -
 
 
 def unique_call_ids(groups: Sequence[Group], seen: set[str], wire: WireRules = TAKES_ALL) -> dict[tuple[int, int], str]:
-    """New ids for calls whose id occurred before (some providers count `call_0` anew each turn), or is refused.
+    """New ids for calls whose id the reader refuses or an earlier call has (some providers reuse `call_0` each turn).
 
-    They are found by the ordinal of the message and the position of the call.
+    The keys are the ordinal of the message and the position of the call in it.
 
     Args:
         groups: the groups, in order.
-        seen: the ids that occurred before the groups; theirs are added.
-        wire: which ids the reader takes.
+        seen: the ids of earlier calls; the ids of these groups are added.
+        wire: the reader's rules for ids.
     """
     renamed: dict[tuple[int, int], str] = {}
     for group in groups:
@@ -203,7 +209,7 @@ Read = Callable[[Sequence[int]], Iterable[Message]]
 
 
 def turn_starts(index: Index, read: Read) -> list[int]:
-    """Where each turn begins in the live history; empty where that is."""
+    """Positions in the live history at which turns begin; empty if the history is empty."""
     live = index.live
     roles = bytes(map(index.columns.roles.__getitem__, live))
     users = [found.start() for found in re.finditer(re.escape(bytes([USER])), roles)]

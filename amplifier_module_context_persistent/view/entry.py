@@ -43,14 +43,14 @@ _LINE_BYTES = 40  # about, of a line in JSON beside its text
 
 @dataclass(frozen=True, slots=True)
 class Gist:
-    """What a message says that a plan weighs."""
+    """The parts of a message's content that a plan weighs."""
 
     terms: Terms = NO_TERMS
-    """What it shows that may be needed again."""
+    """Terms in it that may be needed again."""
     uses: tuple[ToolUse, ...] = ()
     """What each of its calls does."""
     outcome: str = ""
-    """Of a result, how its call ended (`messages.outcome`)."""
+    """Of a result: how its call ended (`messages.outcome`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,35 +59,35 @@ class Origin:
 
     source: str | None = None
     hook: str = ""
-    """The hook that added it, of system text after the first message of the conversation."""
+    """Of system text after the first message of the conversation: the hook that added it."""
     late: bool = False
-    """System text after the first message of the conversation that is shown as a user's reminder."""
+    """Whether it is system text after the first message of the conversation and is shown as a user's reminder."""
     refers_to: str = ""
-    """A page that `recall` gave: the id of the message that it was taken from."""
+    """Of a page that `recall` gave: the id of the message that the page is from."""
     line_before: str = ""
     """The `[continued]` line that the answer's request ended with; later views for such a reader repeat it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestForm:
-    """What a request makes of a stored message, whatever plans say."""
+    """The form of a stored message in a request, apart from plans."""
 
     blank: bool = False
-    """Whether nothing of it is left that a provider accepts."""
+    """Whether no part of it is acceptable to a provider."""
     plain: bool = True
     """Whether it is in a form that every provider accepts."""
     for_readers: bool = False
-    """Whether its metadata hold something that is left out, since it is for readers of the history."""
+    """Whether its metadata have keys for readers of the history, which requests leave out."""
     named: bool = False
-    """A result: whether it says the tool's name."""
+    """Of a result: whether it names the tool."""
     offload: Cut | None = None
-    """A result that is shown by this cut where no plan says otherwise."""
+    """Of a large result: the cut by which it is shown unless a plan has another cut."""
     odd: Oddities | None = None
-    """What of it a provider may refuse."""
+    """Parts that a provider may refuse; None if there are none."""
     media: tuple[Medium, ...] = ()
     """Its images and documents."""
     size_bytes: int = 0
-    """About its bytes in a request, without the media that are left out."""
+    """Approximate bytes in a request, without media that are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,27 +95,27 @@ class Reasoning:
     """The reasoning of an answer."""
 
     bond: Bond | None = None
-    """Who made what only its maker understands of it; None where there is nothing of that."""
+    """The maker of the parts that only their maker can read; None if it has no such parts."""
     tokens: int = 0
-    """What of the message's tokens is thinking."""
+    """Tokens of the message that are thinking."""
     narration_tokens: int = 0
-    """Tokens of the text that is shown in place of thinking, of an answer between tool calls; 0 if none is."""
+    """Of an answer between tool calls: tokens of the text shown in place of its thinking; 0 if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What plans and windows change of how a message is shown, beside a plan's cuts."""
+    """Changes by plans and windows to how a message is shown, apart from a plan's cuts."""
 
     protected: bool = field(default=False, compare=False)
-    """Whether the plan that is being made has to leave it as it is, though it is no pin."""
+    """Whether the plan being made must leave it unchanged, although it is not pinned."""
     closed: frozenset[str] = frozenset()
     """The ids of its calls that no later message can answer: a later call that no view shows has the same id."""
     told_of: LateCall | None = None
-    """A late result that is shown as a message of its own: the call that it answers."""
+    """Of a late result that is shown as a message of its own: the call that it answers."""
     omits: frozenset[int] = frozenset()
     """The numbers of its media that are left out; their tokens are not counted."""
     chain_ends: bool = False
-    """Whether a server's copy of the conversation is not named any more: a plan came after it."""
+    """Whether the id of a server's copy of the conversation is left out, because a plan came after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Entry:
     """One message of a history, as the engine sees it: facts of the message, and how it is shown (`changes`).
 
     `ordinal` is its position among the records of the log, or negative for a message that is in no log. `tokens` counts
-    it as it is shown where no plan shortens it. `result_of` is the id of the call that it answers.
+    its form in a view before any plan shortens it. `result_of` is the id of the call that it answers.
     """
 
     ordinal: int
@@ -152,12 +152,12 @@ class Entry:
 
     @property
     def stays(self) -> bool:
-        """Whether it is system text that `preserve_system` is about: not that of a hook in the conversation."""
+        """Whether `preserve_system` applies: to all system text except that of hooks in the conversation."""
         return self.role in INSTRUCTING and not self.origin.hook
 
     @property
     def as_stored(self) -> bool:
-        """Whether it is handed out as it was stored where nothing else changes it."""
+        """Whether a view shows the stored message unchanged, if the view itself changes nothing."""
         form, changes = self.form, self.changes
         is_made_over = not form.plain or form.for_readers or self.origin.late or form.offload is not None
         return not (is_made_over or changes.omits or changes.chain_ends or changes.told_of is not None)
@@ -234,7 +234,7 @@ def _form_of(
     offload: Cut | None,
     size_bytes: int,
 ) -> RequestForm:
-    """What a request makes of a stored message, which is sent in its accepted form; None: in none."""
+    """The form of a stored message in a request; `accepted` is None if providers accept no part of it."""
     if sent is not message:
         size_bytes = len(as_json(sent).encode(errors="replace"))
     has_blocks = accepted is not None and isinstance(accepted.get("content"), list)
@@ -251,14 +251,14 @@ def _form_of(
 
 
 def _gist_of(accepted: Message | None, kinds: ToolKinds, outcome: str) -> Gist:
-    """What a message says, from its accepted form."""
+    """The gist of a message, from its accepted form."""
     if accepted is None:
         return Gist(outcome=outcome)
     return Gist(terms_of(accepted), kinds.uses_of(accepted) if calls_of(accepted) else (), outcome)
 
 
 def _origin_of(sent: Message, *, late: bool, is_reminder: bool) -> Origin:
-    """Where a message comes from; `late` says whether it stands after the first message of the conversation."""
+    """The origin of a message; `late`: whether it is after the first message of the conversation."""
     metadata = metadata_of(sent)
     source = metadata.get("source")
     return Origin(
@@ -273,7 +273,7 @@ def _origin_of(sent: Message, *, late: bool, is_reminder: bool) -> Origin:
 def _sizes(
     accepted: Message, count: Callable[[Message], int], offload: Cut | None, message_id: str, *, late: bool
 ) -> tuple[int, int]:
-    """The tokens of a message as it is shown where no plan shortens it, and what of them is thinking."""
+    """The tokens of a message before any plan shortens it, and how many of them are thinking."""
     shown = as_reminder(accepted) if late else accepted
     tokens = count(shown if offload is None else elide_message(accepted, offload, reference=message_id))
     spoken = without_thinking(accepted)
@@ -281,12 +281,12 @@ def _sizes(
 
 
 def with_changes(entry: Entry, **changes: Any) -> Entry:
-    """An entry with some of its `Changes`."""
+    """A copy of an entry with other values in its `changes`."""
     return replace(entry, changes=replace(entry.changes, **changes))
 
 
 def with_closed(entries: Iterable[Entry], closed: Mapping[str, AbstractSet[str]]) -> list[Entry]:
-    """The entries, with those calls closed that `closed` names by message id."""
+    """Close the calls whose ids `closed` has for a message id; returns new entries."""
     return [
         with_changes(entry, closed=frozenset(closed[entry.id])) if entry.id in closed else entry for entry in entries
     ]
@@ -295,12 +295,12 @@ def with_closed(entries: Iterable[Entry], closed: Mapping[str, AbstractSet[str]]
 def without_some_media(
     entries: Iterable[Entry], left_out: Mapping[str, AbstractSet[int]], count: Callable[[Message], int]
 ) -> list[Entry]:
-    """The entries, with those media left out whose numbers `left_out` gives by message id."""
+    """Leave out the media whose numbers `left_out` has for a message id; returns new entries."""
     return [lighter(entry, left_out[entry.id], count) if entry.id in left_out else entry for entry in entries]
 
 
 def lighter(entry: Entry, numbers: AbstractSet[int], count: Callable[[Message], int]) -> Entry:
-    """An entry without some of its media; a line stands for each."""
+    """A copy of an entry without some of its media; a line of text replaces each."""
     going = [(number, medium) for number, medium in entry.shown_media if number in numbers]
     form = entry.form
     lines = [medium.line(entry.id, number, len(form.media)) for number, medium in going]
@@ -316,7 +316,7 @@ def lighter(entry: Entry, numbers: AbstractSet[int], count: Callable[[Message], 
 
 
 def end_chains(entries: Iterable[Entry]) -> list[Entry]:
-    """The entries as a view shows them that comes after a plan: none names a server's copy of what was before it."""
+    """Leave out the ids of a server's copy of the conversation, since a new plan comes after these entries."""
     return [with_changes(entry, chain_ends=True) if _names_chain(entry) else entry for entry in entries]
 
 
@@ -326,10 +326,10 @@ def _names_chain(entry: Entry) -> bool:
 
 
 def media_left_out(entries: Iterable[Entry]) -> dict[str, frozenset[int]]:
-    """By message id, the numbers of the media that entries leave out."""
+    """Numbers of the media that entries leave out, by message id."""
     return {entry.id: entry.changes.omits for entry in entries if entry.changes.omits and entry.id}
 
 
 def gives_way(role: str, source: Any) -> bool:
-    """Whether a stored message is left out where a factory gives the system text."""
+    """Whether a stored system message is left out if a factory gives the system text."""
     return role == "system" and source not in ("hook", MEMORY_FILE_SOURCE)

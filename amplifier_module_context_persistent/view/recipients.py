@@ -2,10 +2,10 @@
 
 Reasoning may be bound to
 
-- its *prefix*: it is valid only where all that the request was sent before it stands as it stood then. The reader
-  refuses the request otherwise, or drops that reasoning and what follows it;
-- its *model*: others cannot read it, but for those that the table names;
-- its *account*: the name of the provider stands for it, as nobody tells the account itself.
+- its *prefix*: it is valid only if everything before it in the request is unchanged. Otherwise the reader refuses the
+  request, or drops this reasoning and everything after it;
+- its *model*: other models cannot read it, except those that the table names;
+- its *account*: requests do not name the account, so the provider's name is compared instead.
 
 A reader that no row knows binds to the prefix: reasoning that is left out is at most missed, reasoning that is shown
 wrongly may be refused. Without a reader a view shows all reasoning until a plan shortens it. Thinking without a
@@ -172,26 +172,26 @@ It has to follow directly, unaltered, with the same tools and system text. OpenA
 
 @dataclass(frozen=True, slots=True)
 class Bond:
-    """Who made what is bound in a message, as far as it is known."""
+    """The maker of the bound parts of a message, as far as it is known."""
 
     family: str = ""
     provider: str = ""
     model: str = ""
     may_be: frozenset[str] = FAMILIES
-    """Of the families that sign, those that can have made it."""
+    """The families that sign and may have made it."""
     unsigned: bool = False
     """Whether thinking in it has no signature."""
     reasoning: bool = True
-    """Whether what is bound is reasoning; else it is only the name of what a server keeps."""
+    """Whether reasoning is bound; if false, only the id of a server's copy is."""
     request: str = ""
-    """The hash of what the answer's request was sent, where reasoning depends on that."""
+    """The `bound` of the answer's request, if the reasoning depends on it."""
     chained: bool = False
     """Whether the message names a server's copy of the conversation so far, or repeats its answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """Who gets a view; without a name, nobody knows who."""
+    """Who gets a view. Without provider and model the reader is unknown."""
 
     provider: str = ""
     model: str = ""
@@ -213,7 +213,7 @@ class Recipient:
 
     @property
     def is_named(self) -> bool:
-        """Whether anything is known of who reads the view."""
+        """Whether the provider or the model is known."""
         return bool(self.provider or self.model)
 
     @property
@@ -228,12 +228,12 @@ class Recipient:
 
     @property
     def family(self) -> str:
-        """Its family."""
+        """The family of its provider and model."""
         return family_of(self.provider, self.model)
 
     @property
     def binding(self) -> Binding:
-        """Its row of the table."""
+        """The row of the table of bindings that applies to this reader."""
         return _binding_of(self.family, self._plain(self.model), self.rules)
 
     def _plain(self, model: str) -> str:
@@ -245,13 +245,14 @@ class Recipient:
         return PREFIX in self.binding.binds
 
     def is_narrated(self, bond: Bond) -> bool:
-        """Whether thinking between tool calls is shown to it as text: its own, of a model that the table names."""
+        """Whether it gets its own thinking between tool calls as text; the table names such models."""
         return self.binding.narrates and bool(self.provider) and not self.refuses(bond)
 
     def refuses(self, bond: Bond) -> bool:
-        """Whether it would refuse what somebody made, whatever stands before it.
+        """Whether it would refuse content with this bond, whatever comes before it in the request.
 
-        What nobody is known to have made is given to whom it may be of; a reader without a name gets everything.
+        If the maker is unknown, every family that may have made the content accepts it. An unknown reader refuses
+        nothing.
         """
         family = self.family
         if not self.provider:
@@ -279,7 +280,7 @@ NOBODY = Recipient()
 
 @lru_cache(maxsize=256)
 def family_of(provider: str, model: str = "") -> str:
-    """The family of a provider: that of its model, else of its name; its own name where neither is known."""
+    """The family of a model, else of its provider; the provider's name if neither is known."""
     for name in (model.lower(), provider.lower()):
         for family, parts in _PARTS:
             if any(part in name for part in parts):
@@ -300,7 +301,7 @@ def kept_name(name: str) -> str:
 
 
 def plain_model(model: str) -> str:
-    """A model's name without what gateways put before it and the date after it; points become hyphens."""
+    """A model's name without the prefix of a gateway and the date at its end; points become hyphens."""
     return _GATEWAY.sub("", _first_plain_model(model))
 
 
@@ -340,11 +341,11 @@ _SIGNATURES = ("signature", "thought_signature", "thoughtSignature", "encrypted_
 
 
 def bond_of(message: Message, asked: tuple[str, str]) -> Bond | None:
-    """Who made what is bound in a message; None where nothing is.
+    """The maker of the bound parts of a message; None if nothing is bound.
 
     Args:
         message: the message.
-        asked: the provider and the model that were asked for it, by its request's receipt; empty where nobody knows.
+        asked: the provider and the model in the receipt of its request; empty if unknown.
     """
     metadata = metadata_of(message)
     may_be, is_bound = _makers(message)
@@ -387,21 +388,21 @@ def _makers(message: Message) -> tuple[frozenset[str], bool]:
 
 
 def _has_unsigned(message: Message) -> bool:
-    """Whether visible thinking has no signature: in the content, or where that has none, beside it."""
+    """Whether visible thinking has no signature. Thinking beside the content counts if the content has none."""
     own = message.get("thinking_block")
     thinking: list[Any] = blocks_of(message, _THINKING) or ([own] if is_block(own, _THINKING) else [])
     return any(not block.get("signature") and not block.get("content") for block in thinking)
 
 
 def _compacting_model(metadata: Mapping[str, Any]) -> str:
-    """The model that made a compaction item: it says so itself."""
+    """The model that a compaction item names as its maker; "" if there is none."""
     items = (value for key, value in metadata.items() if key.rpartition(":")[2] == "compaction")
     models = (item.get("model") for item in items if isinstance(item, dict))
     return next((model for model in models if isinstance(model, str)), "")
 
 
 def lacks_reasoning(message: Message) -> bool:
-    """Whether an answer of a view lacks the reasoning that it was stored with; its request is named all the same."""
+    """Whether an answer names its request (`bound`), but its reasoning was left out of the view."""
     if not bound_to(message):
         return False
     bond = bond_of(message, ("", ""))
@@ -409,30 +410,34 @@ def lacks_reasoning(message: Message) -> bool:
 
 
 def without_names(message: Message, names: frozenset[str]) -> Message:
-    """The message without some of what its metadata has for its maker; a new object."""
+    """A copy of a message without metadata of these names."""
     return {**message, "metadata": _without_names(metadata_of(message), names)}
 
 
 def reasons_first(message: Message, *, once: bool) -> bool:
-    """Whether nothing stands before an answer's reasoning, nor between its pieces; `once`: whether it is one piece."""
+    """Whether an answer begins with its reasoning, in adjacent blocks; `once` demands one block at most."""
     places = [at for at, block in enumerate(_blocks(message, "content")) if is_block(block, THINKING_BLOCKS)]
     return places == list(range(len(places))) and (len(places) < 2 or not once)
 
 
 def without_bonds(message: Message, *, keep_text: bool) -> Message:
-    """The message without what is bound to its maker, in all copies; a new object.
+    """A copy of a message without the parts that are bound to their maker, wherever the message has them.
 
     Args:
         message: the message, in its accepted form.
         keep_text: whether the text of visible thinking stays, unsigned.
     """
     changed = {key: value for key, value in message.items() if key != "thinking_block"}
-    if isinstance(own := message.get("thinking_block"), dict) and keep_text and (text := _plain_thinking(own)):
+    thinking = message.get("thinking_block")
+    text = _plain_thinking(thinking) if keep_text and isinstance(thinking, dict) else None
+    if text is not None:
         changed["thinking_block"] = text
     for key in ("content", "content_blocks"):
-        if isinstance(message.get(key), list):
-            kept = [block for one in message[key] if (block := _unbound(one, keep_text=keep_text)) is not None]
-            changed[key] = kept or ("" if key == "content" else [])
+        if isinstance(blocks := message.get(key), list):
+            unbound = [_unbound(block, keep_text=keep_text) for block in blocks]
+            changed[key] = [block for block in unbound if block is not None]
+    if changed.get("content") == []:
+        changed["content"] = ""
     if isinstance(calls := message.get("tool_calls"), list):
         changed["tool_calls"] = [_unsigned(call) for call in calls]
     if metadata := metadata_of(message):
@@ -447,7 +452,7 @@ def _unbound(block: Any, *, keep_text: bool) -> Any:
 
 
 def _plain_thinking(block: Message) -> Message | None:
-    """Visible thinking without what is bound; None where there is none."""
+    """A block with only the text of visible thinking; None if there is no text."""
     text = block.get("thinking")
     return {"type": "thinking", "thinking": text} if isinstance(text, str) and text.strip() else None
 
@@ -464,7 +469,7 @@ def _blocks(message: Message, key: str) -> list[Any]:
 
 
 def _namespace(key: Any) -> str:
-    """The family that a key of metadata is named after; empty where it is none."""
+    """The family that a metadata key is named after; "" if it is named after none."""
     first, colon, _ = str(key).partition(":")
     family = family_of(first)
     return family if family in FAMILIES and (colon or first == family) else ""
@@ -479,7 +484,7 @@ def _without_names(metadata: Mapping[str, Any], names: frozenset[str]) -> Messag
 
 
 def only_names(metadata: Mapping[str, Any], names: frozenset[str]) -> Message:
-    """What of a message's metadata has one of these names, also below the name of a family."""
+    """The metadata that have one of these names, also below the name of a family."""
     picked = {key: value for key, value in metadata.items() if _is_named(key, names)}
     inner = {key: only_names(value, names) for key, value in metadata.items() if _inner(key, value)}
     return picked | {key: value for key, value in inner.items() if value}
@@ -490,7 +495,7 @@ def _is_named(key: Any, names: frozenset[str]) -> bool:
 
 
 def _inner(key: Any, value: Any) -> bool:
-    """Whether it is what a family keeps below its own name."""
+    """Whether the value is a family's own part of the metadata."""
     return isinstance(value, dict) and str(key) in FAMILIES
 
 

@@ -24,7 +24,7 @@ from .wire_rules import sendable
 
 
 def common_length(old: Sequence[Item], new: Sequence[Item]) -> int:
-    """How many items two views have alike at their beginning."""
+    """Count the equal items at the start of two views."""
     same = same_items(old, new)
     pairs = zip(old[same:], new[same:], strict=False)
     return next((at for at, (one, other) in enumerate(pairs, same) if one != other), min(len(old), len(new)))
@@ -37,9 +37,9 @@ def render(
 
     Args:
         arrangement: what to write.
-        fetch: parses the messages of entries afresh, in order; the caller may do with them what it likes.
-        head: system text that heads the view.
-        boundary: as `elide_text`.
+        fetch: parses the messages of entries anew, in order; the caller of `render` may change them.
+        head: system text at the start of the view.
+        boundary: where texts may be cut, as in `elide_text`.
     """
     messages = iter(fetch([item.entry for item in arrangement.items if item.entry is not None]))
     view = copied(head)
@@ -54,7 +54,7 @@ def render(
 
 
 def copied(messages: Sequence[Message]) -> list[Message]:
-    """A copy of messages of which nothing is shared."""
+    """A deep copy of messages."""
     return list(map(_copied, messages))
 
 
