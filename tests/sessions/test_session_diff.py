@@ -55,3 +55,9 @@ def test_a_fork_and_its_origin() -> None:
     told = json.loads(run("diff", "forked", "--json").stdout)
     assert (told["common_messages"], told["one"]["messages"], told["other"]["messages"]) == (5, 0, 2)
     assert "it was not forked from another session" in refused("diff", "one")
+
+
+def test_sessions_without_a_common_beginning() -> None:
+    write(log_of("one"), edited("a.py"))
+    write(log_of("two"), edited("b.py"))
+    shows(run("diff", "one", "two").stdout, "Their first messages differ", "Now b.py.")

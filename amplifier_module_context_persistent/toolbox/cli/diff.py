@@ -44,7 +44,8 @@ def diff(context: click.Context, path: str, other: str | None, *, as_json: bool)
     if as_json:
         click.echo(json.dumps({"paths": [path, target], **found.to_json()}))
     else:
-        say(f"The first {counted(found.common_messages, 'message')} are the same, up to turn {found.common_turns:,}.")
+        same = f"The first {counted(found.common_messages, 'message')} are the same, up to turn {found.common_turns:,}."
+        say(same if found.common_messages else "Their first messages differ: they have no beginning in common.")
         for name, since in ((path, found.one), (target, found.other)):
             _show(session_name(name), since)
     is_same = not found.one.messages and not found.other.messages
