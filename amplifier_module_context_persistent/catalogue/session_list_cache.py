@@ -73,9 +73,9 @@ class Glance:
     model: str = ""
     """The model that answered last, as far as a message or a report says."""
     label: str = ""
-    """What a person called it (`rename`)."""
+    """The name that a person gave the session with `rename`; empty if nobody did."""
     tags: str = ""
-    """What a person marked it with (`tag`), between spaces."""
+    """The tags that a person put on the session with `tag`, separated by spaces."""
 
 
 def _glance(log: ReadableLog, counter: TokenCounter, first_line: str) -> Glance:

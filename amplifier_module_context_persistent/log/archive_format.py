@@ -330,7 +330,7 @@ def _next_entry(read: ReadAt, place: int, file_bytes: int) -> int:
 
 
 def is_sealed(line: bytes) -> bool:
-    """Whether a line with its LF has a checksum that stands for it alone."""
+    """Whether a line ends with LF and carries its own checksum, computed with the seed 0."""
     content = line.removesuffix(b"\n")
     stored = stored_crc(content)
     return line.endswith(b"\n") and stored is not None and continues(content[:-CRC_TAIL_BYTES], stored, 0)

@@ -44,7 +44,7 @@ class FileHandle:
         """Device and inode of the open file."""
         self.writable = writable
         self.archive: ArchivedBytes | None = None
-        """What the open file holds if it is an archived log; None if it is a plain one."""
+        """Reads the open file if it is an archived log; None for a plain log."""
 
     @property
     def descriptor(self) -> int:
@@ -108,7 +108,7 @@ class FileHandle:
         return self.open_status().st_size
 
     def open_status(self) -> os.stat_result:
-        """The status of the open file by now.
+        """Ask the system for the open file's status (`fstat`).
 
         Raises:
             LogUnreadableError: the system refuses.

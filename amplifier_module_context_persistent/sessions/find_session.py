@@ -332,7 +332,7 @@ def _what_to_give(found: Sequence[SessionFile]) -> str:
 
 
 def _by_name(name: str, scopes: Scopes) -> SessionFile | None:
-    """Find the session that a person or a host gave this name, or one that begins so.
+    """Find the session with this name, given by a person or a host; else the only one whose name begins so.
 
     Raises:
         SessionNameError: several have it, or begin so.

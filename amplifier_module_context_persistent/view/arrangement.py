@@ -54,7 +54,7 @@ class Presentation:
 
     plan: Plan = NO_PLAN
     cut_tokens: Mapping[str, int] = field(default_factory=dict)
-    """Tokens of the messages that the plan cuts, after the cut and with their thinking, by message id."""
+    """By message id: the tokens that are left of each message that the plan cuts, its thinking included."""
     reader: Recipient = NOBODY
     """Who gets the view. Content that is bound to another provider is left out."""
     wire: WireRules = TAKES_ALL

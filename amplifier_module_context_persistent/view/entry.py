@@ -73,7 +73,7 @@ class RequestForm:
     """The form of a stored message in a request, apart from plans."""
 
     blank: bool = False
-    """Whether no part of it is acceptable to a provider."""
+    """Whether it has nothing that can be sent: providers refuse a message without content."""
     plain: bool = True
     """Whether it is in a form that every provider accepts."""
     for_readers: bool = False
@@ -99,7 +99,7 @@ class Reasoning:
     tokens: int = 0
     """Tokens of the message that are thinking."""
     narration_tokens: int = 0
-    """Of an answer between tool calls: tokens of the text shown in place of its thinking; 0 if there is none."""
+    """The tokens of the text that is shown in place of its thinking; 0 if none is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +109,9 @@ class Changes:
     protected: bool = field(default=False, compare=False)
     """Whether the plan being made must leave it unchanged, although it is not pinned."""
     closed: frozenset[str] = frozenset()
-    """The ids of its calls that no later message can answer: a later call that no view shows has the same id."""
+    """The ids of its calls that are closed: a result that comes later answers another call with the same id."""
     told_of: LateCall | None = None
-    """Of a late result that is shown as a message of its own: the call that it answers."""
+    """The call that it answers, if it is a late result that a view shows as a message of its own; else None."""
     omits: frozenset[int] = frozenset()
     """The numbers of its media that are left out; their tokens are not counted."""
     chain_ends: bool = False

@@ -395,7 +395,7 @@ def _has_unsigned(message: Message) -> bool:
 
 
 def _compacting_model(metadata: Mapping[str, Any]) -> str:
-    """The model that a compaction item names as its maker; "" if there is none."""
+    """The model that made the message's compaction item, as the item says; empty without one."""
     items = (value for key, value in metadata.items() if key.rpartition(":")[2] == "compaction")
     models = (item.get("model") for item in items if isinstance(item, dict))
     return next((model for model in models if isinstance(model, str)), "")

@@ -138,7 +138,7 @@ class KeptEntries:
         self._taken = self.state.left_out + len(self.state.entries)
 
     def _follow_stored(self, log: Log, record: Message) -> PlanState:
-        """The state after the plan that the log holds.
+        """Follow the plan in force in the log, which another process may have made.
 
         Raises:
             ValueError: it cannot be followed.

@@ -1,4 +1,4 @@
-"""The plans of one window: when one is made, what it is made from, and how the window goes on with it.
+"""Decides when a window needs a new plan, has it made, and applies it to the entries that the window keeps.
 
 A plan is made and followed in one step, so that the entries that the window keeps are always those of its plan.
 """

@@ -1,4 +1,4 @@
-"""What sessions take on the disk: the bytes of a log by kind, and those of the files beside it.
+"""How many bytes a session takes: in its log, by kind of record, and in the files beside it.
 
 Each byte of a log is counted once, as it stands there; of an archived log the kinds share the size of its file. Of a
 session in a database these are the bytes of its records; what the server makes of them (its compression, its own pages)
