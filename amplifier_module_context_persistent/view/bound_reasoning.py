@@ -39,9 +39,9 @@ from .recipients import (
     Recipient,
     only_names,
     reasons_first,
-    without_bonds,
 )
 from .render import common_length
+from .unbound_messages import without_bonds
 
 _CACHE_CONTROL = "cache_control"
 _MOST_DIGITS = 6

@@ -337,7 +337,7 @@ REASONING_NAMES = REPEATS | frozenset(
 """Metadata that holds what is bound, likewise: providers' modules send it with the message."""
 
 _THINKING = frozenset({"thinking"})
-_SIGNATURES = ("signature", "thought_signature", "thoughtSignature", "encrypted_content")
+SIGNATURES = ("signature", "thought_signature", "thoughtSignature", "encrypted_content")
 
 
 def bond_of(message: Message, asked: tuple[str, str]) -> Bond | None:
@@ -376,7 +376,7 @@ def _makers(message: Message) -> tuple[frozenset[str], bool]:
     may_be, is_bound = FAMILIES, False
     given = [message.get("thinking_block"), *_blocks(message, "content"), *_blocks(message, "tool_calls")]
     for block in (block for block in given if isinstance(block, dict)):
-        kind, signed = str(block.get("type")), any(block.get(key) for key in _SIGNATURES)
+        kind, signed = str(block.get("type")), any(block.get(key) for key in SIGNATURES)
         is_bound = is_bound or signed or kind in THINKING_BLOCKS
         if kind == "redacted_thinking":
             may_be &= {ANTHROPIC}
@@ -409,58 +409,10 @@ def lacks_reasoning(message: Message) -> bool:
     return bond is None or not bond.reasoning
 
 
-def without_names(message: Message, names: frozenset[str]) -> Message:
-    """A copy of a message without metadata of these names."""
-    return {**message, "metadata": _without_names(metadata_of(message), names)}
-
-
 def reasons_first(message: Message, *, once: bool) -> bool:
     """Whether an answer begins with its reasoning, in adjacent blocks; `once` demands one block at most."""
     places = [at for at, block in enumerate(_blocks(message, "content")) if is_block(block, THINKING_BLOCKS)]
     return places == list(range(len(places))) and (len(places) < 2 or not once)
-
-
-def without_bonds(message: Message, *, keep_text: bool) -> Message:
-    """A copy of a message without the parts that are bound to their maker, wherever the message has them.
-
-    Args:
-        message: the message, in its accepted form.
-        keep_text: whether the text of visible thinking stays, unsigned.
-    """
-    changed = {key: value for key, value in message.items() if key != "thinking_block"}
-    thinking = message.get("thinking_block")
-    text = _plain_thinking(thinking) if keep_text and isinstance(thinking, dict) else None
-    if text is not None:
-        changed["thinking_block"] = text
-    for key in ("content", "content_blocks"):
-        if isinstance(blocks := message.get(key), list):
-            unbound = [_unbound(block, keep_text=keep_text) for block in blocks]
-            changed[key] = [block for block in unbound if block is not None]
-    if changed.get("content") == []:
-        changed["content"] = ""
-    if isinstance(calls := message.get("tool_calls"), list):
-        changed["tool_calls"] = [_unsigned(call) for call in calls]
-    if metadata := metadata_of(message):
-        changed["metadata"] = _without_names(metadata, CHAIN_NAMES | REASONING_NAMES)
-    return changed
-
-
-def _unbound(block: Any, *, keep_text: bool) -> Any:
-    if not is_block(block, THINKING_BLOCKS):
-        return _unsigned(block)
-    return _plain_thinking(block) if keep_text else None
-
-
-def _plain_thinking(block: Message) -> Message | None:
-    """A block with only the text of visible thinking; None if there is no text."""
-    text = block.get("thinking")
-    return {"type": "thinking", "thinking": text} if isinstance(text, str) and text.strip() else None
-
-
-def _unsigned(block: Any) -> Any:
-    if not isinstance(block, dict) or not any(key in block for key in _SIGNATURES):
-        return block
-    return {key: value for key, value in block.items() if key not in _SIGNATURES}
 
 
 def _blocks(message: Message, key: str) -> list[Any]:
@@ -475,9 +427,10 @@ def _namespace(key: Any) -> str:
     return family if family in FAMILIES and (colon or first == family) else ""
 
 
-def _without_names(metadata: Mapping[str, Any], names: frozenset[str]) -> Message:
+def metadata_without(metadata: Mapping[str, Any], names: frozenset[str]) -> Message:
+    """The metadata that have none of these names, also below the name of a family."""
     return {
-        key: _without_names(value, names) if _inner(key, value) else value
+        key: metadata_without(value, names) if _inner(key, value) else value
         for key, value in metadata.items()
         if not _is_named(key, names)
     }

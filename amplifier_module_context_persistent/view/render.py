@@ -19,7 +19,8 @@ from ..messages.narration import narration_of, with_narration
 from ..messages.normalize import normalise
 from .arrangement import Arrangement, Fetch, Item, same_items
 from .entry import Entry
-from .recipients import CHAIN_NAMES, REPEATS, without_bonds, without_names
+from .recipients import CHAIN_NAMES, REPEATS
+from .unbound_messages import without_bonds, without_names
 from .wire_rules import sendable
 
 

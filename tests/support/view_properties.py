@@ -17,7 +17,7 @@ from amplifier_core.llm_errors import ContextLengthError
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.view.recipients import without_bonds
+from amplifier_module_context_persistent.view.unbound_messages import without_bonds
 from tests.support import histories
 from tests.support.checker import check_view, same
 from tests.support.counters import count

@@ -15,9 +15,8 @@ from amplifier_module_context_persistent.view.recipients import (
     bond_of,
     family_of,
     plain_model,
-    without_bonds,
-    without_names,
 )
+from amplifier_module_context_persistent.view.unbound_messages import without_bonds, without_names
 from tests.support.answers import FAMILIES, answer
 from tests.support.messages import Message
 

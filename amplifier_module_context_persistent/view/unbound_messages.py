@@ -1,0 +1,57 @@
+"""Copies of messages without what is bound to their maker, for readers that cannot take it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..messages.message import THINKING_BLOCKS, Message, is_block
+from ..messages.metadata import metadata_of
+from .recipients import CHAIN_NAMES, REASONING_NAMES, SIGNATURES, metadata_without
+
+
+def without_names(message: Message, names: frozenset[str]) -> Message:
+    """A copy of a message without metadata of these names."""
+    return {**message, "metadata": metadata_without(metadata_of(message), names)}
+
+
+def without_bonds(message: Message, *, keep_text: bool) -> Message:
+    """A copy of a message without the parts that are bound to their maker, wherever the message has them.
+
+    Args:
+        message: the message, in its accepted form.
+        keep_text: whether the text of visible thinking stays, unsigned.
+    """
+    changed = {key: value for key, value in message.items() if key != "thinking_block"}
+    thinking = message.get("thinking_block")
+    text = _plain_thinking(thinking) if keep_text and isinstance(thinking, dict) else None
+    if text is not None:
+        changed["thinking_block"] = text
+    for key in ("content", "content_blocks"):
+        if isinstance(blocks := message.get(key), list):
+            unbound = [_unbound(block, keep_text=keep_text) for block in blocks]
+            changed[key] = [block for block in unbound if block is not None]
+    if changed.get("content") == []:
+        changed["content"] = ""
+    if isinstance(calls := message.get("tool_calls"), list):
+        changed["tool_calls"] = [_unsigned(call) for call in calls]
+    if metadata := metadata_of(message):
+        changed["metadata"] = metadata_without(metadata, CHAIN_NAMES | REASONING_NAMES)
+    return changed
+
+
+def _unbound(block: Any, *, keep_text: bool) -> Any:
+    if not is_block(block, THINKING_BLOCKS):
+        return _unsigned(block)
+    return _plain_thinking(block) if keep_text else None
+
+
+def _plain_thinking(block: Message) -> Message | None:
+    """A block with only the text of visible thinking; None if there is no text."""
+    text = block.get("thinking")
+    return {"type": "thinking", "thinking": text} if isinstance(text, str) and text.strip() else None
+
+
+def _unsigned(block: Any) -> Any:
+    if not isinstance(block, dict) or not any(key in block for key in SIGNATURES):
+        return block
+    return {key: value for key, value in block.items() if key not in SIGNATURES}
