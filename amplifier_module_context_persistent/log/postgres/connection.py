@@ -35,12 +35,64 @@ def waiting_longer(connection: Any, answer_s: float) -> Iterator[None]:
         connection.answer_s = before
 
 
+class PreparedStatements:
+    """What a connection needs to run statements without a cursor; a base of its class."""
+
+    driver: Any
+    """The module `psycopg`."""
+    lock: Any
+    pgconn: Any
+    prepare_threshold: int | None
+    wait: Any
+    prepared: frozenset[bytes] = frozenset()
+    """The names of the statements that `run` has prepared."""
+    met = b""
+    """The name of the statement that `run` sent last without preparing it."""
+
+    def run(self, name: bytes, statement: bytes, values: Sequence[bytes], formats: Sequence[int]) -> int:
+        """Run a statement without a cursor, which costs more than all else that an append does on this side.
+
+        It is prepared when it is sent the second time in a row, with types of its own choice: a cursor looks at
+        each value anew, and prepares a statement for each mix of sizes that its numbers have.
+
+        Args:
+            name: of the statement on this connection.
+            statement: with `$1` and so on.
+            values: as the server reads them.
+            formats: of each value, as libpq numbers them.
+
+        Returns:
+            How many rows it changed.
+
+        Raises:
+            psycopg.Error, TimeoutError: as a cursor raises them.
+        """
+        with self.lock:
+            if name not in self.prepared and (self.met != name or self.prepare_threshold is None):
+                self.met = name
+                self.pgconn.send_query_params(statement, values, param_formats=formats)
+                return self._changed_rows()
+            if name not in self.prepared:
+                self.pgconn.send_prepare(name, statement)
+                self._changed_rows()
+                self.prepared |= {name}
+            self.pgconn.send_query_prepared(name, values, formats)
+            return self._changed_rows()
+
+    def _changed_rows(self) -> int:
+        result = self.wait(self.driver.generators.execute(self.pgconn))[-1]
+        if result.status != self.driver.pq.ExecStatus.COMMAND_OK:
+            raise self.driver.errors.error_from_result(result)
+        return result.command_tuples or 0
+
+
 def connection_class(psycopg: Any) -> Any:
     """The class of connections, which is made at run time: the driver is an extra."""
 
-    class DeadlineConnection(psycopg.Connection):  # type: ignore[misc]  # imported only where it is used
+    class DeadlineConnection(PreparedStatements, psycopg.Connection):  # type: ignore[misc]  # imported only where it is used
         """A connection whose every wait for the server ends at `deadline`, or after `answer_s` if that is later."""
 
+        driver = psycopg
         deadline = float("inf")
         answer_s = 0.0
         used_s = 0.0
@@ -59,47 +111,6 @@ def connection_class(psycopg: Any) -> Any:
         """Whether appends keep `touched` (`steps.TOUCHED`)."""
         is_unreplicated = False
         """Whether the server gave up waiting for a replica: what was committed is on its own disk only."""
-
-        prepared: frozenset[bytes] = frozenset()
-        """The names of the statements that `run` has prepared."""
-        met = b""
-        """The name of the statement that `run` sent last without preparing it."""
-
-        def run(self, name: bytes, statement: bytes, values: Sequence[bytes], formats: Sequence[int]) -> int:
-            """Run a statement without a cursor, which costs more than all else that an append does on this side.
-
-            It is prepared when it is sent the second time in a row, with types of its own choice: a cursor looks at
-            each value anew, and prepares a statement for each mix of sizes that its numbers have.
-
-            Args:
-                name: of the statement on this connection.
-                statement: with `$1` and so on.
-                values: as the server reads them.
-                formats: of each value, as libpq numbers them.
-
-            Returns:
-                How many rows it changed.
-
-            Raises:
-                psycopg.Error, TimeoutError: as a cursor raises them.
-            """
-            with self.lock:
-                if name not in self.prepared and (self.met != name or self.prepare_threshold is None):
-                    self.met = name
-                    self.pgconn.send_query_params(statement, values, param_formats=formats)
-                    return self._changed_rows()
-                if name not in self.prepared:
-                    self.pgconn.send_prepare(name, statement)
-                    self._changed_rows()
-                    self.prepared |= {name}
-                self.pgconn.send_query_prepared(name, values, formats)
-                return self._changed_rows()
-
-        def _changed_rows(self) -> int:
-            result = self.wait(psycopg.generators.execute(self.pgconn))[-1]
-            if result.status != psycopg.pq.ExecStatus.COMMAND_OK:
-                raise psycopg.errors.error_from_result(result)
-            return result.command_tuples or 0
 
         def wait(self, gen: Generator[Any, Any, Any], interval: float = 0.1, **options: Any) -> Any:
             deadline = max(self.deadline, time.monotonic() + self.answer_s)
