@@ -83,14 +83,15 @@ class Pattern:
             if expired():
                 raise SlowPatternError("the expression takes too much time")
             try:
-                for match in self.expression.finditer(text, start, end, concurrent=True, timeout=WINDOW_S):
-                    first, last = match.span()
-                    is_cut = last == end < len(text) and text[end - 1] != "\n"  # the next window sees all of it
-                    if last > first >= done and not is_cut:
-                        done = last
-                        yield first, last
+                matches = self.expression.finditer(text, start, end, concurrent=True, timeout=WINDOW_S)
+                found = [match.span() for match in matches]  # at once: the time of whoever takes them does not count
             except (TimeoutError, MemoryError) as error:
                 raise SlowPatternError("the expression takes too much time or memory") from error
+            for first, last in found:
+                is_cut = last == end < len(text) and text[end - 1] != "\n"  # the next window sees all of it
+                if last > first >= done and not is_cut:
+                    done = last
+                    yield first, last
 
 
 def text_pattern(query: str, *, ignore_case: bool = True) -> Pattern:

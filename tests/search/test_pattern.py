@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.errors import RecallError
 from amplifier_module_context_persistent.log.record_line import decode, encode_message, seal
+from amplifier_module_context_persistent.search import pattern as pattern_module
 from amplifier_module_context_persistent.search.pattern import (
     MOST_CHARS,
     MOST_TEXT_CHARS,
@@ -337,3 +339,15 @@ def test_looking_for_literals_first_changes_no_replacement(query: str, text: str
     expression = compile_regex(query)
     literals = exact_literals(query, expression)
     assert replace_matches(expression, "-", text, literals=literals) == replace_matches(expression, "-", text)
+
+
+def test_the_time_of_whoever_takes_the_matches_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Printing each of many matches takes longer than an expression may."""
+    monkeypatch.setattr(pattern_module, "WINDOW_S", 0.05)
+    taken = 0
+    for _ in regex_pattern("[^ ]").spans("many matches"):
+        end_s = time.process_time() + 0.02
+        while time.process_time() < end_s:
+            pass
+        taken += 1
+    assert taken == 11
