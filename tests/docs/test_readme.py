@@ -110,6 +110,8 @@ def test_its_commands_print_what_it_shows(tmp_path: Path, monkeypatch: pytest.Mo
         line, _, tail = command.partition(" | tail -")
         printed = without_times(run(*shlex.split(line)).stdout.replace(f"{tmp_path}/", ""))
         assert printed[-int(tail or 0) :] == without_times("\n".join(expected)), command
+    assert re.search(r"`(files --all cart\.py)`", README)
+    assert "cart.py" in run("files", "--all", "cart.py").stdout
 
 
 def test_the_demonstration_is_the_first_command() -> None:
