@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -82,16 +83,34 @@ class Pattern:
         for start, end in _windows(text, ends_at_lines="\n" not in self.text):
             if expired():
                 raise SlowPatternError("the expression takes too much time")
-            try:
-                matches = self.expression.finditer(text, start, end, concurrent=True, timeout=WINDOW_S)
-                found = [match.span() for match in matches]  # at once: the time of whoever takes them does not count
-            except (TimeoutError, MemoryError) as error:
-                raise SlowPatternError("the expression takes too much time or memory") from error
-            for first, last in found:
+            for first, last in self._in_window(text, start, end):
                 is_cut = last == end < len(text) and text[end - 1] != "\n"  # the next window sees all of it
                 if last > first >= done and not is_cut:
                     done = last
                     yield first, last
+
+    def _in_window(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
+        """The matches in a window, all at once: the time of whoever takes them does not count.
+
+        A window that takes too long is tried once more. The first time may hold a pause of the whole process, such as a
+        collection of garbage.
+
+        Raises:
+            SlowPatternError: it took too much time twice, or too much memory.
+        """
+        with suppress(TimeoutError):
+            return self._found(text, start, end)
+        try:
+            return self._found(text, start, end)
+        except TimeoutError as error:
+            raise SlowPatternError("the expression takes too much time") from error
+
+    def _found(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
+        try:
+            matches = self.expression.finditer(text, start, end, concurrent=True, timeout=WINDOW_S)
+            return [match.span() for match in matches]
+        except MemoryError as error:
+            raise SlowPatternError("the expression takes too much memory") from error
 
 
 def text_pattern(query: str, *, ignore_case: bool = True) -> Pattern:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -351,3 +353,24 @@ def test_the_time_of_whoever_takes_the_matches_does_not_count(monkeypatch: pytes
             pass
         taken += 1
     assert taken == 11
+
+
+def test_a_pause_of_the_process_is_not_taken_for_a_slow_expression(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as a collection of garbage: here it falls into the first match of the first window."""
+    monkeypatch.setattr(pattern_module, "WINDOW_S", 0.05)
+    pauses = 0
+
+    class Paused:
+        def finditer(self, *given: object, **how: object) -> Iterator[re.Match[str]]:
+            for match in expression.finditer(*given, **how):
+                nonlocal pauses
+                end_s = time.process_time() + (0.0 if pauses else 0.2)
+                pauses += 1
+                while time.process_time() < end_s:
+                    pass
+                yield match
+
+    asked = regex_pattern("[^ ]")
+    expression: Any = asked.expression
+    paused = replace(asked, expression=cast("Any", Paused()))
+    assert len(list(paused.spans("many matches"))) == 11
