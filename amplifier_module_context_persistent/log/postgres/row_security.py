@@ -35,9 +35,14 @@ def statements_for(schema: str, table: str) -> tuple[str, str]:
 
 def secured_statements(schema: str, creation: str) -> str:
     """The statements that keep each role to its own rows of all tables that some statements create."""
-    tables = re.findall(rf"create table if not exists {schema}\.(\w+) \(\s*log_id", creation)
-    tables.sort(key=lambda table: table == "log")
+    tables = tables_with_logs(creation, schema)
     return "".join(f"{statement};\n" for table in tables for statement in statements_for(schema, table))
+
+
+def tables_with_logs(creation: str, schema: str) -> list[str]:
+    """The tables with rows of logs that some statements create; the logs' own table comes last."""
+    tables = re.findall(rf"create table if not exists {schema}\.(\w+) \(\s*log_id", creation)
+    return sorted(tables, key=lambda table: (table == "log", table))
 
 
 def secure_rows(connection: Connection, schema: str, *, tell: Callable[[str], None] = lambda _: None) -> list[str]:
@@ -47,7 +52,7 @@ def secure_rows(connection: Connection, schema: str, *, tell: Callable[[str], No
         MigrationError: somebody held a table for too long; what was done stays, and a second call goes on.
         psycopg.Error: the server refused.
     """
-    tables = _unsecured(connection, check_schema_name(schema))
+    tables = unsecured_tables(connection, check_schema_name(schema))
     for table in tables:
         statements = statements_for(schema, table)
         for statement in statements if not _has_policy(connection, schema, table) else statements[1:]:
@@ -63,7 +68,7 @@ def is_secured(connection: Connection, schema: str) -> bool:
     return bool(row and row[0])
 
 
-def _unsecured(connection: Connection, schema: str) -> list[str]:
+def unsecured_tables(connection: Connection, schema: str) -> list[str]:
     """The tables that have rows of logs, and no row-level security; the logs' own table comes last.
 
     Until it has it, the policies of the others let everybody see what they saw before.

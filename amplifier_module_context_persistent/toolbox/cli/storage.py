@@ -6,14 +6,17 @@ Exit codes: 0 done, 2 nothing was done.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...errors import LogUnreadableError
 from ...installation import needs_extra
-from ...log.database_location import parse_location
-from ...log.postgres.row_security import secure_rows, secured_statements
+from ...log.database_location import Location, parse_location
+from ...log.postgres.init_checks import WouldBeRefusedError, check_may_alter, check_may_create, check_roles
+from ...log.postgres.row_security import secure_rows, secured_statements, tables_with_logs, unsecured_tables
 from ...log.postgres.schema import (
     SCHEMA_VERSION,
     bring_up,
@@ -23,7 +26,7 @@ from ...log.postgres.schema import (
     schema_version,
 )
 from ...log.postgres.server import read_conninfo
-from ...log.postgres.steps import MigrationError, missing_steps
+from ...log.postgres.steps import STEPS, MigrationError, Step, missing_steps
 from .terminal import UnusableError, escaped
 
 if TYPE_CHECKING:
@@ -44,10 +47,18 @@ def storage() -> None:
 )
 @click.option("--migrate", is_flag=True, help="Add to older tables what they lack, while sessions run.")
 @click.option("--row-security", is_flag=True, help="Let each role see and change only the logs that it made.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 @click.option("--print-sql", is_flag=True, help="Print the statements, for an administrator to run; do nothing.")
 def init(
-    url: str, *, migrate: bool, row_security: bool, as_json: bool, print_sql: bool, **roles: tuple[str, ...]
+    url: str,
+    *,
+    migrate: bool,
+    row_security: bool,
+    dry_run: bool,
+    as_json: bool,
+    print_sql: bool,
+    **roles: tuple[str, ...],
 ) -> None:
     """Create the tables at URL; where they are there, alter nothing.
 
@@ -58,75 +69,180 @@ def init(
     --migrate adds to tables of an older version what they lack. It only adds, step by step, and waits a second at most
     for a table that somebody holds: sessions go on.
     """
+    asked = [(kind.replace("_", "-"), role) for kind, names in roles.items() for role in names]
+    if print_sql and (dry_run or as_json):
+        raise click.UsageError(
+            "--print-sql prints the statements and does nothing; give it without --dry-run and --json"
+        )
     try:
         import psycopg
     except ImportError as error:
         raise UnusableError(needs_extra("postgres", "psycopg")) from error
-    asked = [(kind.replace("_", "-"), role) for kind, names in roles.items() for role in names]
     try:
         location = parse_location(url)
         if print_sql:
-            click.echo(create_statements(location.schema), nl=False)
-            if row_security:
-                click.echo(secured_statements(location.schema, create_statements(location.schema)), nl=False)
-            for kind, role in asked:
-                click.echo(rights(kind, location.schema, role), nl=False)
+            _print_statements(location.schema, asked, row_security=row_security)
             return
         read_conninfo(location)
         with psycopg.connect(location.conninfo, autocommit=True) as connection:
             connection.execute("select pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)")
-            before = schema_version(connection, location.schema)
-            said = _make_tables(connection, location.schema, before, migrate=migrate)
-            if row_security:
-                secure_rows(connection, location.schema, tell=_tell_waits)
-            missing = missing_steps(connection, location.schema)
-            for kind, role in asked:
-                connection.execute(rights(kind, location.schema, role, without=missing).encode())
-    except (ValueError, psycopg.Error, MigrationError, LogUnreadableError) as error:
+            prepare = _foresee if dry_run else _prepare
+            done = prepare(connection, location.schema, asked, migrate=migrate, row_security=row_security)
+    except (ValueError, psycopg.Error, MigrationError, WouldBeRefusedError, LogUnreadableError) as error:
         raise UnusableError(_reason(error)) from error
     if as_json:
-        told = {"schema": location.schema, "version_before": before, "version": SCHEMA_VERSION}
         grants = [{"right": kind, "role": role} for kind, role in asked]
-        lacks = [step.name for step in missing]
-        click.echo(json.dumps({"storage": location.shown, **told, "grants": grants, "lacks": lacks}))
-        return
-    click.echo(escaped(f"{location.shown}: {said} in the schema {location.schema}."))
-    if missing:
-        lacking = ", ".join(step.what for step in missing)
-        click.echo(f"They lack {lacking}; sessions go on without. `storage init --migrate` adds it.")
+        told = {"storage": location.shown, "schema": location.schema, **done.to_json()}
+        click.echo(json.dumps({**told, "grants": grants, "dry_run": dry_run}))
+    else:
+        _show(location, done, asked, row_security=row_security, dry_run=dry_run)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TableWork:
+    """What is done to the tables of a schema, or would be.
+
+    Attributes:
+        before: the version of the tables; None if there were none.
+        added: the steps that are added to them.
+        lacking: the steps that they lack afterwards.
+        secured: the tables that get row-level security.
+    """
+
+    before: int | None
+    added: Sequence[Step]
+    lacking: Sequence[Step]
+    secured: Sequence[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {
+            "version_before": self.before,
+            "version": SCHEMA_VERSION,
+            "added": [step.name for step in self.added],
+            "lacks": [step.name for step in self.lacking],
+            "secured": list(self.secured),
+        }
+
+
+def _print_statements(schema: str, asked: Sequence[tuple[str, str]], *, row_security: bool) -> None:
+    statements = create_statements(schema)
+    click.echo(statements, nl=False)
     if row_security:
-        click.echo("Each role sees and changes only the logs that it made, but for the owner of the tables.")
+        click.echo(secured_statements(schema, statements), nl=False)
     for kind, role in asked:
-        click.echo(escaped(f"The role {role} {_MAY[kind]}."))
+        click.echo(rights(kind, schema, role), nl=False)
 
 
-def _make_tables(connection: psycopg.Connection[Any], schema: str, before: int | None, *, migrate: bool) -> str:
-    """Create tables, or with `migrate` add to those of version `before` what they lack; what was done.
+def _prepare(
+    connection: psycopg.Connection[Any],
+    schema: str,
+    asked: Sequence[tuple[str, str]],
+    *,
+    migrate: bool,
+    row_security: bool,
+) -> _TableWork:
+    """Create tables, or with `migrate` add to them what they lack; then secure rows and grant rights.
 
     Raises:
         UnusableError: the tables are newer, or too old to be used without `migrate`.
-        MigrationError, psycopg.Error: they cannot be made.
+        WouldBeRefusedError: somebody else owns the tables, and rights are asked for.
+        MigrationError, psycopg.Error: something cannot be done.
     """
-    tables = f"the tables of version {SCHEMA_VERSION}"
+    before = schema_version(connection, schema)
+    _check_version(before, migrate=migrate)
+    added: Sequence[Step] = ()
     if before is None:
         create_schema(connection, schema)
-        return f"{tables} created"
-    if before > SCHEMA_VERSION:
+        added = STEPS
+    elif migrate:
+        added = bring_up(connection, schema, tell=_tell_waits)
+    if asked:  # to anybody else the server grants nothing, and warns only
+        check_may_alter(connection, schema)
+    secured = secure_rows(connection, schema, tell=_tell_waits) if row_security else []
+    lacking = missing_steps(connection, schema)
+    for kind, role in asked:
+        connection.execute(rights(kind, schema, role, without=lacking).encode())
+    return _TableWork(before=before, added=added, lacking=lacking, secured=secured)
+
+
+def _foresee(
+    connection: psycopg.Connection[Any],
+    schema: str,
+    asked: Sequence[tuple[str, str]],
+    *,
+    migrate: bool,
+    row_security: bool,
+) -> _TableWork:
+    """What `_prepare` would do; nothing is changed.
+
+    Raises:
+        UnusableError: as `_prepare`.
+        WouldBeRefusedError: the server would refuse it.
+        psycopg.Error: the server refused a question.
+    """
+    connection.read_only = True
+    before = schema_version(connection, schema)
+    _check_version(before, migrate=migrate)
+    check_roles(connection, [role for _, role in asked])
+    if before is None:
+        check_may_create(connection, schema)
+        secured = tables_with_logs(create_statements(schema), schema) if row_security else []
+        return _TableWork(before=None, added=STEPS, lacking=(), secured=secured)
+    missing = missing_steps(connection, schema)
+    added, lacking = (missing, []) if migrate else ([], missing)
+    secured = unsecured_tables(connection, schema) if row_security else []
+    if added or secured or asked or before < SCHEMA_VERSION:
+        check_may_alter(connection, schema)
+    return _TableWork(before=before, added=added, lacking=lacking, secured=secured)
+
+
+def _check_version(before: int | None, *, migrate: bool) -> None:
+    """Make sure that this package may work on tables of a version.
+
+    Raises:
+        UnusableError: they are newer, or too old to be used without `migrate`.
+    """
+    if before is not None and before > SCHEMA_VERSION:
         raise UnusableError(
             f"the tables have version {before}, which is newer than this package knows ({SCHEMA_VERSION}); "
             "update the package"
         )
-    if not migrate:
-        if before < SCHEMA_VERSION:
-            raise UnusableError(
-                f"the tables have version {before}; `storage init --migrate` brings them to {SCHEMA_VERSION}, "
-                "while sessions run; nothing was done"
-            )
-        return f"{tables} were there"
-    done = bring_up(connection, schema, tell=_tell_waits)
-    if before < SCHEMA_VERSION:
-        return f"{tables} brought from version {before} to {SCHEMA_VERSION}"
-    return f"{tables} got {', '.join(step.what for step in done)}" if done else f"{tables} were there"
+    if before is not None and before < SCHEMA_VERSION and not migrate:
+        raise UnusableError(
+            f"the tables have version {before}; `storage init --migrate` brings them to {SCHEMA_VERSION}, "
+            "while sessions run; nothing was done"
+        )
+
+
+def _show(
+    location: Location, done: _TableWork, asked: Sequence[tuple[str, str]], *, row_security: bool, dry_run: bool
+) -> None:
+    click.echo(escaped(f"{location.shown}: {_said(done, dry_run=dry_run)} in the schema {location.schema}."))
+    if done.lacking:
+        lacking = ", ".join(step.what for step in done.lacking)
+        click.echo(f"They lack {lacking}; sessions go on without. `storage init --migrate` adds it.")
+    if row_security:
+        sees = "would see and change" if dry_run else "sees and changes"
+        click.echo(f"Each role {sees} only the logs that it made, but for the owner of the tables.")
+    for kind, role in asked:
+        click.echo(escaped(f"The role {role} {'could then' if dry_run else 'may'} {_MAY[kind]}."))
+    if dry_run:
+        click.echo("Nothing was done (--dry-run).")
+
+
+def _said(done: _TableWork, *, dry_run: bool) -> str:
+    """What is done to the tables, or would be."""
+    tables, would = f"the tables of version {SCHEMA_VERSION}", "would be " if dry_run else ""
+    if done.before is None:
+        return f"{tables} {would}created"
+    steps = ", ".join(step.what for step in done.added)
+    if done.before < SCHEMA_VERSION:
+        more = f", with {steps}," if dry_run and steps else ""
+        return f"{tables} {would}brought from version {done.before} to {SCHEMA_VERSION}{more}"
+    if done.added:
+        return f"{tables} {'would get' if dry_run else 'got'} {steps}"
+    return f"{tables} {'are' if dry_run else 'were'} there"
 
 
 def _tell_waits(what: str) -> None:
@@ -140,7 +256,7 @@ def _reason(error: Exception) -> str:
 
 
 _MAY = {
-    "grant": "may run sessions: it may not delete or change a record",
-    "grant-purge": "may run sessions and purge them",
-    "grant-read": "may read sessions",
+    "grant": "run sessions: it may not delete or change a record",
+    "grant-purge": "run sessions and purge them",
+    "grant-read": "read sessions",
 }

@@ -1,6 +1,7 @@
 """`context-persistent storage init`: the tables, the rights of a role, and what is refused."""
 
 import dataclasses
+import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -309,3 +310,75 @@ def test_newer_tables_are_left_alone(server: TestServer) -> None:
     init(url)
     server.execute("update newer.version set number = 99")
     assert "newer" in init(url, code=2)
+
+
+def tables_in(server: TestServer, schema: str) -> list[tuple[Any, ...]]:
+    """Everything that `init` could change: columns, rights, row-level security."""
+    return server.execute(
+        "select relname, relacl::text, relrowsecurity, attname from pg_class"
+        " join pg_attribute on attrelid = pg_class.oid where relnamespace = to_regnamespace(%s) order by 1, 4",
+        schema,
+    )
+
+
+def foreseen(*arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a dry run says of the work, and what the work then says, without the field in which they differ."""
+    told = [json.loads(init(*arguments, *more, "--json")) for more in (["--dry-run"], [])]
+    assert [one.pop("dry_run") for one in told] == [True, False]
+    return told[0], told[1]
+
+
+def test_a_dry_run_says_what_is_done_and_changes_nothing(server: TestServer) -> None:
+    """For tables that are not there, for older ones and for complete ones; then exactly that is done."""
+    server.execute("create role dry login")
+    url = f"{server.server.get_uri()}&schema=dry"
+    grants = ["--grant", "dry", "--row-security"]
+    said = init(url, *grants, "--dry-run")
+    assert "would be created in the schema dry" in said
+    assert "dry could then run sessions" in said
+    assert said.endswith("Nothing was done (--dry-run).\n")
+    assert server.execute("select to_regnamespace('dry')") == [(None,)]
+    would, done = foreseen(url, *grants)
+    assert would == done
+    assert len(done["secured"]) > 3
+
+
+def test_a_dry_run_of_a_migration_changes_nothing(server: TestServer) -> None:
+    """It holds no table for which others wait, and names what would be added."""
+    url = f"{server.server.get_uri()}&schema=dry"
+    server.execute("drop schema if exists dry cascade")
+    init(url)
+    server.execute("alter table dry.log drop column owner; drop table dry.glance")
+    server.execute("update dry.version set number = 1")
+    before = tables_in(server, "dry")
+    assert "--migrate" in init(url, "--dry-run", code=2)
+    with ExitStack() as held:
+        for table in ("version", "log", "record"):
+            held.enter_context(looking(server, f"dry.{table}"))
+        said = init(url, "--migrate", "--dry-run")
+    assert "would be brought from version 1 to 2, with the owner of each log, the table glance" in said
+    assert tables_in(server, "dry") == before
+    assert json.loads(init(url, "--migrate", "--dry-run", "--json"))["added"] == ["owner", "glance"]
+    init(url, "--migrate")
+    assert "are there in the schema dry" in init(url, "--migrate", "--dry-run")
+    would, done = foreseen(url, "--migrate")
+    assert would == done
+
+
+def test_a_dry_run_fails_where_the_work_would(server: TestServer) -> None:
+    """It exits with 2, and says the same reason as the server or a clearer one."""
+    server.execute("create role stranger login")
+    url = f"{server.server.get_uri()}&schema=strange"
+    as_stranger = url.replace("postgres:@", "stranger:@", 1)
+    assert "stranger may not create tables" in init(as_stranger, "--dry-run", code=2)
+    init(as_stranger, code=2)
+    assert "there is no role nobody-1" in init(url, "--grant", "nobody-1", "--dry-run", code=2)
+    init(url, "--grant", "nobody-1", code=2)
+    init(url, "--grant-read", "stranger")
+    assert "only the owner of the tables, postgres" in init(as_stranger, "--grant", "stranger", "--dry-run", code=2)
+    init(as_stranger, "--grant", "stranger", code=2)
+    assert "were there" in init(as_stranger)
+    assert "are there" in init(as_stranger, "--dry-run")
+    server.execute("update strange.version set number = 99")
+    assert "newer" in init(url, "--dry-run", code=2)
+    assert "give it without --dry-run" in init(url, "--dry-run", "--print-sql", code=2)
