@@ -1,9 +1,9 @@
-"""A plan: the decision of what a view leaves out, as it is kept in the log and followed until the next one.
+"""A plan: which messages views keep, shorten or leave out. It is stored in the log and followed until the next plan.
 
-A plan covers the history up to one message and names what is kept of it; everything appended later is shown as it
-is. Its record is small, whatever it covers: runs of kept messages, and the cut messages. Text that compaction
-inserts is part of the plan, so the same plan gives the same bytes in any process. Records name messages by id; here ids
-meet the log's ordinals.
+A plan covers the history up to one message (`upto`) and names the messages that it keeps. Messages appended later are
+shown in full. The record of a plan is small however long the history is: it lists runs of kept messages and the
+shortened messages. The text that compaction inserts is part of the plan, so the same plan gives the same bytes in any
+process. Records name messages by id; the functions here translate between ids and the log's ordinals.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
-from itertools import groupby
 from typing import Any
 
 from ..log.index import Index
@@ -24,38 +23,37 @@ from .recipients import kept_name
 from .wire_rules import WIRE
 
 IMPORTED = "imported"
-"""The strategy that plans of imported compactions name."""
+"""The `strategy` of a plan that was made from an imported compaction."""
 
-_BYTES_A_TOKEN = 4  # about, of a log
-_DRIFT = 0.1
+_BYTES_A_TOKEN = 4  # in a log, roughly
+_DRIFT = 0.1  # budgets that differ by less than this share are taken for the same
 
-_NOT_EMPTY = frozenset(
-    {"silent", "closed", "media", "hidden", "changed", "read", "in_vain", "narrates", WIRE}
-)  # where written
+_LEFT_OUT_IF_EMPTY = frozenset({"silent", "closed", "media", "hidden", "changed", "read", "in_vain", "narrates", WIRE})
+"""Fields that a plan's record has only if they are not empty."""
 SUMMARY_TAGS = ("<summary>\n", "\n</summary>")
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Messages in a row that a view leaves out, and how the view says so.
+    """Adjacent messages that a view leaves out, and the marker that the view shows instead.
 
-    `text` is put before the message `before` as a user's message, or after the text of the result `after`. It is part
-    of the plan, so that an unchanged gap keeps its bytes. The rest is for later plans, in which the gap may grow.
+    The marker is `text`: a user message before the message `before`, or the end of the result `after`. It is stored in
+    the plan, so an unchanged gap keeps its bytes. The other fields are for later plans, in which the gap may grow.
     """
 
     before: str
     """The id of the first kept message after the gap."""
     after: str = ""
-    """The id of the result that ends with the text; empty where the text is a message of its own."""
+    """The id of the result that ends with the text; "" if the text is a message of its own."""
     messages: int = 0
     text: str = ""
     did: tuple[tuple[str, int], ...] = ()
-    """What tools did in it, in words, and how often."""
+    """What tools did in the gap, in words, and how often."""
     reference: str = ""
-    """The id of its first message."""
+    """The id of the first message of the gap."""
 
     def to_record(self) -> list[Any]:
-        """The gap as a plan's record has it."""
+        """Encode the gap for a plan's record."""
         return list(astuple(self))
 
     @classmethod
@@ -66,40 +64,46 @@ class Gap:
             ValueError, TypeError: the record is not of this shape.
         """
         before, after, messages, text, did, reference = record
-        done = tuple((str(what), int(times)) for what, times in did)
-        return cls(str(before), str(after), int(messages), str(text), done, str(reference))
+        return cls(
+            before=str(before),
+            after=str(after),
+            messages=int(messages),
+            text=str(text),
+            did=tuple((str(action), int(times)) for action, times in did),
+            reference=str(reference),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class NativeItem:
-    """What a provider compacted by itself: an opaque item in place of the older part of a view.
+    """The result of a provider's own compaction: an opaque item in place of the older part of a view.
 
-    It is the message that the provider's module made (`compact_context`), carried unchanged: only that provider, with
-    that model, reads it. Everything that it stands for is in the log, so a plan without it can be made at any time.
-    Where the provider's documentation says that reasoning in the turns which follow stays valid
-    (`recipients.ACCEPT_OWN_ITEMS`), the chain of a view (`bound`) may also go on from what it stands for.
+    The provider's module made the item (`compact_context`). It is sent unchanged, and only the same provider and model
+    can read it. The messages that it replaces are in the log, so a plan without the item can be made at any time.
+    Some providers document that reasoning after the item stays valid (`recipients.ACCEPT_OWN_ITEMS`). For these, the
+    chain of a view (`bound`) may also continue from the replaced messages.
     """
 
     provider: str
     model: str
     message: Message
-    """The message that carries it."""
+    """The message that contains the item."""
     tokens: int
     covers: int = 0
-    """How many messages of the view it took the place of."""
+    """How many messages of the view the item replaces."""
     seed: str = ""
-    """The hash of tools and system text that it was made with."""
+    """The hash of the tools and the system text of the request that made the item."""
     stands_for: tuple[str, ...] = ()
-    """The chains of what it took the place of; several where an earlier item is in it."""
+    """The chains of the replaced messages; several if an earlier item is among them."""
     usage: Mapping[str, int] = field(default_factory=dict)
-    """What the provider reported of the request that made it."""
+    """The provider's usage report for the request that made the item."""
 
     def is_for(self, provider: str, model: str) -> bool:
-        """Whether a reader is the one who made it."""
+        """Whether this provider and model made the item."""
         return (self.provider, self.model) == (kept_name(provider), kept_name(model))
 
     def to_record(self) -> dict[str, Any]:
-        """The item as a plan's record has it."""
+        """Encode the item for a plan's record."""
         return {
             "provider": kept_name(self.provider),
             "model": kept_name(self.model),
@@ -134,19 +138,22 @@ class NativeItem:
 
 
 def counts_in(usage: Any) -> dict[str, int]:
-    """The numbers of tokens in what a provider reported."""
-    given = usage.items() if isinstance(usage, Mapping) else ()
-    return {
-        key: n for key, n in given if isinstance(key, str) and key.endswith("_tokens") and type(n) is int and n >= 0
-    }
+    """The token counts in a provider's usage report; other fields are left out."""
+    if not isinstance(usage, Mapping):
+        return {}
+    return {key: count for key, count in usage.items() if _is_token_count(key, count)}
+
+
+def _is_token_count(key: Any, count: Any) -> bool:
+    return isinstance(key, str) and key.endswith("_tokens") and type(count) is int and count >= 0
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a view keeps of the history up to `upto`.
+    """The messages of the history up to `upto` that a view keeps, and how it shows them.
 
-    `keep` names the kept messages in order, `cuts` those of them that are shortened, `silent` those without their
-    thinking. `notice` is the text inserted before the message `notice_before`. `step` says how far the choice went.
+    `keep` has the ids of the kept messages in order. `cuts` has the shortened ones. `notice` is the text inserted
+    before the message `notice_before`. `step` tells how far compaction had to go.
     """
 
     id: str
@@ -156,21 +163,21 @@ class Plan:
     silent: frozenset[str] = frozenset()
     """Kept messages whose thinking is left out."""
     closed: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By message id, the calls of kept messages that no message after `upto` can answer."""
+    """Calls of kept messages that no message after `upto` can answer, by message id."""
     media: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    """By message id, the numbers of images and documents that are left out of kept messages."""
+    """Numbers of the images and documents that are left out of kept messages, by message id."""
     hidden: tuple[str, ...] = ()
-    """The first messages of tool groups that are left out because their turns are hidden."""
+    """The first messages of the tool groups that are left out because their turn is hidden."""
     notice: str = ""
     notice_before: str = ""
     gaps: tuple[Gap, ...] | None = None
-    """Where messages are left out, in order; None in plans from before gaps were marked."""
+    """The gaps, in order; None in plans of versions that did not mark gaps."""
     changed: tuple[str, ...] = ()
-    """Files that were changed in what is left out, the newest last."""
+    """Files that calls in the left-out messages changed, the newest last."""
     read: tuple[str, ...] = ()
-    """Files that were read in what is left out."""
+    """Files that calls in the left-out messages read."""
     in_vain: tuple[str, ...] = ()
-    """Commands in what is left out that failed, and were not run with success later."""
+    """Commands in the left-out messages that failed and did not succeed later."""
     step: int = 0
     dropped: int = 0
     """Messages of the history up to `upto` that are not kept."""
@@ -178,36 +185,45 @@ class Plan:
     target_tokens: int = 0
     tokens_before: int = 0
     tokens_after: int = field(default=0, compare=False)
-    """What its view came to, which is known once it is arranged."""
+    """Tokens of the plan's view, known once the view is arranged."""
     strategy: str = "truncate"
     wire: bool = True
-    """Whether views that follow it keep the strict rules of `view.wire_rules`; false before there were any."""
+    """Whether its views keep the strict rules of `view.wire_rules`; false in plans from before these rules."""
     narrates: bool = False
-    """Whether what was said between tool calls is shown as text when its thinking is not; false in older plans."""
+    """Whether narration between tool calls is shown as text if its thinking is left out; false in older plans."""
     native: NativeItem | None = None
-    """What the provider compacted by itself, shown before the first kept message that is no system text."""
+    """The item of the provider's own compaction, shown before the first kept message that is not system text."""
 
     @property
     def summary(self) -> str:
-        """The summary that the notice begins with; empty where it has none."""
-        before, opened, rest = self.notice.partition(SUMMARY_TAGS[0])
-        return rest.partition(SUMMARY_TAGS[1])[0] if opened and not before else ""
+        """The summary at the start of the notice; "" if there is none."""
+        opening, closing = SUMMARY_TAGS
+        if not self.notice.startswith(opening):
+            return ""
+        return self.notice.removeprefix(opening).partition(closing)[0]
 
     def to_record(self, runs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-        """The fields of the plan's control record; `runs` are `keep` as first and last ids of runs."""
+        """The fields of the plan's control record.
+
+        Args:
+            runs: the kept messages as runs: the ids of the first and the last message of each run.
+        """
         silent = keep_runs((at, message_id) for at, message_id in enumerate(self.keep) if message_id in self.silent)
-        keep = {"keep": [list(run) for run in runs]}
+        kept: dict[str, Any] = {"keep": [list(run) for run in runs]}
+        if self.native is not None:
+            # An older version that does not know the item finds no `keep` at the top level, and makes its own plan.
+            kept = {"native": {**self.native.to_record(), **kept}}
+        gaps = {} if self.gaps is None else {"gaps": [gap.to_record() for gap in self.gaps]}
         fields = {
             "id": self.id,
             "upto": self.upto,
-            # Under `native`, a version that does not know the item finds no `keep`, and makes a plan of its own.
-            **(keep if self.native is None else {"native": {**self.native.to_record(), **keep}}),
+            **kept,
             "cuts": {message_id: cut.to_record() for message_id, cut in self.cuts.items()},
             "silent": list(map(list, silent)),
             "closed": {key: sorted(ids) for key, ids in self.closed.items()},
             "media": {key: sorted(numbers) for key, numbers in self.media.items()},
             "hidden": list(self.hidden),
-            **({"gaps": [gap.to_record() for gap in self.gaps]} if self.gaps is not None else {}),
+            **gaps,
             "changed": list(self.changed),
             "read": list(self.read),
             "in_vain": list(self.in_vain),
@@ -223,11 +239,11 @@ class Plan:
             "narrates": int(self.narrates),
             WIRE: int(self.wire),
         }
-        return {key: value for key, value in fields.items() if value or key not in _NOT_EMPTY}
+        return {key: value for key, value in fields.items() if value or key not in _LEFT_OUT_IF_EMPTY}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], keep: Sequence[str]) -> Plan:
-        """Read a plan back; `keep` are the messages in its runs.
+        """Read a plan back; `keep` has the ids of all messages in its runs.
 
         Raises:
             ValueError: the record is not of this shape.
@@ -266,25 +282,34 @@ class Plan:
 
 
 NO_PLAN = Plan(id="", upto="", keep=())
-"""Leaves out nothing."""
+"""The plan that leaves out nothing."""
 
 
 def _between(keep: Sequence[str], runs: Sequence[tuple[str, str]]) -> frozenset[str]:
-    """The kept messages in some runs of them; a run of others silences nobody."""
-    positions = {message_id: position for position, message_id in enumerate(keep)} if runs else {}
-    found = [(positions[first], positions[last]) for first, last in runs if first in positions and last in positions]
-    return frozenset(message_id for first, last in found for message_id in keep[first : last + 1])
+    """The kept messages in these runs. A run whose ends are not kept is ignored."""
+    positions = {message_id: position for position, message_id in enumerate(keep)}
+    found: set[str] = set()
+    for first, last in runs:
+        if first in positions and last in positions:
+            found.update(keep[positions[first] : positions[last] + 1])
+    return frozenset(found)
 
 
 def plan_record(plan: Plan, index: Index, entries: Sequence[Entry]) -> bytes:
-    """Encode a plan as a control record; `entries` are those that it keeps, which become runs of the live history."""
+    """Encode a plan as a control record.
+
+    Args:
+        plan: the plan.
+        index: the index of the log.
+        entries: the entries that the plan keeps.
+    """
     positions = live_positions(index.live, [entry.ordinal for entry in entries])
     runs = keep_runs((position, entry.id) for position, entry in zip(positions, entries, strict=True))
     return encode_control("plan", **plan.to_record(runs))
 
 
 def kept_ordinals(index: Index, record: Mapping[str, Any]) -> tuple[list[int], int]:
-    """The ordinals that a plan's record keeps, and the position of its last message in the live history.
+    """The ordinals that a plan's record keeps, and the position of its message `upto` in the live history.
 
     Raises:
         ValueError: the record names messages that the live history lacks, or is not of this shape.
@@ -299,21 +324,30 @@ def kept_ordinals(index: Index, record: Mapping[str, Any]) -> tuple[list[int], i
         positions = dict(zip(ids, live_positions(index.live, [found[message_id] for message_id in ids]), strict=True))
     except KeyError as error:
         raise ValueError(f"it names a message that is not in the live history: {error}") from error
-    kept = [index.live[positions[name_of(first)] : positions[name_of(last)] + 1] for first, last in runs]
-    return [ordinal for run in kept for ordinal in run], positions[ids[-1]]
+    kept: list[int] = []
+    for first, last in runs:
+        kept += index.live[positions[name_of(first)] : positions[name_of(last)] + 1]
+    return kept, positions[ids[-1]]
 
 
 def budget_in_use(index: Index, record: Mapping[str, Any] | None) -> int:
-    """The budget of a stored plan; 0 where it is not followed any more, or so much came since that it would not be."""
-    budget, upto = (record or {}).get("budget_tokens"), index.find(name_of((record or {}).get("upto")))
+    """The budget of a stored plan that is still in use; else 0.
+
+    A plan is no longer in use if its last message is not live, or if more was appended since than the budget holds.
+    """
+    if record is None:
+        return 0
+    budget = record.get("budget_tokens")
+    upto = index.find(name_of(record.get("upto")))
     if not isinstance(budget, int) or upto is None or not index.is_live(upto):
         return 0
-    later = index.live[live_positions(index.live, [upto])[0] + 1 :]
-    return budget if sum(map(index.columns.lengths.__getitem__, later)) <= _BYTES_A_TOKEN * budget else 0
+    [position] = live_positions(index.live, [upto])
+    appended_bytes = sum(map(index.columns.lengths.__getitem__, index.live[position + 1 :]))
+    return budget if appended_bytes <= _BYTES_A_TOKEN * budget else 0
 
 
 def is_plan_for(index: Index, record: Mapping[str, Any] | None, budget_tokens: int) -> bool:
-    """Whether a stored plan is in use, for about this budget: it follows the provider's counts, so it drifts."""
+    """Whether a stored plan is in use for about this budget. Budgets follow the provider's counts, so they drift."""
     return abs(budget_in_use(index, record) - budget_tokens) <= _DRIFT * budget_tokens
 
 
@@ -321,9 +355,9 @@ def live_positions(live: array[int], ordinals: Sequence[int]) -> list[int]:
     """The positions of records in the live history.
 
     Raises:
-        KeyError: one is not live.
+        KeyError: a record is not live.
     """
-    positions = [bisect_left(live, ordinal) for ordinal in ordinals]  # right wherever no reset changed the order
+    positions = [bisect_left(live, ordinal) for ordinal in ordinals]  # correct unless a reset changed the order
     if all(at < len(live) and live[at] == ordinal for at, ordinal in zip(positions, ordinals, strict=True)):
         return positions
     by_ordinal = {ordinal: position for position, ordinal in enumerate(live)}
@@ -331,7 +365,13 @@ def live_positions(live: array[int], ordinals: Sequence[int]) -> list[int]:
 
 
 def keep_runs(positions: Iterable[tuple[int, str]]) -> list[tuple[str, str]]:
-    """Join messages at neighbouring positions of the live history into runs, as first and last ids."""
-    numbered = groupby(enumerate(positions), key=lambda one: one[1][0] - one[0])
-    runs = ([message_id for _, (_, message_id) in run] for _, run in numbered)
-    return [(run[0], run[-1]) for run in runs]
+    """Join messages at adjacent positions into runs; returns the ids of the first and the last message of each run."""
+    runs: list[tuple[str, str]] = []
+    end = None
+    for position, message_id in positions:
+        if end is not None and position == end + 1:
+            runs[-1] = runs[-1][0], message_id
+        else:
+            runs.append((message_id, message_id))
+        end = position
+    return runs

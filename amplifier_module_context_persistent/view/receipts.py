@@ -1,10 +1,10 @@
-"""Receipts: a small record of every view that was handed out, by which it can be made again from the log and proved.
+"""Receipts: a small record of each request's view, by which the view can be made again from the log and verified.
 
 Rules:
-- A receipt names things (plan, last message, head text) and counts them; it holds no content.
-- Its hash is a chain over the canonical bytes of the view's messages in order, the head text last, though it comes
-  first: it changes while everything after it stays. So a view that continues the one before it costs what is
-  new, and a repaired group costs what follows it.
+- A receipt has ids (plan, last message, head text) and counts, but no content.
+- Its hash is a chain over the canonical bytes of the view's messages, in order. The head text is hashed last, although
+  it comes first in the view, because it changes while the messages after it stay. So if a view continues the last one,
+  only its new messages are hashed; after a repair, everything behind the repaired group is hashed again.
 - The same view has the same hash in any process.
 """
 
@@ -31,22 +31,22 @@ _SHORT_DIGEST_BYTES = 8
 _NAMES = ("id", "time", "plan", "upto", "provider", "model", "head", "tools", "bound", "hash")
 
 RENDERING = {"truncate_boundary": "line", "late_system": "system"}
-"""The options that the bytes of a view depend on, and what a receipt means that does not name them."""
+"""The options that the bytes of a view depend on, each with its value for receipts that do not name it."""
 
 LINE = "line"
-"""Among them, the line that the view ends with since its last word is an answer."""
+"""The key in `Receipt.render` for the line that the view ends with because its last message is an answer."""
 RULES_KEY = "rules"
-"""Among them, the version of the rules by which the view was made (`recipients.RULES`)."""
+"""The key in `Receipt.render` for the version of the rules that the view was made by (`recipients.RULES`)."""
 
 
 def canonical(message: Any) -> bytes:
     """The canonical bytes of a message: JSON without spaces, keys sorted, UTF-8, as `orjson` writes it.
 
-    What `orjson` alters or refuses (integers beyond 64 bits, NaN, infinities, lone surrogates) is written by the
-    standard library, in ASCII.
+    If `orjson` would alter or refuse a value (integers beyond 64 bits, NaN, infinities, lone surrogates), the standard
+    library writes the message in ASCII.
 
     Raises:
-        ValueError: an integer of more digits than the interpreter converts; no log holds one.
+        ValueError: an integer has more digits than the interpreter converts. No log has such an integer.
     """
     try:
         encoded = orjson.dumps(message, option=orjson.OPT_SORT_KEYS)
@@ -58,12 +58,12 @@ def canonical(message: Any) -> bytes:
 
 
 def text_hash(text: Any) -> str:
-    """The name under which a head text is kept; also of tools."""
+    """The hash by which receipts name a head text, or the definitions of tools."""
     return blake2b(canonical(text), digest_size=_SHORT_DIGEST_BYTES).hexdigest()
 
 
 class ViewHashes:
-    """The running hashes of a window's views."""
+    """Hashes the views of a window; messages at the start that did not change are not hashed again."""
 
     def __init__(self) -> None:
         self._of: object = None
@@ -78,19 +78,21 @@ class ViewHashes:
         *,
         of: object,
     ) -> str:
-        """Hash a view, going on from where it differs from the last one.
+        """Hash a view, from the first item that differs from the last view.
 
         Args:
-            items: the arrangement's items; without them nothing is taken over.
-            messages: gives what they were rendered to, from a position on.
-            head: system text that heads the view.
-            of: what the items' keys are ordinals of; items of something else are never taken for the same.
+            items: the items of the view.
+            messages: gives the rendered messages of the items, from a position to the end.
+            head: system text at the start of the view.
+            of: identifies the log state that the items' ordinals refer to. If it differs from the last call, the whole
+                view is hashed.
 
         Raises:
             ValueError: as `canonical`; the next view is hashed from its beginning.
         """
         same = common_length(self._items, items) if of is self._of else 0
-        digests, self._items = self._digests, ()
+        self._items = ()  # if the messages cannot be read
+        digests = self._digests
         del digests[same:]
         running = digests[-1] if digests else bytes(DIGEST_BYTES)
         for message in messages(same):
@@ -108,11 +110,11 @@ def _digest(running: bytes, message: Message) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What is kept of a request.
+    """The record of a request's view.
 
-    `plan` is empty where none was followed, `head` (the head text's hash) where no factory gave one, `upto` where the
-    log had no live message. `extras` counts messages that are in no log. `render` are the options by which it was
-    rendered, where they are not the default ones.
+    `plan` is the id of the plan that the view follows, `upto` the id of the last live message, `head` the hash of the
+    head text; each is "" if there is none. `extras` counts messages that are in no log. `render` has the rendering
+    options that differ from the defaults.
     """
 
     id: str
@@ -128,22 +130,22 @@ class Receipt:
     hash: str
     render: Mapping[str, Any] = field(default_factory=dict)
     model: str = ""
-    """The provider's model, where it says so."""
+    """The model, if the provider names it."""
     tools: str = ""
-    """The hash of the tools' definitions; empty where there were none."""
+    """The hash of the tool definitions; "" if there were none."""
     unbound: int = 0
-    """How many answers are shown without their reasoning, as what stood before it changed."""
+    """How many answers are shown without their reasoning because something before it changed."""
     bound: str = ""
-    """The hash of all that was sent (`bound_reasoning.py`); receipts from before there was one have none."""
+    """The hash of the whole request (`bound_reasoning.py`); "" in receipts of versions that did not have it."""
 
     @property
     def rules(self) -> int:
-        """The version of the rules by which the view was made; 0 if it is no number."""
+        """The version of the rules that the view was made by; 0 if the receipt does not give a number."""
         named = self.render.get(RULES_KEY, FIRST_RULES)
         return named if type(named) is int else 0
 
     def encode(self) -> bytes:
-        """The body of its control record."""
+        """Encode the receipt as the body of a control record."""
         fields = {
             "id": self.id,
             "time": self.time,
@@ -174,33 +176,33 @@ class Receipt:
         texts = {key: record.get(key, "") for key in _NAMES}
         counts = {key: record.get(key, 0) for key in ("messages", "tokens", "budget_tokens", "extras", "unbound")}
         render = record.get("render", {})
-        named = all(isinstance(text, str) for text in texts.values()) and texts["id"] and texts["hash"]
-        counted = all(type(count) is int and count >= 0 for count in counts.values())
-        if not named or not counted or not isinstance(render, dict):
+        has_texts = all(isinstance(text, str) for text in texts.values()) and texts["id"] and texts["hash"]
+        has_counts = all(type(count) is int and count >= 0 for count in counts.values())
+        if not has_texts or not has_counts or not isinstance(render, dict):
             raise ValueError("not a receipt: its id or its hash is missing, or a value in it is of another type")
         return cls(**texts, **counts, render=render)
 
 
 def render_options(config: Config) -> dict[str, Any]:
-    """The options that a view's bytes depend on beside history, plan and head text, as a receipt names them."""
-    return {key: value for key, usual in RENDERING.items() if (value := getattr(config, key)) != usual} | {
-        RULES_KEY: RULES
-    }
+    """A receipt's `render`: the options of `RENDERING` that are not at their default, and the version of the rules."""
+    options = {key: getattr(config, key) for key in RENDERING}
+    changed = {key: value for key, value in options.items() if value != RENDERING[key]}
+    return {**changed, RULES_KEY: RULES}
 
 
 _WIRE_OF, _CALL_IDS_OF = attrgetter("wire"), attrgetter("call_ids")
 
 
 def keeps_wire_rules(items: Sequence[Item]) -> bool:
-    """Whether items are shown otherwise than they are stored for what providers refuse (`view.wire_rules`)."""
+    """Whether the view shows a message differently from how it is stored, because of `view.wire_rules`."""
     return any(map(_WIRE_OF, items)) or any(map(_CALL_IDS_OF, items))
 
 
 def extras_in(items: Sequence[Item]) -> int:
-    """How many items are messages that are in no log."""
+    """Count the items whose messages are in no log."""
     return sum(item.entry is not None and item.entry.ordinal < 0 for item in items)
 
 
 def encode_head(text: str) -> bytes:
-    """The body of the control record that keeps a head text."""
+    """Encode a head text as the body of a control record."""
     return encode_control("system", hash=text_hash(text), text=text)

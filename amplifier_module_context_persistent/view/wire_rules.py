@@ -1,6 +1,6 @@
-"""What a provider refuses in a message however well it stands in order, and what a view shows instead of it (I5).
+"""What providers refuse within a message, and what a view shows instead (I5).
 
-Pure: a message and the rules of who reads it give the same message in any process. History keeps what it was given.
+The rules are pure: the same message and reader give the same result in any process. The history keeps the original.
 
 - *Numbers* are finite: JSON has no NaN and no Infinity; null stands for them.
 - *Text* is UTF-8. Half a surrogate pair alone cannot be encoded: Anthropic answers 400 "no low surrogate in string",
@@ -11,21 +11,22 @@ Pure: a message and the rules of who reads it give the same message in any proce
   (github.com/AnswerDotAI/fastllm/issues/45, 2026-06).
 - *Names of tools.* Anthropic: `^[a-zA-Z0-9_-]{1,128}$` (github.com/nicobailon/pi-mcp-adapter/pull/190, 2026-07).
   OpenAI: the same characters, 64 of them (github.com/mcp-use/mcp-use/issues/90, 2025). Google: dots and colons too, 128
-  of them (ai.google.dev/api/caching#FunctionDeclaration, read 2026-11). None takes an empty one: `unknown` is sent.
+  of them (ai.google.dev/api/caching#FunctionDeclaration, read 2026-11). No provider accepts an empty name, so
+  `unknown` is sent.
 - *Cache marks.* Anthropic: "A maximum of 4 blocks with cache_control may be provided" (docs "Prompt caching", read
-  2026-11). The first four stay, so that a view goes on as it began.
-- *Types of images.* Anthropic: what a block says has to be what its bytes are, and `image/jpg` is no type ("the image
+  2026-11). The first four stay, so that the beginning of a view stays the same.
+- *Types of images.* Anthropic: the type in a block must match the bytes, and `image/jpg` is not a type ("the image
   was specified using the image/png media type, but the image appears to be a image/jpeg image",
   github.com/anthropics/claude-code/issues/12009, 2025-11).
-- *The last message.* Claude models from 4.6 on take no prefill: "The conversation must end with a user message"
+- *The last message.* Claude models from 4.6 on accept no prefill: "The conversation must end with a user message"
   (github.com/vybestack/llxprt-code/pull/3695, 2026-09). A view for a reader that refuses such a request
   (`recipients.PREFILL`, or one that did so in this session) ends with the line `[continued]`. If an answer follows, the
   provider saw the line: the answer keeps it (`metadata.line_before`), and later views for such a reader show it there.
   A view without a reader shows no line.
 
-A rule is *sure* where its provider is known to refuse. What is beyond that is narrower (`strict`: for a provider that
-nobody names or knows, and OpenAI's shorter ids), and holds from a log's beginning or its next plan on: what was sent
-before and may have been accepted stays as it is (I6).
+A rule is *sure* if the provider is known to refuse. The *strict* rules are narrower: they cover unknown providers and
+OpenAI's shorter ids. They apply from the beginning of a log, or from its next plan on, because messages that were
+already sent must not change (I6).
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ from ..messages.text import well_formed
 from .recipients import ANTHROPIC, GEMINI, OPENAI
 
 WIRE = "wire"
-"""The name under which plans, headers and receipts say that views follow these rules."""
+"""The key by which plans, headers and receipts say that views follow the strict rules."""
 LINES = "lines"
-"""Headers say by this name that lines are kept by answers alone, and shown to those who refuse prefill; receipts, that
-their reader does."""
+"""A key of headers: only answers keep the `[continued]` line, and only readers that refuse prefill see it. In receipts:
+the reader refuses prefill."""
 LATE_SYSTEM = "late_system"
-"""Likewise headers, how late system messages are shown."""
+"""A key of headers: how late system messages are shown."""
 
-_ANY = 1 << 40
+_ANY = 1 << 40  # no limit
 _PLAIN = re.compile(r"[^a-zA-Z0-9_-]")
 _GOOGLE = re.compile(r"[^a-zA-Z0-9_.:-]")
 _SUFFIX_CHARS = 9
@@ -63,45 +64,46 @@ _FORMS = ("tool", "name")
 
 @dataclass(frozen=True, slots=True)
 class WireRules:
-    """What one reader takes; the default ones take everything that is text."""
+    """The rules of one reader. By default, every text is accepted."""
 
     id_chars: int = _ANY
     name_chars: int = _ANY
     other_in_id: re.Pattern[str] | None = None
-    """What an id may not have."""
+    """Characters that an id may not have."""
     other_in_name: re.Pattern[str] | None = None
+    """Characters that a tool's name may not have."""
     cache_marks: int = _ANY
     answer_last: bool = True
-    """Whether an answer may come last in a request."""
+    """Whether a request may end with an answer."""
     stored_lines: bool = True
-    """Whether the lines that earlier requests ended with are shown in their places."""
+    """Whether `[continued]` lines of earlier requests are shown in their places."""
     user_first: bool = True
-    """Whether a user's word comes before an answer at the beginning, and between an answer and calls."""
+    """Whether a user message must come before a first answer, and between an answer and a message with calls."""
     true_types: bool = False
-    """Whether an image has to be of the type that its block says."""
+    """Whether the bytes of an image must have the type that its block names."""
     strict: bool = False
-    """Whether they are the strict ones."""
+    """Whether these are strict rules."""
     line_between: bool = False
-    """Whether a line is shown between two answers, though none is stored."""
+    """Whether a `[continued]` line is shown between two answers even if none is stored."""
     unnamed: str = UNNAMED
-    """The name of a tool that has none; the first version of the rules sent an empty one."""
+    """The name to send for a tool without a name; the first version of the rules sent an empty name."""
 
     def call_id(self, call_id: str) -> str:
-        """The id of a call as the reader takes it; the same one where it does. Two ids may become one."""
+        """A call id that the reader accepts: the same id if possible. Two different ids may give the same result."""
         return _fitted(call_id, self.other_in_id, self.id_chars)
 
     def numbered(self, call_id: str, number: int) -> str:
-        """An id that the reader takes with a number after it, for the second call that has it, and so on."""
+        """The id with a number at its end, within the length limit: for the second call with the same id, and so on."""
         suffix = f"_{number}"
         return call_id[: self.id_chars - len(suffix)] + suffix
 
     def name(self, name: str) -> str:
-        """The name of a tool as the reader takes it; the same one where it does."""
+        """A tool name that the reader accepts: the same name if possible."""
         return _fitted(name, self.other_in_name, self.name_chars) or self.unnamed
 
 
 def _fitted(text: str, other: re.Pattern[str] | None, most_chars: int) -> str:
-    """A text without other characters; where it is too long, its end is a digest, so that two stay two."""
+    """Replace forbidden characters and shorten a text. A shortened text ends with a digest, to stay unique."""
     plain = well_formed(text) if other is None else other.sub("_", text)
     if len(plain) <= most_chars:
         return plain
@@ -110,7 +112,7 @@ def _fitted(text: str, other: re.Pattern[str] | None, most_chars: int) -> str:
 
 
 TAKES_ALL = WireRules()
-"""Takes everything that is text."""
+"""Accepts every text."""
 
 _SURE: Mapping[str, WireRules] = {
     ANTHROPIC: WireRules(64, 128, _PLAIN, _PLAIN, 4, answer_last=False, true_types=True),
@@ -123,17 +125,17 @@ _STRICT: Mapping[str, WireRules] = {
     GEMINI: WireRules(_ANY, 128, None, _GOOGLE, 4),
 }
 _UNKNOWN = WireRules(answer_last=False)
-"""Of a reader of whom nothing is known: a line that is added at the end changes nothing that was sent."""
+"""For unknown readers. A line at the end is safe: it changes nothing that was sent before."""
 _NARROWEST = WireRules(64, 64, _PLAIN, _PLAIN, 4, answer_last=False, true_types=True)
 
 
 @lru_cache(maxsize=64)
 def rules_of(family: str, *, strict: bool) -> WireRules:
-    """What a family of providers takes.
+    """The rules of a family of providers.
 
     Args:
-        family: as `family_of` names it; an empty text where nobody is named.
-        strict: whether what is only likely to be refused counts too.
+        family: as `family_of` names it; "" if no provider is named.
+        strict: whether to keep also the strict rules.
     """
     if not strict:
         return _SURE.get(family, _UNKNOWN)
@@ -143,106 +145,140 @@ def rules_of(family: str, *, strict: bool) -> WireRules:
 
 @lru_cache(maxsize=64)
 def request_rules(rules: WireRules, *, is_named: bool, line_last: bool, old_lines: bool) -> WireRules:
-    """The rules of a family as the view of a request keeps them.
+    """The rules for the view of one request.
 
     Args:
-        rules: those of its reader's family.
-        is_named: whether the request says who reads it.
-        line_last: whether a line follows an answer at the end.
-        old_lines: whether the log is from before lines were kept by answers alone.
+        rules: the rules of the reader's family.
+        is_named: whether the request names its reader.
+        line_last: whether a view that ends with an answer gets a line after it.
+        old_lines: whether the log is of a version that showed lines between all answers.
     """
     if not is_named:
         return replace(rules, answer_last=True, stored_lines=False, user_first=False, line_between=False)
-    keeps, between = line_last or old_lines, rules.line_between and old_lines
-    return replace(rules, answer_last=not line_last, stored_lines=keeps, line_between=between)
+    return replace(
+        rules,
+        answer_last=not line_last,
+        stored_lines=line_last or old_lines,
+        line_between=rules.line_between and old_lines,
+    )
 
 
 def begins_strict(headers: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a log's views keep the strict rules from its beginning, by its headers."""
+    """Whether the log's views keep the strict rules from its beginning, as its headers say."""
     return not headers or headers[0].get(WIRE) == 1
 
 
 def has_old_lines(headers: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a log is from before lines were kept by answers alone, by its headers."""
+    """Whether the log is of a version that showed lines between all answers, as its headers say."""
     return bool(headers) and headers[0].get(LINES) != 1
 
 
 def late_system_of(
     configured: LateSystem, headers: Sequence[Mapping[str, Any]], *, is_new: bool
 ) -> Literal["system", "reminder"]:
-    """How a log's late system messages are shown, `system` or `reminder`: as configured, or with `auto` as it began."""
+    """How a log's late system messages are shown, `system` or `reminder`.
+
+    With `auto`, a new log gets `reminder`, and an older log stays as it began.
+    """
     if configured != "auto":
         return configured
-    return "reminder" if is_new or (headers and headers[0].get(LATE_SYSTEM) == "reminder") else "system"
+    if is_new:
+        return "reminder"
+    began_with_reminders = bool(headers) and headers[0].get(LATE_SYSTEM) == "reminder"
+    return "reminder" if began_with_reminders else "system"
 
 
 def header_marks(headers: Sequence[Mapping[str, Any]], *, late_system: str = "system") -> dict[str, Any]:
-    """What a new header says of how the log's views began: what the first one said.
+    """The fields of a new header that say how the log's views began; they repeat the first header.
 
     Args:
-        headers: those that the log has.
+        headers: the headers that the log has.
         late_system: how a log that begins now shows late system messages.
     """
-    begun = headers[0].get(LATE_SYSTEM) if headers else late_system
-    reminds = {LATE_SYSTEM: "reminder"} if begun == "reminder" else {}
-    lines = {} if has_old_lines(headers) else {LINES: 1}
-    return {**({WIRE: 1} if begins_strict(headers) else {}), **lines, **reminds}
+    marks: dict[str, Any] = {}
+    if begins_strict(headers):
+        marks[WIRE] = 1
+    if not has_old_lines(headers):
+        marks[LINES] = 1
+    began_with = headers[0].get(LATE_SYSTEM) if headers else late_system
+    if began_with == "reminder":
+        marks[LATE_SYSTEM] = "reminder"
+    return marks
 
 
 @dataclass(frozen=True, slots=True)
 class Oddities:
-    """What of a message may have to be shown otherwise."""
+    """The parts of a message that some reader may refuse."""
 
     text: bool = False
-    """Whether a text in it is no UTF-8, or a number not finite."""
+    """Whether a text cannot be encoded as UTF-8, or a number is not finite."""
     names: tuple[str, ...] = ()
-    """The names of tools in it that not every provider takes."""
+    """Names of tools that not every provider accepts."""
     marks: int = 0
-    """How many cache marks it has."""
+    """The number of cache marks."""
     types: bool = False
-    """Whether an image in it is of another type than its block says."""
+    """Whether an image has another type than its block names."""
 
 
 def oddities_of(message: Message) -> Oddities | None:
-    """What of a message, in its accepted form, may have to be shown otherwise; None where nothing is."""
+    """The parts of a message, in its accepted form, that some reader may refuse; None if there are none."""
+    # Most messages have nothing odd: a look at their JSON is faster than a walk through their parts.
     try:
-        encoded = orjson.dumps(message)  # which writes null for a number that is not finite
-        text = b"null" in encoded and well_formed_value(message) != message
+        encoded = orjson.dumps(message)
+        may_have_text = b"null" in encoded  # `orjson` writes null for a number that is not finite
+        may_have_marks = b'"cache_control"' in encoded
+        may_have_media = b'"base64"' in encoded
     except TypeError:  # half a surrogate pair, or a number that `orjson` does not write
-        encoded, text = b'"cache_control"', well_formed_value(message) != message
+        may_have_text, may_have_marks, may_have_media = True, True, False
+    text = may_have_text and well_formed_value(message) != message
     given = [given_name_of(call) for call in given_calls(message).values()]
-    if message.get("role") in ("tool", "function") and isinstance(name := message.get("name"), str) and name:
-        given.append(name)
+    result_name = _result_name(message)
+    if result_name:
+        given.append(result_name)
     names = tuple(name for name in given if _NARROWEST.name(name) != name)
-    marks = _marks_in(message.get("content")) if b'"cache_control"' in encoded else 0
-    types = (text or b'"base64"' in encoded) and with_true_types(message) is not message
-    return Oddities(text, names, marks, types) if text or names or marks or types else None
+    marks = _marks_in(message.get("content")) if may_have_marks else 0
+    types = (text or may_have_media) and with_true_types(message) is not message
+    if not (text or names or marks or types):
+        return None
+    return Oddities(text, names, marks, types)
+
+
+def _result_name(message: Message) -> str:
+    """The tool's name in a result; "" if the message is not a result or has no name."""
+    name = message.get("name")
+    return name if isinstance(name, str) and message.get("role") in ("tool", "function") else ""
 
 
 def sendable(message: Message, rules: WireRules, marks: int) -> Message:
-    """A message as a reader takes it, but for the ids of calls; a new object.
+    """A copy of a message that the reader accepts; the ids of calls are not changed.
 
     Args:
-        message: in its accepted form.
-        rules: what the reader takes.
-        marks: how many cache marks it may keep, the first ones.
+        message: the message in its accepted form.
+        rules: the reader's rules.
+        marks: how many cache marks stay; the first ones do.
     """
-    changed: Message = well_formed_value(with_true_types(message) if rules.true_types else message)
-    if isinstance(listed := changed.get("tool_calls"), list):
-        changed["tool_calls"] = [_renamed(call, rules) for call in listed]
-    if isinstance(name := changed.get("name"), str) and name and changed.get("role") in ("tool", "function"):
-        changed["name"] = rules.name(name)
-    if isinstance(content := changed.get("content"), list):
-        allowed = iter(range(marks))
-        named = (_renamed(block, rules) if is_block(block, CALL_BLOCKS) else block for block in content)
-        changed["content"] = [_with_marks(block, allowed) for block in named]
+    if rules.true_types:
+        message = with_true_types(message)
+    changed: Message = well_formed_value(message)
+    calls = changed.get("tool_calls")
+    if isinstance(calls, list):
+        changed["tool_calls"] = [_renamed(call, rules) for call in calls]
+    result_name = _result_name(changed)
+    if result_name:
+        changed["name"] = rules.name(result_name)
+    content = changed.get("content")
+    if isinstance(content, list):
+        marks_left = iter(range(marks))
+        named = [_renamed(block, rules) if is_block(block, CALL_BLOCKS) else block for block in content]
+        changed["content"] = [_with_marks(block, marks_left) for block in named]
     return changed
 
 
 def _renamed(call: Any, rules: WireRules) -> Any:
-    """A call whose tool's name the reader takes."""
-    name = rules.name(given_name_of(call))
-    if name == given_name_of(call):
+    """A call with a tool name that the reader accepts."""
+    given = given_name_of(call)
+    name = rules.name(given)
+    if name == given:
         return call
     function = call.get("function")
     if isinstance(function, dict):
@@ -253,32 +289,39 @@ def _renamed(call: Any, rules: WireRules) -> Any:
 
 
 def _marks_in(content: Any) -> int:
-    """How many blocks, and blocks in them, have a cache mark."""
-    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    return sum(("cache_control" in block) + _marks_in(block.get(_inner_key(block))) for block in blocks)
+    """Count the cache marks of blocks and of the blocks within them."""
+    if not isinstance(content, list):
+        return 0
+    marks = 0
+    for block in content:
+        if isinstance(block, dict):
+            marks += "cache_control" in block
+            marks += _marks_in(block.get(_inner_key(block)))
+    return marks
 
 
-def _with_marks(block: Any, allowed: Iterator[int]) -> Any:
-    """A block with the cache marks that are still allowed; those of the blocks in it come before its own."""
+def _with_marks(block: Any, marks_left: Iterator[int]) -> Any:
+    """A block without the cache marks beyond `marks_left`; the blocks within it come before the block itself."""
     if not isinstance(block, dict):
         return block
     key = _inner_key(block)
-    if isinstance(inner := block.get(key), list):
-        block = {**block, key: [_with_marks(one, allowed) for one in inner]}
-    if "cache_control" in block and next(allowed, None) is None:
+    inner = block.get(key)
+    if isinstance(inner, list):
+        block = {**block, key: [_with_marks(one, marks_left) for one in inner]}
+    if "cache_control" in block and next(marks_left, None) is None:
         return {name: value for name, value in block.items() if name != "cache_control"}
     return block
 
 
 def _inner_key(block: Message) -> str:
-    """Under which key the blocks within a block are, as a result has them."""
+    """The key under which a block has inner blocks: `content`, or `output` of some results."""
     return "output" if block.get("type") == "tool_result" and "output" in block else "content"
 
 
 def well_formed_value(value: Any) -> Any:
-    """A JSON value whose texts, keys among them, and numbers can all be encoded; lists and objects are new ones.
+    """A copy of a JSON value in which every text (keys too) and number can be encoded.
 
-    `metadata.message_id` stays: hosts name a message by it.
+    The value of a key `message_id` is not changed, because hosts name a message by it.
     """
     if isinstance(value, str):
         return well_formed(value)
@@ -287,5 +330,7 @@ def well_formed_value(value: Any) -> Any:
     if isinstance(value, list):
         return [well_formed_value(item) for item in value]
     if isinstance(value, dict):
-        return {well_formed(k): v if k == "message_id" else well_formed_value(v) for k, v in value.items()}
+        return {
+            well_formed(key): inner if key == "message_id" else well_formed_value(inner) for key, inner in value.items()
+        }
     return value
