@@ -77,7 +77,9 @@ class Arrangement:
 def unmovable_tokens(item: Item) -> int:
     """Tokens of a message that no plan may leave out (a pin, or system text that stays); 0 for any other message."""
     entry = item.entry
-    return item.tokens if entry is not None and (entry.pinned or entry.stays) else 0
+    if entry is None or not (entry.pinned or entry.stays):
+        return 0
+    return item.tokens
 
 
 def same_items(old: Sequence[Item], new: Sequence[Item]) -> int:
@@ -263,36 +265,53 @@ class Arranger:
 
     def _store(self, entry: Entry, more: int, call_ids: tuple[str, ...], result: tuple[str, str] | None) -> None:
         """Add a stored message; its new call ids or name add `more` tokens."""
-        plan, reader, bare = self.how.plan, self.how.reader, ""
-        cut, silent = plan.cuts.get(entry.id), entry.id in plan.silent
-        tokens = more + (entry.tokens if cut is None else self.how.cut_tokens.get(entry.id, entry.tokens))
-        if entry.reasoning.bond is not None and reader.refuses(entry.reasoning.bond):
-            bare = "all" if reader.family in FAMILIES else "text"  # who signs refuses what is unsigned
-        narrates = bool(
-            plan.narrates
-            and entry.reasoning.narration_tokens
-            and entry.reasoning.bond
-            and reader.is_narrated(entry.reasoning.bond)
-        )
-        if silent or bare:
-            thinking = entry.reasoning.tokens if silent or bare == "all" else 0
-            silent, tokens = silent and thinking > 0, tokens - thinking + narrates * entry.reasoning.narration_tokens
+        plan, reasoning = self.how.plan, entry.reasoning
+        cut = plan.cuts.get(entry.id)
+        tokens = entry.tokens if cut is None else self.how.cut_tokens.get(entry.id, entry.tokens)
+        bare = self._bare(entry)
+        narrates = self._narrates(entry)
+        silent = entry.id in plan.silent
+        if silent or bare == "all":
+            tokens -= reasoning.tokens
+        if narrates and (silent or bare):
+            tokens += reasoning.narration_tokens
+        silent = silent and reasoning.tokens > 0
         wire = self._shown_for(entry, cut) if entry.form.odd is not None or cut is not None else None
         as_stored = entry.as_stored and not (cut or silent or bare or call_ids or wire)
         if result is not None and not (entry.form.named and result[0] == entry.result_of):
             as_stored = False
+        tokens += more
         self.items.append(Item(entry, cut, silent, bare, call_ids, result, None, tokens, wire, as_stored, narrates))
+
+    def _bare(self, entry: Entry) -> str:
+        """An item's `bare`: how much of a message's bound content the reader does not get."""
+        reader, bond = self.how.reader, entry.reasoning.bond
+        if bond is None or not reader.refuses(bond):
+            return ""
+        return "all" if reader.family in FAMILIES else "text"  # providers that sign refuse unsigned thinking
+
+    def _narrates(self, entry: Entry) -> bool:
+        """Whether a message's narration is shown if its thinking is not."""
+        reasoning = entry.reasoning
+        if not self.how.plan.narrates or not reasoning.narration_tokens or reasoning.bond is None:
+            return False
+        return self.how.reader.is_narrated(reasoning.bond)
 
     def _shown_for(self, entry: Entry, cut: Cut | None) -> tuple[WireRules, int] | None:
         """The reader's rules and the cache marks to keep, if the message breaks a rule; None if it breaks none."""
+        wire = self.how.wire
         odd = entry.form.odd or Oddities()
-        marks = max(0, self.how.wire.cache_marks - self.marks)
+        marks_left = max(0, wire.cache_marks - self.marks)
         self.marks += odd.marks
-        put_in = "" if cut is None else cut.instead + cut.then
-        is_odd = odd.text or odd.marks > marks or well_formed(put_in) is not put_in
-        is_odd = is_odd or any(self.how.wire.name(name) != name for name in odd.names)
-        is_odd = is_odd or (odd.types and self.how.wire.true_types)
-        return (self.how.wire, marks) if is_odd else None
+        cut_text = "" if cut is None else cut.instead + cut.then
+        breaks_a_rule = (
+            odd.text
+            or odd.marks > marks_left
+            or well_formed(cut_text) is not cut_text
+            or any(wire.name(name) != name for name in odd.names)
+            or (odd.types and wire.true_types)
+        )
+        return (wire, marks_left) if breaks_a_rule else None
 
     def _longer(self, call: Call, call_id: str, name: str = "") -> int:
         """Tokens that a new call id, and a name beside it, add to a message."""

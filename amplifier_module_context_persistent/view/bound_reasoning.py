@@ -160,15 +160,7 @@ class BoundViews:
                 plans, readers that check no prefix keep all reasoning that they were shown.
         """
         items = arrangement.items
-        same = common_length(self._given, items) if of is self._of and reader == self._reader else 0
-        self._given = ()  # if the messages cannot be read
-        self._hashes[same:] = [
-            _hashes(item, message) for item, message in zip(items[same:], messages(same), strict=True)
-        ]
-        new = enumerate(self._hashes[same:], same)
-        self._instructing = [known for known in self._instructing if known[0] < same]
-        self._instructing += [(at, known.shown) for at, known in new if known.instructs]
-        self._given, self._of, self._reader = items, of, reader
+        same = self._hash_new(items, messages, of=of, reader=reader)
         seed = self._seed_of(tools, head)
         beside: Chains = ()
         if native is not None and native.seed == seed.hex() and reader.family in ACCEPT_OWN_ITEMS:
@@ -183,14 +175,31 @@ class BoundViews:
         for at in range(decided, len(items)):
             item, known = items[at], self._hashes[at]
             digest = known.shown
-            if binds and known.bond is not None and not self._stands(at, known.bond, item.bare, shown):
+            if binds and known.bond is not None and not self._accepts(at, known.bond, item.bare, shown):
                 item = item._replace(bare="all", tokens=item.tokens - _lost_tokens(item), as_stored=False)
                 digest = known.bare
                 self.unbound.append(at)
             shown.append(item)
             chains = tuple([_next(chain, digest) for chain in self.chain[at]])
-            self.chain.append(chains + beside if native is not None and item.inserted is native.message else chains)
-        return Arrangement(shown, sum(map(attrgetter("tokens"), shown))) if self.unbound else arrangement
+            if native is not None and item.inserted is native.message:
+                chains += beside
+            self.chain.append(chains)
+        if not self.unbound:
+            return arrangement
+        return Arrangement(shown, sum(map(attrgetter("tokens"), shown)))
+
+    def _hash_new(
+        self, items: Sequence[Item], messages: Callable[[int], Sequence[Message]], *, of: object, reader: Recipient
+    ) -> int:
+        """Hash the items that differ from the last view; returns how many are the same at the start of both."""
+        same = common_length(self._given, items) if of is self._of and reader == self._reader else 0
+        self._given = ()  # if the messages cannot be read
+        new = [_hashes(item, message) for item, message in zip(items[same:], messages(same), strict=True)]
+        self._hashes[same:] = new
+        self._instructing = [(at, digest) for at, digest in self._instructing if at < same]
+        self._instructing += [(at, known.shown) for at, known in enumerate(new, same) if known.instructs]
+        self._given, self._of, self._reader = items, of, reader
+        return same
 
     def _seed_of(self, tools: str, head: Sequence[Message]) -> bytes:
         """The chain before the first item: the tools, the head, all other system text in order, and the head again."""
@@ -200,7 +209,7 @@ class BoundViews:
             seed = _next(seed, digest)
         return seed
 
-    def _stands(self, at: int, bond: Bond, bare: str, before: Sequence[Item]) -> bool:
+    def _accepts(self, at: int, bond: Bond, bare: str, before: Sequence[Item]) -> bool:
         """Whether the reader accepts an answer's reasoning at this position, after the items `before`."""
         checks_prefix = self._reader.checks_prefix
         if checks_prefix and not self._hashes[at].as_given:
@@ -211,7 +220,9 @@ class BoundViews:
         request, _, back = bond.request.partition("+")
         if request and not (checks_prefix or self._plans) and self._reader.rules > FIRST_RULES:
             return True
-        first = at - int(back) if back.isdecimal() and len(back) < _MOST_DIGITS else at
+        first = at
+        if back.isdecimal() and len(back) < _MOST_DIGITS:
+            first -= int(back)
         if not request or first < 0 or not all(map(_is_whole_answer, before[first:at])):
             return False
         return any(request == chain.hex() for chain in self.chain[first])

@@ -1,4 +1,4 @@
-"""How long providers keep what a request's prefix left in their prompt cache."""
+"""How long providers keep the prefix of a request in their prompt cache."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from .recipients import ANTHROPIC, GEMINI, OPENAI, family_of
 
 
 class CacheLife(NamedTuple):
-    """How long the models of a family keep what they cached after it was used last."""
+    """How long a family of providers keeps a cached prefix after its last use."""
 
     family: str
-    """Empty for any."""
+    """The family of providers; "" for any."""
     seconds: float
     source: str
     read_on: str
@@ -28,10 +28,10 @@ CACHE_LIVES = (
     CacheLife(GEMINI, _DAY, "none is documented for implicit caching; the longest that another one has", "2026-11-23"),
     CacheLife("", 300.0, "none: the shortest that a provider is known to have", "2026-11-23"),
 )
-"""The first row that fits says how long."""
+"""The first row that fits a provider is used."""
 
 
 def cache_lives_s(provider: str, model: str) -> float:
-    """How many seconds a model's provider keeps what it cached, after it was used last."""
+    """Seconds that a model's provider keeps a cached prefix after its last use."""
     family = family_of(provider, model)
     return next(row.seconds for row in CACHE_LIVES if row.family in ("", family))

@@ -1,11 +1,12 @@
-"""The providers' rules on a sequence of messages, each a named function: what goes together, and what is not allowed.
+"""The providers' rules for sequences of messages, one function for each rule.
 
 Sources: Anthropic's Messages API (every `tool_use` is answered in the next message, one `tool_result` each, and the
 first message is the user's), OpenAI's Chat Completions (a `tool` message answers a call of the message before it;
 arrays of calls are not empty), Gemini's (a function call comes right after a user's turn or a function's response).
 
-A *tool group* is a message with its results. It is kept or dropped as one; between two groups every cut is legal. A
-*turn* begins at a person's message; what comes before the first belongs to it.
+A *tool group* is a message with the results of its calls. A group is kept or dropped as a whole; a history may be cut
+between any two groups. A *turn* begins with a human message; the messages before the first human message belong to the
+first turn.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ class Group(NamedTuple):
 
     def entries(self) -> tuple[Entry, ...]:
         """The stored messages of the group, head first."""
-        return (self.head, *[result for result in self.results if result is not None]) if self.results else (self.head,)
+        if not self.results:
+            return (self.head,)
+        return (self.head, *[result for result in self.results if result is not None])
 
     @property
     def unanswered(self) -> bool:
@@ -146,12 +149,13 @@ def first_human(groups: Sequence[Group]) -> int | None:
 def open_calls(groups: Sequence[Group]) -> set[int]:
     """Positions of groups with an open call: it has no result, is not closed, and no later call has its id."""
     last = {call.id: position for position, group in enumerate(groups) for call in group.head.calls}
-    return {
-        position
-        for position, group in enumerate(groups)
-        for call, result in zip(group.head.calls, group.results, strict=True)
-        if result is None and last[call.id] == position and call.id not in group.head.changes.closed
-    }
+    positions: set[int] = set()
+    for position, group in enumerate(groups):
+        closed = group.head.changes.closed
+        for call, result in zip(group.head.calls, group.results, strict=True):
+            if result is None and last[call.id] == position and call.id not in closed:
+                positions.add(position)
+    return positions
 
 
 def newest_group(groups: Sequence[Group]) -> int:
@@ -193,11 +197,12 @@ def unique_call_ids(groups: Sequence[Group], seen: set[str], wire: WireRules = T
     renamed: dict[tuple[int, int], str] = {}
     for group in groups:
         for position, call in enumerate(group.head.calls):
-            first, attempt = wire.call_id(call.id), 1
-            call_id = first
+            accepted = wire.call_id(call.id)
+            call_id = accepted
+            number = 1
             while call_id in seen:
-                attempt += 1
-                call_id = wire.numbered(first, attempt)
+                number += 1
+                call_id = wire.numbered(accepted, number)
             if call_id != call.id:
                 renamed[group.head.ordinal, position] = call_id
             seen.add(call_id)
@@ -221,21 +226,22 @@ def turn_starts(index: Index, read: Read) -> list[int]:
 
 
 class TurnCount:
-    """Says which messages begin a turn, for whoever goes through a live history from its beginning.
+    """Tells which messages begin a turn, to a caller that walks through a live history from its beginning.
 
-    Only messages up to the one that is asked about are read, and of those only what the index does not say.
+    Only messages before the position in question are read, and only those about which the index does not know whether
+    a person wrote them.
     """
 
     def __init__(self, index: Index, read: Read) -> None:
         self._index, self._read = index, read
         self._counted, self._humans = 0, 0
-        """How many messages were gone through, and how many of these a person wrote."""
+        """The number of messages read so far, and how many of them a person wrote."""
 
     def begun_by(self, position: int, message: Message) -> int | None:
         """The number of the turn that a message begins, as `turn_starts` has it; None if it begins none.
 
         Args:
-            position: the message's position in the live history, never before one that was asked about.
+            position: the message's position in the live history; positions must not decrease from call to call.
             message: the message.
         """
         if position == 0:
@@ -244,7 +250,7 @@ class TurnCount:
             return None
         self._count(position)
         number = self._humans + 1
-        return number if number > 1 else None  # what comes before the first one belongs to its turn
+        return number if number > 1 else None  # messages before the first human message belong to its turn
 
     def _count(self, end: int) -> None:
         """Count the human messages before a position."""

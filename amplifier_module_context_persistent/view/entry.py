@@ -189,29 +189,39 @@ def classify(
         ordinal: its position among the records, or a negative number.
         message: the message as it was stored.
         count: counts the form in which it would be sent.
-        late: whether it stands after the first message of the conversation.
+        late: whether it comes after the first message of the conversation.
         reminds: whether late system text is shown as a reminder.
         kinds: tells what a tool does.
         size_bytes: the length of the message as JSON.
-        asked: the provider and the model that were asked for it; None for a message in no log: nothing of it is bound.
+        asked: the provider and the model of the request that it answers; None for a message in no log, which has no
+            bond.
         follows_result: whether it is an answer to a result.
     """
     sent = for_model(message)
     if sent is None:
         return Entry(ordinal, "", role="", tokens=0, form=RequestForm(blank=True))
-    metadata, accepted, role = metadata_of(sent), normalise(sent), str(sent.get("role"))
+    is_stored = ordinal >= 0
+    metadata = metadata_of(sent)
     message_id = metadata.get("message_id")
-    reminds = late and reminds and role in INSTRUCTING
-    offload = offload_cut(sent) if ordinal >= 0 and message_id else None
+    role = str(sent.get("role"))
+    accepted = normalise(sent)
+    is_reminder = late and reminds and role in INSTRUCTING
+    offload = offload_cut(sent) if is_stored and message_id else None
+    tokens, thinking_tokens = 0, 0
+    calls: tuple[Call, ...] = ()
+    if accepted is not None:
+        tokens, thinking_tokens = _sizes(accepted, count, offload, str(message_id), late=is_reminder)
+        calls = calls_of(accepted)
     bond = bond_of(sent, asked) if asked is not None else None
-    narrates = follows_result and bond is not None and Recipient.of(bond.provider, bond.model).binding.narrates
-    calls = calls_of(accepted) if accepted is not None else ()
-    narration = narration_of(accepted, str(message_id)) if accepted and narrates and calls else ""
-    tokens, thinking = _sizes(accepted, count, offload, str(message_id), late=reminds) if accepted else (0, 0)
-    narration_tokens = count({"content": narration}) if narration else 0
+    reasoning = _NO_REASONING
+    if bond is not None or thinking_tokens:
+        narration = ""
+        if accepted is not None and calls and follows_result and _is_narrated(bond):
+            narration = narration_of(accepted, str(message_id))
+        reasoning = Reasoning(bond, thinking_tokens, count({"content": narration}) if narration else 0)
     return Entry(
         ordinal=ordinal,
-        id=message_id if ordinal >= 0 and isinstance(message_id, str) else "",
+        id=message_id if is_stored and isinstance(message_id, str) else "",
         role=role,
         tokens=tokens,
         human=is_human(sent),
@@ -219,10 +229,15 @@ def classify(
         calls=calls,
         result_of=result_id_of(sent),
         gist=_gist_of(accepted, kinds, outcome_of(sent) if role in ("tool", "function") else ""),
-        origin=_origin_of(sent, late=late, is_reminder=reminds),
+        origin=_origin_of(sent, late=late, is_reminder=is_reminder),
         form=_form_of(message, sent, accepted, count, offload=offload, size_bytes=size_bytes),
-        reasoning=Reasoning(bond, thinking, narration_tokens) if bond is not None or thinking else _NO_REASONING,
+        reasoning=reasoning,
     )
+
+
+def _is_narrated(bond: Bond | None) -> bool:
+    """Whether the maker of an answer gets its own thinking between tool calls as text."""
+    return bond is not None and Recipient.of(bond.provider, bond.model).binding.narrates
 
 
 def _form_of(

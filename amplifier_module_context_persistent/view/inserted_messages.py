@@ -1,4 +1,4 @@
-"""What views insert that no log holds: stand-ins for missing results, and lines that keep the order of roles."""
+"""Messages that views insert and no log has: stand-ins for missing results, and lines that keep roles alternating."""
 
 from __future__ import annotations
 

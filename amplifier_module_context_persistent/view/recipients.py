@@ -51,33 +51,41 @@ NAME_CHARS = 64
 """The most characters of a provider's or a model's name that records keep."""
 _SNAPSHOT = re.compile(r"(?:[-@](?:latest|\d{4}-?\d{2}-?\d{2}|\d{3}))?(?:-v\d+)?(?::\w+)?$")
 _GATEWAY = re.compile(r"^.*?(?<![a-z0-9])(?=claude|gpt-|chatgpt-|codex|gemini|o\d)")
-"""What gateways put before a model's name: a region, a vendor, their own name."""
+"""The prefix that gateways add to a model's name: a region, a vendor, their own name."""
 
 
 class Binding(NamedTuple):
-    """What the models of a family bind reasoning to."""
+    """What some models bind their reasoning to."""
 
     family: str
-    """Empty for any."""
+    """The family of providers; "" for any."""
     models: str
-    """A regular expression that finds their names; empty for any, also where none is named."""
+    """A regular expression for the names of the models; "" for all models, and if none is named."""
     binds: frozenset[str]
     reads: str
-    """A regular expression for the names of other models of the family whose reasoning they read; empty for none."""
+    """A regular expression for other models of the family whose reasoning they can read; "" for none."""
     source: str
     read_on: str
     narrates: bool = False
-    """Whether its words between tool calls come as readable thinking."""
+    """Whether its text between tool calls comes as readable thinking."""
+
+    def fits(self, family: str, model: str) -> bool:
+        """Whether the row is about this model; `model` is "" if the request does not name it."""
+        if self.family not in ("", family):
+            return False
+        if not self.models:
+            return True
+        return bool(model) and re.search(self.models, model) is not None
 
 
 class Prefill(NamedTuple):
-    """From which version on the models of a family refuse a request that ends with an answer."""
+    """The first version of a family's models that refuses a request that ends with an answer."""
 
     family: str
     version: re.Pattern[str]
-    """Finds the version in a model's name: two numbers, the second one may be missing."""
+    """Finds the version in a model's name: one or two numbers."""
     names: tuple[str, ...]
-    """A model's name has one of these words; a model with another name is not known."""
+    """Words, one of which is in the name of every such model; other models are unknown."""
     refuses_from: tuple[int, int]
     source: str
     read_on: str
@@ -139,7 +147,7 @@ BINDINGS = (
     Binding(GEMINI, "", frozenset({MODEL, ACCOUNT}), "", "Gemini API docs, Thought signatures", "2026-11-22"),
     Binding("", "", frozenset({PREFIX, MODEL, ACCOUNT}), "", "none: the careful way", "2026-11-22"),
 )
-"""The first row that fits says how a reader binds."""
+"""The first row that fits a reader is used."""
 
 _FIRST_BINDINGS = (
     Binding(ANTHROPIC, r"fable-5-[12]$", frozenset({PREFIX, MODEL}), r"opus-5(?:-5)?$", _PRESERVED, "2026-11-22"),
@@ -161,12 +169,13 @@ PREFILL = (
         "2026-11-26",
     ),
 )
-"""Whoever is not in this table takes a request that ends with an answer, until it refuses one."""
+"""Readers without a row here are sent requests that end with an answer, until they refuse one."""
 
 ACCEPT_OWN_ITEMS = {ANTHROPIC: "Claude docs, Compaction and preserved thinking (beta compact-2026-09-04)"}
-"""Families for whose readers reasoning stays valid after an item that took the place of what stood before it, and why.
+"""Families that accept reasoning after an item of their own compaction, with the source.
 
-It has to follow directly, unaltered, with the same tools and system text. OpenAI's docs say it of no kept turns.
+The messages must follow the item directly and unaltered, with the same tools and system text. OpenAI's docs do not
+promise this for turns that are kept after an item.
 """
 
 
@@ -219,12 +228,17 @@ class Recipient:
     @property
     def refuses_prefill(self) -> bool:
         """Whether it is known to refuse a request that ends with an answer."""
-        family, model = self.family, plain_model(self.model)
+        family = self.family
         row = next((row for row in PREFILL if row.family == family), None)
-        if row is None or (model and not any(name in model for name in row.names)):
+        if row is None:
             return False
-        found = row.version.search(model)
-        return found is None or (int(found[1]), int(found[2] or 0)) >= row.refuses_from
+        model = plain_model(self.model)
+        if model and not any(name in model for name in row.names):
+            return False
+        version = row.version.search(model)
+        if version is None:  # without a version, the newest is meant
+            return True
+        return (int(version[1]), int(version[2] or 0)) >= row.refuses_from
 
     @property
     def family(self) -> str:
@@ -312,21 +326,18 @@ def _first_plain_model(model: str) -> str:
 
 @lru_cache(maxsize=256)
 def _binding_of(family: str, model: str, rules: int) -> Binding:
-    return next(
-        row
-        for row in (BINDINGS if rules > FIRST_RULES else _FIRST_BINDINGS)
-        if row.family in ("", family) and (not row.models or (model and re.search(row.models, model)))
-    )
+    table = BINDINGS if rules > FIRST_RULES else _FIRST_BINDINGS
+    return next(row for row in table if row.fits(family, model))
 
 
 CHAIN_NAMES = frozenset({"response_id", "previous_response_id", "interaction_id", "previous_interaction_id"})
-"""Metadata that names what a server keeps of the conversation so far.
+"""Metadata keys for the id of a server's copy of the conversation so far.
 
-A key is one of them with or without what stands before a colon (`openai:response_id`), or below the name of a family.
+A key may have a prefix before a colon (`openai:response_id`), or be below the name of a family.
 """
 
 REPEATS = frozenset({"wire_content"})
-"""Metadata that repeats an answer as its server gave it: a provider's module sends that in place of the content."""
+"""Metadata keys for an answer as the server gave it. A provider's module sends it in place of the content."""
 
 REASONING_NAMES = REPEATS | frozenset(
     {
@@ -334,7 +345,7 @@ REASONING_NAMES = REPEATS | frozenset(
         *("thought_signature", "thought_signatures", "signature"),
     }
 )
-"""Metadata that holds what is bound, likewise: providers' modules send it with the message."""
+"""Metadata keys for bound content, with prefixes as in `CHAIN_NAMES`. Providers' modules send it with the message."""
 
 _THINKING = frozenset({"thinking"})
 SIGNATURES = ("signature", "thought_signature", "thoughtSignature", "encrypted_content")
@@ -352,31 +363,41 @@ def bond_of(message: Message, asked: tuple[str, str]) -> Bond | None:
     is_reasoning = is_bound or bool(only_names(metadata, REASONING_NAMES))
     if not is_reasoning and not only_names(metadata, CHAIN_NAMES):
         return None
-    named = {family for key in metadata if (family := _namespace(key)) in FAMILIES}
     provider, model = _text(metadata, message, "provider"), _text(metadata, message, "model")
-    said = family_of(provider, model) if provider or model else ""
-    shown = next(iter(may_be)) if len(may_be) == 1 else next(iter(named)) if len(named) == 1 else ""
-    family = said or shown
-    if not provider and asked[0] and (not family or family_of(*asked) == family):
-        provider, model, family = asked[0], model or asked[1], family_of(*asked)
+    family = family_of(provider, model) or _family_by_form(may_be, metadata)
+    asked_provider, asked_model = asked
+    asked_family = family_of(asked_provider, asked_model)
+    if not provider and asked_provider and family in ("", asked_family):
+        provider, model, family = asked_provider, model or asked_model, asked_family
     return Bond(
-        family,
-        provider,
-        model or _compacting_model(metadata),
-        may_be,
-        _has_unsigned(message),
-        is_reasoning,
-        bound_to(message),
-        bool(only_names(metadata, CHAIN_NAMES | REPEATS)),
+        family=family,
+        provider=provider,
+        model=model or _compacting_model(metadata),
+        may_be=may_be,
+        unsigned=_has_unsigned(message),
+        reasoning=is_reasoning,
+        request=bound_to(message),
+        chained=bool(only_names(metadata, CHAIN_NAMES | REPEATS)),
     )
 
 
+def _family_by_form(may_be: frozenset[str], metadata: Mapping[str, Any]) -> str:
+    """The family that the form of the blocks, else the metadata's keys, show to be the maker; "" if they do not."""
+    if len(may_be) == 1:
+        return next(iter(may_be))
+    named = {_namespace(key) for key in metadata} & FAMILIES
+    return next(iter(named)) if len(named) == 1 else ""
+
+
 def _makers(message: Message) -> tuple[frozenset[str], bool]:
-    """The families that can have made a message's blocks, by their form; and whether anything in them is bound."""
+    """The families that may have made a message's blocks, by their form; and whether anything in them is bound."""
     may_be, is_bound = FAMILIES, False
     given = [message.get("thinking_block"), *_blocks(message, "content"), *_blocks(message, "tool_calls")]
-    for block in (block for block in given if isinstance(block, dict)):
-        kind, signed = str(block.get("type")), any(block.get(key) for key in SIGNATURES)
+    for block in given:
+        if not isinstance(block, dict):
+            continue
+        kind = str(block.get("type"))
+        signed = any(block.get(key) for key in SIGNATURES)
         is_bound = is_bound or signed or kind in THINKING_BLOCKS
         if kind == "redacted_thinking":
             may_be &= {ANTHROPIC}
@@ -422,9 +443,11 @@ def _blocks(message: Message, key: str) -> list[Any]:
 
 def _namespace(key: Any) -> str:
     """The family that a metadata key is named after; "" if it is named after none."""
-    first, colon, _ = str(key).partition(":")
-    family = family_of(first)
-    return family if family in FAMILIES and (colon or first == family) else ""
+    prefix, colon, _ = str(key).partition(":")
+    family = family_of(prefix)
+    if family not in FAMILIES:
+        return ""
+    return family if colon or prefix == family else ""
 
 
 def metadata_without(metadata: Mapping[str, Any], names: frozenset[str]) -> Message:

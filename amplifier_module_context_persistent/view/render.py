@@ -1,7 +1,7 @@
-"""Rendering a view: the messages of an arrangement, written from the stored messages and the plan alone.
+"""Rendering a view: the messages of an arrangement, made from the stored messages and the plan alone.
 
-A message that is shown as it was stored is handed out as it was parsed; every other one is a new object. Nothing here
-counts or decides.
+A message that is shown unchanged is returned as it was parsed; every other message is a new object. Nothing here counts
+tokens or decides what is shown.
 """
 
 from __future__ import annotations
@@ -27,8 +27,11 @@ from .wire_rules import sendable
 def common_length(old: Sequence[Item], new: Sequence[Item]) -> int:
     """Count the equal items at the start of two views."""
     same = same_items(old, new)
-    pairs = zip(old[same:], new[same:], strict=False)
-    return next((at for at, (one, other) in enumerate(pairs, same) if one != other), min(len(old), len(new)))
+    for old_item, new_item in zip(old[same:], new[same:], strict=False):
+        if old_item != new_item:
+            return same
+        same += 1
+    return same
 
 
 def render(
@@ -60,16 +63,17 @@ def copied(messages: Sequence[Message]) -> list[Message]:
 
 
 def _copied(value: Any) -> Any:
-    """A copy of JSON, of which a view may have hundreds: `copy.deepcopy` takes three times as long."""
+    """A deep copy of a JSON value; `copy.deepcopy` takes three times as long."""
     if isinstance(value, dict):
         return {key: _copied(inner) for key, inner in value.items()}
     return [_copied(inner) for inner in value] if isinstance(value, list) else value
 
 
 def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "line") -> Message:
-    """A stored message as a view shows it: in accepted form, cut, without some media, late system text as a reminder.
+    """A stored message in the form of a view: accepted by providers, cut, without the media that are left out.
 
-    What is offloaded is always cut at the ends of lines: its bytes depend on nothing but its record.
+    Late system text becomes a reminder. An offloaded result is always cut at the ends of lines, whatever `boundary`
+    says, so that its bytes depend on its record alone.
     """
     if not entry.form.plain:
         message = normalise(message) or message

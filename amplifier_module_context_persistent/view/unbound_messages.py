@@ -1,4 +1,4 @@
-"""Copies of messages without what is bound to their maker, for readers that cannot take it."""
+"""Copies of messages without the parts that only their maker can read, for other readers."""
 
 from __future__ import annotations
 
