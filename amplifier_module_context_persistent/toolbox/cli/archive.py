@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,14 +24,17 @@ from ...sessions.find_session import SessionFile
 from ...sessions.open_files import is_held, is_open
 from ...sessions.overview import look_at
 from ...tokens.counter import open_counter
+from ..transfer.seal_log import LOG_ENDING, seal_log
 from .erasing import check_can_ask, check_says_which, erasing_options
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .list_ import scaled
-from .parameters import TimeType
+from .parameters import TimeType, check_place
 from .progress import progress
+from .sealed_files import encrypt_to_option, public_keys
 from .session_argument import (
     complete,
+    file_name,
     last_path,
     no_catalogue_option,
     path_of,
@@ -38,7 +42,10 @@ from .session_argument import (
     storage_option,
     with_their_sub_agents,
 )
-from .terminal import UnusableError, ask, counted, one_line, reason_beside, say
+from .terminal import UnusableError, ask, counted, escaped, one_line, reason_beside, say
+
+if TYPE_CHECKING:
+    from pyrage import Recipient
 
 _OPEN = "the session is open; close it first"
 _IN_DATABASE = "a session in a database is not archived: the server compresses its rows; only files are archived"
@@ -69,6 +76,10 @@ class _Candidate:
 @click.option("--older", type=TimeType(), help="Only sessions without a message since then: 90d, 26w, 2026-01-31.")
 @click.option("--everything", is_flag=True, help="All sessions are meant, without a filter.")
 @click.option("--undo", is_flag=True, help="Bring archived logs back, byte for byte.")
+@encrypt_to_option
+@click.option(
+    "-o", "--output", callback=check_place, metavar="DIR", help="With --encrypt-to: the directory of the sealed copies."
+)
 @erasing_options
 @click.pass_context
 def archive(
@@ -81,6 +92,8 @@ def archive(
     older: float | None,
     everything: bool,
     undo: bool,
+    recipients: tuple[str, ...],
+    output: str | None,
     dry_run: bool,
     yes: bool,
     as_json: bool,
@@ -91,9 +104,15 @@ def archive(
     goes on brings its log back before its first message. A session that is open stays as it is, also where another
     program has it open. The new file is read back before it takes the log's place. A session's sub-agents are archived
     with it.
+
+    With --encrypt-to and -o the sessions stay as they are, open ones too: sealed copies of their whole logs, secrets
+    and all, are written into DIR, which only the holder of the private key can read (age; the extra `seal`).
     """
-    check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
-    if storage() is not None:
+    keys = public_keys(recipients)
+    if bool(keys) != bool(output) or (keys and undo):
+        raise click.UsageError("--encrypt-to and -o DIR belong together, without --undo: they make sealed copies")
+    check_can_ask(as_json=as_json, yes=yes or bool(keys), dry_run=dry_run)
+    if storage() is not None and not keys:
         raise UnusableError(_IN_DATABASE)
     if sessions or last:
         check_no_filter(wanted, everywhere=everywhere)
@@ -104,6 +123,8 @@ def archive(
         if older is None:
             check_says_which(wanted, everywhere=everywhere, everything=everything, besides="--older or ")
         chosen, is_named = _older_than(chosen_sessions(wanted, everywhere=everywhere), older), False
+    if output:
+        context.exit(_seal_copies(chosen, output, keys, dry_run=dry_run, as_json=as_json))
     candidates = _candidates(chosen, undo=undo, is_named=is_named)
     todo = [one for one in candidates if not one.refused]
     if not as_json:
@@ -113,6 +134,33 @@ def archive(
         for one in todo:
             _do(one, undo=undo)
     context.exit(_told(candidates, todo, undo=undo, dry_run=dry_run, as_json=as_json))
+
+
+def _seal_copies(
+    sessions: Sequence[SessionFile], directory: str, keys: Sequence[Recipient], *, dry_run: bool, as_json: bool
+) -> int:
+    """Write a sealed copy of each log into a directory; one that fails does not stop the others. The exit code."""
+    written, failed = list[dict[str, str]](), list[dict[str, str]]()
+    for one in sessions:
+        path = str(one.path)
+        target = str(Path(directory, f"{file_name(one.id)}{LOG_ENDING}").absolute())
+        try:
+            if not dry_run:
+                with progress(path, title="sealing") as files:
+                    seal_log(path, target, keys, files=files)
+        except (OSError, ContextPersistentError) as error:
+            failed.append({"session": one.id, "error": reason_beside(error, path)})
+        else:
+            written.append({"session": one.id, "path": target})
+    if as_json:
+        click.echo(json.dumps({"dry_run": dry_run, "sealed": written, "failed": failed}))
+    else:
+        for told in written:
+            say(told["path"])
+        for why in failed:
+            click.echo(escaped(one_line(f"NOT SEALED: {why['session']}: {why['error']}")), err=True)
+        say("Nothing was done (--dry-run)." if dry_run else f"{counted(len(written), 'session')} sealed.")
+    return FINDINGS if failed and written else UNUSABLE if failed else DONE
 
 
 def _older_than(sessions: Sequence[SessionFile], older: float | None) -> list[SessionFile]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,19 +19,25 @@ from ...messages.secrets.own_forms import OwnForms
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile
 from ..transfer.export_session import FORMATS, Export, export_session, redacted_values
+from ..transfer.sealing import ENDING as SEALED
 from .exit_codes import DONE, FINDINGS
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .list_ import MessageFilter
 from .parameters import Span, SpanType, check_place, chosen_positions, own_forms_options
 from .progress import progress
-from .session_argument import NAME_ONE, optional_session_argument, picked
+from .sealed_files import encrypt_to_option, public_keys, reads_sealed
+from .session_argument import NAME_ONE, file_name, optional_session_argument, picked
 from .terminal import counted, escaped, making, one_line, open_transcript, reason, telling_damage, unreadable
+
+if TYPE_CHECKING:
+    from pyrage import Recipient
 
 _MOST_SHOWN = 20  # places of secrets; --json has all
 
 
 @click.command("export")
 @optional_session_argument
+@reads_sealed
 @filter_options()
 @click.option("--grep", "words", metavar="TEXT", help="Only sessions in which a message says TEXT, whatever its case.")
 @click.option(
@@ -52,6 +59,7 @@ _MOST_SHOWN = 20  # places of secrets; --json has all
 @click.option("--range", "span", type=SpanType(), help="Only this message, or messages A:B.")
 @click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
 @own_forms_options
+@encrypt_to_option
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="With -o, print one JSON object about it.")
 @click.pass_context
@@ -68,6 +76,7 @@ def export(
     span: Span | None,
     no_redact: bool,
     own: OwnForms | None,
+    recipients: tuple[str, ...],
     force: bool,
     as_json: bool,
 ) -> None:
@@ -78,8 +87,10 @@ def export(
     Secrets are replaced by [REDACTED]: values under sensitive keys, tokens of published formats, passwords in URLs,
     commands, headers and settings. Their number, kinds and places are reported on the standard error, never their
     values. A secret in no known form and without a name is not recognised: read an export before you give it away.
-    The search for secrets takes about a second for each 3 MB of text.
+    The search for secrets takes about a second for each 3 MB of text. With --encrypt-to only the holder of the private
+    key can read the file (age; the extra `seal`).
     """
+    keys = public_keys(recipients)
     if path is None and not everywhere and wanted == ALL_SESSIONS and words is None:
         path = picked()
     if path is None:
@@ -89,13 +100,24 @@ def export(
             raise click.UsageError("many sessions go whole into a directory; name it with -o")
         sessions = _saying(words, chosen_sessions(wanted, everywhere=everywhere))
         context.exit(
-            _export_many(sessions, str(output), into, redact=not no_redact, own=own, force=force, as_json=as_json)
+            _export_many(
+                sessions,
+                str(output),
+                into,
+                redact=not no_redact,
+                own=own,
+                recipients=keys,
+                force=force,
+                as_json=as_json,
+            )
         )
     check_no_filter(wanted, everywhere=everywhere)
     if words is not None:
         raise click.UsageError("--grep chooses among sessions; give it without SESSION or --last")
     if as_json and output in (None, "-"):
         raise click.UsageError("--json is about a file; name one with -o")
+    if keys and output in (None, "-"):
+        raise click.UsageError("--encrypt-to seals a file; name one with -o")
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
     with transcript, telling_damage(transcript), unreadable(path):
@@ -107,9 +129,9 @@ def export(
                 click.echo(piece.encode("utf-8"), nl=False)
             _tell(export)
             context.exit(FINDINGS if export.unread else DONE)
-    write = partial(export_session, path, output, into, redact=not no_redact, own=own, start=start, stop=stop)
+    write = partial(export_session, path, output, into, redact=not no_redact, own=own, recipients=keys)
     with making(output, force=force), progress(path, title="exporting") as files:
-        done = write(force=force, files=files)
+        done = write(start=start, stop=stop, force=force, files=files)
     _tell_written(done, output, into, as_json=as_json)
     context.exit(FINDINGS if done.unread else DONE)
 
@@ -145,6 +167,7 @@ def _export_many(
     *,
     redact: bool,
     own: OwnForms | None,
+    recipients: Sequence[Recipient],
     force: bool,
     as_json: bool,
 ) -> int:
@@ -152,13 +175,23 @@ def _export_many(
     written: list[dict[str, object]] = []
     failed: list[dict[str, str]] = []
     for one in sessions:
-        name = "".join(char if char.isalnum() or char in "-_." else "-" for char in one.id)
-        target = Path(directory, one.project or ".", f"{name}{_ENDINGS.get(into, '.jsonl')}")
+        target = Path(
+            directory,
+            one.project or ".",
+            f"{file_name(one.id)}{_ENDINGS.get(into, '.jsonl')}{SEALED if recipients else ''}",
+        )
         try:
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with progress(str(one.path), title="exporting") as files:
                 done = export_session(
-                    str(one.path), str(target), into, redact=redact, own=own, force=force, files=files
+                    str(one.path),
+                    str(target),
+                    into,
+                    redact=redact,
+                    own=own,
+                    recipients=recipients,
+                    force=force,
+                    files=files,
                 )
         except (OSError, ContextPersistentError, ValueError) as error:
             failed.append({"session": one.id, "error": reason(error)})

@@ -15,6 +15,7 @@ from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile
 from .exit_codes import DONE, FINDINGS
 from .filter_options import check_no_filter, chosen_sessions, filter_options
+from .sealed_files import reads_sealed
 from .session_argument import (
     NAME_ONE,
     complete,
@@ -33,6 +34,7 @@ _MOST_TURNS = 6
 
 @click.command("files")
 @storage_option
+@reads_sealed
 @no_catalogue_option
 @click.argument("given", metavar="[SESSION|PATH]", required=False, shell_complete=complete)
 @click.option("--last", is_flag=True, help="The session of this project that was written to last.")

@@ -32,6 +32,7 @@ from ..transfer.watch_imports import LOOK_S, WatchedPlace
 from .exit_codes import DONE, FINDINGS
 from .parameters import check_place
 from .progress import progress, stages
+from .sealed_files import identity_option
 from .session_argument import say_how_to_go_on, storage, storage_option
 from .terminal import UnusableError, counted, one_line, say, unusable
 
@@ -73,6 +74,7 @@ _MOST_SESSIONS_SHOWN = 20
     metavar="FORMAT",
     help=f"What SOURCE is: {', '.join(FORMATS)}. By default its content tells.",
 )
+@identity_option
 @click.option("--strict", is_flag=True, help="Import nothing of a file of which anything would be lost.")
 @click.option("--again", is_flag=True, help="Import also what was deleted or purged here.")
 @click.option("--dry-run", is_flag=True, help="Show what would be imported, and write nothing.")
@@ -89,12 +91,14 @@ def import_(
     *,
     strict: bool,
     again: bool,
+    identity: str | None,
     dry_run: bool,
     as_json: bool,
 ) -> None:
     """Make new sessions from SOURCE: a file of another agent, of the host, or of this package; or a directory of such.
 
-    SOURCE may be compressed (gzip or zstd); - is the standard input. A log of this package is copied as it is.
+    SOURCE may be compressed (gzip or zstd), or sealed (age, with --identity); - is the standard input. A log of this
+    package is copied as it is.
 
     What a file is follows from its content. Every line is accounted for: mapped, kept as metadata, not conversational,
     or lost, with the reason. Ids and timestamps are kept. A second import of the same session adds what is new; a log
@@ -106,7 +110,15 @@ def import_(
     if sum(one is not None for one in (source, agent, watched_agent)) != 1:
         raise click.UsageError("name a SOURCE, or an agent with --from or --watch")
     if watched_agent is not None:
-        if again or strict or dry_run or session_id is not None or output is not None or source_format != "auto":
+        if (
+            again
+            or strict
+            or dry_run
+            or identity
+            or session_id is not None
+            or output is not None
+            or source_format != "auto"
+        ):
             raise click.UsageError("--watch imports what is new, and takes no other option but --json and --storage")
         _watch(watched_agent, as_json=as_json)
     path = str(standard_place(agent)) if agent is not None else str(source)
@@ -114,7 +126,7 @@ def import_(
         if session_id is not None or output is not None:
             raise click.UsageError("--session and -o are for one file")
         wanted = FORMATS_OF.get(agent, agent) if agent is not None and source_format == "auto" else source_format
-        files = _all(path, wanted, strict=strict, again=again, dry_run=dry_run)
+        files = _all(path, wanted, strict=strict, again=again, dry_run=dry_run, identity=identity)
         context.exit(_show_files(path, files, dry_run=dry_run, as_json=as_json))
     shown = "standard input" if path == STANDARD_INPUT else path
     with unusable(shown), progress(path, title="reading", then="writing the session") as watched:
@@ -126,6 +138,7 @@ def import_(
             source_format=source_format,
             strict=strict,
             again=again,
+            identity=identity,
             dry_run=dry_run,
             files=watched,
         )
@@ -175,7 +188,9 @@ def _tell_news(file: ImportedFile, *, as_json: bool) -> None:
     sys.stdout.flush()
 
 
-def _all(path: str, source_format: str, *, strict: bool, again: bool, dry_run: bool) -> list[ImportedFile]:
+def _all(
+    path: str, source_format: str, *, strict: bool, again: bool, dry_run: bool, identity: str | None
+) -> list[ImportedFile]:
     """Import all files of a directory, with progress where the error stream is a terminal."""
     with unusable(path):
         paths = session_paths(path)
@@ -184,7 +199,13 @@ def _all(path: str, source_format: str, *, strict: bool, again: bool, dry_run: b
     files: list[ImportedFile] = []
     with stages() as tell:
         imported = import_all(
-            paths, storage=storage(), source_format=source_format, strict=strict, dry_run=dry_run, again=again
+            paths,
+            storage=storage(),
+            source_format=source_format,
+            strict=strict,
+            dry_run=dry_run,
+            again=again,
+            identity=identity,
         )
         for file in imported:
             files.append(file)

@@ -23,6 +23,7 @@ from .erasing import check_can_ask, erasing_options
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .progress import progress
+from .sealed_files import plain_path, reads_sealed
 from .session_argument import (
     complete,
     find_path,
@@ -40,6 +41,7 @@ _MOST_PLACES = 5  # of findings that are alike
 
 @click.command()
 @storage_option
+@reads_sealed
 @no_catalogue_option
 @filter_options()
 @click.argument("sessions", metavar="[SESSION]...", nargs=-1, shell_complete=complete)
@@ -64,7 +66,7 @@ def verify(
     for name in _named(sessions, last=last, everywhere=everywhere, wanted=wanted):
         path = name_for_errors(name)
         try:
-            path = find_path(name)
+            path = plain_path(find_path(name))
             with progress(path, title="verifying", passes=2) as files:
                 report = verify_log(path, files=files)
         except (OSError, ValueError) as error:

@@ -22,6 +22,7 @@ from .exit_codes import DONE, FINDINGS
 from .filter_options import chosen_sessions, filter_options
 from .parameters import Span, SpanType, check_place, chosen_turns, own_forms_options
 from .progress import progress, stages
+from .sealed_files import reads_sealed
 from .session_argument import no_catalogue_option, session_argument, storage_option
 from .terminal import (
     UnusableError,
@@ -40,6 +41,7 @@ _MOST_NAMED = 10  # messages in which something was redacted
 
 @click.command()
 @session_argument
+@reads_sealed
 @click.option(
     "-o", "--output", callback=check_place, metavar="FILE", help="The new file (mode 0600); else report-SESSION.html."
 )

@@ -38,6 +38,7 @@ from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .found_lines import shown_line
 from .message_printer import head_of
 from .progress import progress
+from .sealed_files import reads_sealed
 from .session_argument import (
     complete,
     last_path,
@@ -66,6 +67,7 @@ class _HowMany(click.IntRange):
 
 @click.command("search")
 @storage_option
+@reads_sealed
 @no_catalogue_option
 @filter_options(tool_help="Only calls and results of this tool; again for those of another one, too.")
 @click.argument("pattern", metavar="PATTERN")

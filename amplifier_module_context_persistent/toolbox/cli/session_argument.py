@@ -36,6 +36,7 @@ from ...sessions.find_session import (
 )
 from ...sessions.session_name import key_of, names_of
 from ...sessions.transcript import Transcript
+from .sealed_files import plain_path
 from .terminal import UnusableError, one_line, reason, say, tell_parts_left, unusable
 
 R = TypeVar("R")
@@ -112,13 +113,13 @@ def name_for_errors(name: str) -> str:
 
 
 def path_of(name: str) -> str:
-    """Find a path as `find_path` does.
+    """Find a path as `find_path` does; of a sealed log that of a plain copy, if the command at hand reads such logs.
 
     Raises:
-        UnusableError: no session has that name, or more than one; or the database cannot be asked.
+        UnusableError: no session has that name, or more than one; the database cannot be asked; or a key is missing.
     """
     try:
-        return find_path(name)
+        return plain_path(find_path(name))
     except (SessionNameError, ValueError, OSError) as error:
         shown = one_line(name_for_errors(name))
         raise UnusableError(f"{shown}: {reason(error)}" if shown else reason(error)) from error
@@ -172,6 +173,11 @@ def with_their_sub_agents(paths: Iterable[str]) -> list[SessionFile]:
 def session_name(path: str) -> str:
     """What a log's session is called: its id, or the path of a file that is not named by one."""
     return session_id_of(path) or path
+
+
+def file_name(session_id: str) -> str:
+    """A name for a file about a session, without what has a meaning in paths."""
+    return "".join(char if char.isalnum() or char in "-_." else "-" for char in session_id)
 
 
 def say_how_to_go_on(path: str) -> None:

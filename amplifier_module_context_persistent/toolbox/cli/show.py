@@ -36,6 +36,7 @@ from .message_printer import HIDDEN, MessagePrinter
 from .pager import paged
 from .parameters import Span, SpanType, chosen_positions
 from .progress import progress
+from .sealed_files import reads_sealed
 from .session_argument import NAME_ONE, optional_session_argument, picked, session_file
 from .tables import aligned, without_empty
 from .terminal import (
@@ -59,6 +60,7 @@ _LEAST_ROOM = 10
 
 @click.command()
 @optional_session_argument
+@reads_sealed
 @filter_options(tool_help="Only calls and results of this tool; again for those of another one, too.")
 @click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
 @click.option("--range", "span", type=SpanType(), help="Only this message, or messages A:B.")

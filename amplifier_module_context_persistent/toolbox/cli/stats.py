@@ -42,6 +42,7 @@ from .filter_options import check_no_filter, chosen_sessions, filter_options, pe
 from .list_ import scaled
 from .many_sessions import gathering, source_line, source_of
 from .progress import progress
+from .sealed_files import reads_sealed
 from .session_argument import NAME_ONE, optional_session_argument, picked
 from .spend_limit import SpendLimit, SpendLimitType
 from .tables import cost_notes, money, percent, show_cost, show_table, without_empty
@@ -50,6 +51,7 @@ from .terminal import console, counted, duration, escaped, one_line, open_transc
 
 @click.command()
 @optional_session_argument
+@reads_sealed
 @filter_options()
 @click.option("--by", type=click.Choice(BY), help="What many sessions come to, by one of these.")
 @click.option(

@@ -28,6 +28,7 @@ from ..replay.visibility import KEPT, ShownMessage, UnseenRun, annotate, shorten
 from .exit_codes import DONE, FINDINGS
 from .message_printer import MessagePrinter
 from .pager import paged
+from .sealed_files import reads_sealed
 from .session_argument import session_argument
 from .tables import aligned, table
 from .terminal import UnusableError, console, counted, escaped, one_line, open_transcript, unreadable, unusable
@@ -47,6 +48,7 @@ Piece = ShownMessage | UnseenRun
 
 @click.command()
 @session_argument
+@reads_sealed
 @click.option("--request", "number", type=int, default=-1, help="Its number in `views`; -1, the default, is the last.")
 @click.option("--diff", "as_diff", is_flag=True, help="Show only what differs from the request before.")
 @click.option("--why", "asked", metavar="ID", help="Say why the view shows a message, or leaves it out.")

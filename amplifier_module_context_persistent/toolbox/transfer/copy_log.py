@@ -237,7 +237,7 @@ def copy_log(source: str, target: str, *, dry_run: bool = False, files: FileSyst
             raise not_there(described.location)
         check_is_log(reader)
         size, digest = 0, hashlib.sha256()
-        lines = _complete_lines(reader, described.size_bytes - described.torn_bytes)
+        lines = complete_lines(reader, described.size_bytes - described.torn_bytes)
         if dry_run:
             _check_can_get(target)
             for line in lines:
@@ -255,7 +255,7 @@ def copy_log(source: str, target: str, *, dry_run: bool = False, files: FileSyst
         reader.close()
 
 
-def _complete_lines(reader: ReadableLog, end: int) -> Iterator[bytes]:
+def complete_lines(reader: ReadableLog, end: int) -> Iterator[bytes]:
     """The bytes of a log, without an append of several messages that a crash interrupted at its `end`."""
     size = 0
     for line in reader.stored_bytes():

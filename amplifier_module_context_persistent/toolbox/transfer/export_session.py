@@ -16,10 +16,10 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...forms.request_bodies import to_anthropic, to_openai
 from ...forms.tool_definitions import anthropic_tools, chat_tools, named_tools
@@ -45,6 +45,10 @@ from .exporters.otlp import spans
 from .exporters.pi import session_entries
 from .exporters.session_view import Exporter, SessionView, json_lines, model_of
 from .markdown import SessionMarkdown, inline
+from .sealing import seal_pieces
+
+if TYPE_CHECKING:
+    from pyrage import Recipient
 
 MAX_TOKENS = 4_096
 """What Anthropic's API wants to be told; every model of it may answer with so many."""
@@ -202,6 +206,7 @@ def export_session(
     own: OwnForms | None = None,
     start: int = 0,
     stop: int | None = None,
+    recipients: Sequence[Recipient] = (),
     force: bool = False,
     files: FileSystem | None = None,
 ) -> Export:
@@ -215,6 +220,7 @@ def export_session(
         own: what a person has replaced besides.
         start: the position in the live history to begin at.
         stop: the position to end before.
+        recipients: seal the file for these public keys (`sealing.recipients_of`).
         force: replace a file that is there.
         files: the system calls that read the log, to watch them.
 
@@ -232,8 +238,12 @@ def export_session(
         check_replaceable(path, own=transcript.path, by_messages=by_messages)
         export = Export(transcript, into, redact=redact, own=own, start=start, stop=stop)
         with NewFile(path, replace=force) as file:
-            for piece in export:
-                file.write(piece.encode("utf-8"))
+            pieces = (piece.encode("utf-8") for piece in export)
+            if recipients:
+                seal_pieces(pieces, file, recipients)
+            else:
+                for piece in pieces:
+                    file.write(piece)
             file.finish()
         return export
 

@@ -49,6 +49,7 @@ def import_session(
     strict: bool = False,
     dry_run: bool = False,
     again: bool = False,
+    identity: str | None = None,
     now: Callable[[], str] = clock.utc_now,
     new_id: Callable[[], str] = clock.new_id,
     files: FileSystem | None = None,
@@ -67,6 +68,7 @@ def import_session(
         strict: refuse if anything would be lost.
         dry_run: only say what would be done.
         again: import also what was deleted or purged here.
+        identity: the file with the private key, if the source is sealed (age).
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids of logs.
         files: the system calls that read the file, to watch them.
@@ -77,12 +79,13 @@ def import_session(
         ErasedError: the session was deleted here, or its messages were purged.
         ConfigError: the session id cannot be part of a path.
         LogUnreadableError: the file is not there, or cannot be read.
+        SealError: it is sealed, and the key does not open it, or there is none.
         OSError: a new log cannot be written, or something else has its name; nothing was changed.
     """
     if source_format not in FORMATS:
         raise ValueError(f"source_format: {source_format!r} is not known; allowed are: {', '.join(FORMATS)}")
     to = Destination(session_id, path, working_dir, storage)
-    with collector_paused(), Source(source, files=files) as opened:
+    with collector_paused(), Source(source, identity=identity, files=files) as opened:
         importer = recognise(opened) if source_format == "auto" else importer_of(source_format)
         opened.check = format_check(importer)
         if importer.name == "log":
@@ -181,7 +184,7 @@ PLACES = {
 FORMATS_OF = {"gemini-cli": "auto"}
 """By agent, the format of its files, if it is not of the same name: Gemini CLI also saves chats as contents."""
 
-_ENDINGS = (".jsonl", ".json", ".jsonl.zst", ".jsonl.gz", ".json.gz")
+_ENDINGS = (".jsonl", ".json", ".jsonl.zst", ".jsonl.gz", ".json.gz", ".age")
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +250,7 @@ def import_all(
     strict: bool = False,
     dry_run: bool = False,
     again: bool = False,
+    identity: str | None = None,
 ) -> Iterator[ImportedFile]:
     """Import files one after the other; one that cannot be imported does not stop the others.
 
@@ -258,6 +262,7 @@ def import_all(
         strict: likewise.
         dry_run: likewise.
         again: likewise.
+        identity: likewise.
     """
     for path in paths:
         try:
@@ -270,6 +275,7 @@ def import_all(
                 strict=strict,
                 dry_run=dry_run,
                 again=again,
+                identity=identity,
             )
         except ErasedError as erased:
             yield ImportedFile(path, error=str(erased), is_erased=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from ... import clock
 from ...errors import ContextPersistentError
 from ...log.index import Index
-from ...log.open_log import open_log
+from ...log.open_log import not_there, open_existing, open_log, shown
 from ...log.record_line import encode_control
 from ...log.session_records import SessionRecords
 from ...sessions.session_name import MOST_CHARS, key_of
@@ -112,5 +112,8 @@ def _write(
         done = Label(name, tags, is_new=(name, tags) != (known.name, known.tags))
         return [encode_control("label", title=name, tags=list(tags), time=time)] if done.is_new else []
 
+    if (present := open_existing(str(path))) is None:  # an append would make a log there
+        raise not_there(shown(str(path)))
+    present.close()
     append_all(open_log(str(path), lock_timeout_s=lock_timeout_s), prepare)
     return done

@@ -133,3 +133,9 @@ def test_a_purge_takes_a_text_out_of_the_name(one: Path) -> None:
     assert not left, [path.read_bytes() for path in left]
     assert "hunter2secret" not in run("list").stdout
     assert listed()["s-one"][0].startswith("call ")
+
+
+def test_what_is_not_there_gets_no_name_and_no_file(tmp_path: Path) -> None:
+    for command in ("rename", "tag"):
+        assert "there is no such file" in refused(command, str(tmp_path / "none.jsonl"), "x")
+    assert not list(tmp_path.rglob("none.jsonl"))

@@ -25,17 +25,14 @@ from typing import Any, BinaryIO, NamedTuple
 
 from ....errors import ContextPersistentError, LogUnreadableError
 from ....log.filesystem import FileSystem, open_file
+from ..sealing import HEAD_BYTES, SealError, identities_in, is_sealed, unseal
 from ..spool import Spool, SpooledValues
+from ..zstandard import zstd
 from . import long_list
 from .account import Account
 from .broken_lines import pieces_of
 from .lines import BLOCK_BYTES, BOM, CUT, Line, parse_json, read_lines
 from .text_encoding import as_utf8, not_utf8, utf16_name
-
-if sys.version_info >= (3, 14):  # pragma: no cover - the same interface in the standard library
-    from compression import zstd
-else:
-    from backports import zstd
 
 STANDARD_INPUT = "-"
 MOST_DOCUMENT_BYTES = 64 << 20
@@ -93,14 +90,18 @@ class Source:
 
     Args:
         path: the file; a link is followed. `-` is the standard input.
+        identity: the file with the private key, of a sealed file.
         files: the system calls, to watch them.
 
     Raises:
         LogUnreadableError: it is not there, or cannot be read.
+        SealError: it is sealed, and the key does not open it, or there is none.
         ImportRefusedError: it is empty, or cannot be decompressed within the limits.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, files: FileSystem | None = None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, identity: str | None = None, files: FileSystem | None = None
+    ) -> None:
         is_piped = os.fspath(path) == STANDARD_INPUT
         self.path = STANDARD_INPUT if is_piped else os.path.realpath(path)
         self.plain_path = self.path
@@ -122,6 +123,10 @@ class Source:
         self._fd = -1
         try:
             self._fd = self._spool(sys.stdin.buffer, MOST_DECOMPRESSED_BYTES) if is_piped else self._open()
+            if is_sealed(self._files.read(self._fd, HEAD_BYTES, 0)):
+                sealed = self._fd
+                self._fd = self._unseal(identity)
+                self._files.close(sealed)
             if unpack := _UNPACKERS.get(self._files.read(self._fd, 2, 0)):
                 packed, size = self._fd, self.size
                 most = min(MOST_DECOMPRESSED_BYTES, max(_FREE_BYTES, _RATIO * size))
@@ -154,9 +159,7 @@ class Source:
 
         With a codec the text is written again as UTF-8.
         """
-        fd, name = tempfile.mkstemp(prefix="context-persistent-import-")
-        self._temporary.append(name)
-        with os.fdopen(fd, "wb") as plain:
+        with self._new_plain_file() as plain:
             pieces = _blocks_of(packed)
             try:
                 for piece in as_utf8(pieces, codec) if codec else pieces:
@@ -166,8 +169,20 @@ class Source:
                         raise ImportRefusedError(too_large)
             except UnicodeDecodeError as error:
                 raise ImportRefusedError(f"this is UTF-16 text with a damaged character: {error.reason}") from error
-        self.plain_path = name
-        return self._files.open_readonly(name)
+        return self._files.open_readonly(self.plain_path)
+
+    def _unseal(self, identity: str | None) -> int:
+        """Decrypt the file into a temporary one, which is `plain_path` then; a descriptor of it."""
+        if identity is None:
+            raise SealError("it is sealed; --identity FILE names the private key that opens it")
+        with self._new_plain_file() as plain:
+            unseal(self._reader(), plain, identities_in(identity))
+        return self._files.open_readonly(self.plain_path)
+
+    def _new_plain_file(self) -> BinaryIO:
+        fd, self.plain_path = tempfile.mkstemp(prefix="context-persistent-import-")
+        self._temporary.append(self.plain_path)
+        return os.fdopen(fd, "wb")
 
     def __enter__(self) -> Source:
         return self

@@ -1,0 +1,90 @@
+"""The options that seal files for somebody, and that name the key which opens them (age)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from ...catalogue.catalogue_file import switched_off
+from ..transfer.sealing import ENDING, SealError, identities_in, opened_seal, recipients_of
+from .terminal import unusable
+
+if TYPE_CHECKING:
+    from pyrage import Recipient
+
+R = TypeVar("R")
+
+IDENTITY_VARIABLE = "CONTEXT_PERSISTENT_IDENTITY"
+_IDENTITY = f"{__name__}.identity"
+
+
+def identity_option(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command the option `--identity`; it gets the path of the file with the private key, or None."""
+    return click.option(
+        "--identity",
+        metavar="FILE",
+        envvar=IDENTITY_VARIABLE,
+        help="The file with the private key that opens a sealed file (age).",
+    )(command)
+
+
+def encrypt_to_option(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command the option `--encrypt-to`; it gets the public keys as `recipients`."""
+    return click.option(
+        "--encrypt-to",
+        "recipients",
+        metavar="KEY",
+        multiple=True,
+        help="Seal the file for this public key (age1… or ssh-ed25519 …); repeatable.",
+    )(command)
+
+
+def reads_sealed(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command that only reads the option `--identity`, with which a SESSION may be a sealed log."""
+
+    def keep(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+        context.meta[_IDENTITY] = value
+
+    return click.option(
+        "--identity",
+        metavar="FILE",
+        envvar=IDENTITY_VARIABLE,
+        expose_value=False,
+        callback=keep,
+        help="The file with the private key, where SESSION is a sealed file (age).",
+    )(command)
+
+
+def plain_path(path: str) -> str:
+    """The path of a log itself, or that of a plain copy of a sealed one, which is there while the command runs.
+
+    Nothing of a sealed log comes into the catalogue.
+
+    Raises:
+        SealError: the command does not read sealed logs, or the key does not open it, or there is none.
+        OSError: the log or the key cannot be read, or there is no room for the copy.
+    """
+    if not path.endswith(ENDING) or not os.path.isfile(path):
+        return path
+    context = click.get_current_context()
+    if _IDENTITY not in context.meta:
+        raise SealError("it is sealed; import it with `import --identity FILE` first")
+    identity = context.meta[_IDENTITY]
+    if identity is None:
+        raise SealError("it is sealed; --identity FILE names the private key that opens it")
+    opened = opened_seal(path, identities_in(identity))
+    context.with_resource(switched_off())
+    return context.with_resource(opened)
+
+
+def public_keys(keys: Sequence[str]) -> list[Recipient]:
+    """The public keys of `--encrypt-to`; none if the option was not given.
+
+    Raises:
+        UnusableError: one is no public key, or the extra `seal` is not installed.
+    """
+    with unusable("--encrypt-to"):
+        return recipients_of(keys) if keys else []

@@ -1,0 +1,61 @@
+"""Sealed copies of whole logs: compressed with zstd, then encrypted for somebody (`sealing`).
+
+`age -d -i key.txt FILE | zstd -d` gives the log back without this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from ...log.atomic_file import NewFile
+from ...log.base import ReadableLog
+from ...log.filesystem import FileSystem
+from ...log.not_a_log import check_is_log
+from ...log.open_log import not_there, open_reader
+from .copy_log import complete_lines
+from .sealing import ENDING, seal_pieces
+from .zstandard import zstd
+
+if TYPE_CHECKING:
+    from pyrage import Recipient
+
+LOG_ENDING = f".jsonl.zst{ENDING}"
+
+
+def seal_log(
+    source: str, target: str, recipients: Sequence[Recipient], *, force: bool = False, files: FileSystem | None = None
+) -> int:
+    """Write a sealed copy of a whole log, compressed (zstd); its number of messages.
+
+    Args:
+        source: a log's file, archived or not, or its location in a database; it stays as it is.
+        target: the new file.
+        recipients: who can read it.
+        force: replace a file that is there.
+        files: the system calls that read the log, to watch them.
+
+    Raises:
+        LogUnreadableError: the log cannot be read, or is none.
+        FileExistsError: the file is there already.
+        OSError: it cannot be written.
+    """
+    with closing(open_reader(source, files=files, trusting=False)) as reader:
+        reader.follow()
+        described = reader.describe()
+        if not described.exists:
+            raise not_there(described.location)
+        check_is_log(reader)
+        with NewFile(target, replace=force, with_directories=True) as new:
+            seal_pieces(_compressed(reader, described.size_bytes - described.torn_bytes), new, recipients)
+            new.finish()
+        return len(reader.index.live)
+
+
+def _compressed(reader: ReadableLog, end: int) -> Iterator[bytes]:
+    packer = zstd.ZstdCompressor()
+    for line in complete_lines(reader, end):
+        if packed := packer.compress(line):
+            yield packed
+    yield packer.flush()

@@ -1,0 +1,199 @@
+"""Sealed files: an export or a whole log, encrypted for somebody, which only the holder of a key can read.
+
+They are files of age (https://age-encryption.org/v1), which other programs of age read and write as well:
+`age -d -i key.txt FILE.age`. All cryptography is that of the package `pyrage`, the extra `seal`.
+
+- What is sealed reaches no disk in plain text on the way.
+- A file that was cut or altered is refused as a whole, by age's own checks.
+- A recipient is a public key: `age1…`, or a line of an SSH public key. An identity file holds private keys, one a line
+  (`AGE-SECRET-KEY-1…`), as `age-keygen` writes it; or it is an SSH private key without a passphrase.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from ...errors import ContextPersistentError, DependencyError
+from ...installation import needs_extra
+from ...log.atomic_file import NewFile
+from .zstandard import zstd
+
+if TYPE_CHECKING:
+    from pyrage import Identity, Recipient
+
+HEAD_BYTES = 35
+_HEADS = (b"age-encryption.org/v1\n", b"-----BEGIN AGE ENCRYPTED FILE-----")
+ENDING = ".age"
+_MOST_KEY_BYTES = 64 << 10
+
+
+class SealError(ContextPersistentError, ValueError):
+    """A key cannot be used, or a file is not sealed for it, or was altered; the error repeats nothing of a key."""
+
+
+def is_sealed(begin: bytes) -> bool:
+    """Whether a file that begins so (its first `HEAD_BYTES`) is encrypted with age."""
+    return begin.startswith(_HEADS)
+
+
+def recipients_of(keys: Iterable[str]) -> list[Recipient]:
+    """Read public keys.
+
+    Raises:
+        SealError: one is none.
+        DependencyError: the extra `seal` is not installed.
+    """
+    pyrage = _pyrage()
+    found = []
+    for key in keys:
+        kind = pyrage.ssh if key.startswith("ssh-") else pyrage.x25519
+        try:
+            found.append(kind.Recipient.from_str(key.strip()))
+        except pyrage.RecipientError as error:
+            if key.startswith("AGE-SECRET-KEY-"):
+                raise SealError(
+                    "this is a private key; give the public one (age1…), and show this one nobody"
+                ) from error
+            raise SealError("not a public key of age (age1…) or SSH (ssh-ed25519 …)") from error
+    return found
+
+
+def identities_in(path: str) -> list[Identity]:
+    """Read the private keys of a file.
+
+    Raises:
+        SealError: it cannot be read, holds none, or is too large to be one.
+        DependencyError: the extra `seal` is not installed.
+    """
+    pyrage = _pyrage()
+    try:
+        with open(path, "rb") as file:
+            content = file.read(_MOST_KEY_BYTES + 1)
+    except OSError as error:
+        raise SealError(f"the key {path} cannot be read: {error.strerror}") from error
+    if len(content) > _MOST_KEY_BYTES:
+        raise SealError(f"{path} is no file of keys: it is too large")
+    if content.startswith(b"-----BEGIN"):
+        try:
+            return [pyrage.ssh.Identity.from_buffer(content)]
+        except pyrage.IdentityError as error:
+            raise SealError(f"{path}: this SSH key cannot be used: only one without a passphrase can") from error
+    lines = [line.strip() for line in content.decode("utf-8", "replace").splitlines()]
+    try:
+        found = [pyrage.x25519.Identity.from_str(line) for line in lines if line and not line.startswith("#")]
+    except pyrage.IdentityError as error:
+        raise SealError(f"{path}: a line of it is no private key (AGE-SECRET-KEY-1…)") from error
+    if not found:
+        raise SealError(f"{path}: there is no private key (AGE-SECRET-KEY-1…) in it")
+    return found
+
+
+def seal_pieces(pieces: Iterable[bytes], new: NewFile, recipients: Sequence[Recipient]) -> None:
+    """Encrypt what comes in pieces, and write it to a new file.
+
+    Raises:
+        Exception: what giving the pieces, or writing them, raised.
+    """
+    pyrage, source = _pyrage(), _Pieces(pieces)
+    try:
+        pyrage.encrypt_io(source, _Writer(new.write), recipients)
+    except pyrage.EncryptError as error:
+        raise (source.failed or OSError(str(error))) from error
+
+
+def unseal(sealed: BinaryIO, plain: BinaryIO, identities: Sequence[Identity]) -> None:
+    """Decrypt a file; what was written of it is not to be used if this raises.
+
+    Raises:
+        SealError: none of the keys opens it, or it was cut or altered.
+    """
+    pyrage = _pyrage()
+    try:
+        pyrage.decrypt_io(sealed, plain, identities)
+    except pyrage.DecryptError as error:
+        raise SealError("it is sealed for another key than those given") from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise SealError("it was cut or altered after it was sealed; nothing of it is used") from error
+
+
+@contextmanager
+def opened_seal(path: str, identities: Sequence[Identity]) -> Iterator[str]:
+    """Give the path of a plain copy of a sealed log, in a private directory that is removed at the end.
+
+    Raises:
+        SealError: as `unseal`.
+        OSError: it cannot be read, or there is no room for the copy.
+    """
+    in_memory = os.environ.get("XDG_RUNTIME_DIR")  # where systems have it, it is in memory, and this user's alone
+    where = in_memory if in_memory and os.access(in_memory, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="context-persistent-sealed-", dir=where) as directory:
+        name = os.path.basename(path).removesuffix(ENDING)
+        plain = os.path.join(directory, name.removesuffix(".zst"))
+        packed = os.path.join(directory, "packed")
+        with open(path, "rb") as sealed, open(packed, "wb") as file:
+            unseal(sealed, file, identities)
+        if _is_zstd(packed):
+            with zstd.open(packed, "rb") as compressed, open(plain, "wb") as file:
+                shutil.copyfileobj(compressed, file)
+            os.remove(packed)
+        else:
+            os.rename(packed, plain)
+        yield plain
+
+
+def _is_zstd(path: str) -> bool:
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x28\xb5\x2f\xfd"
+
+
+class _Pieces(io.RawIOBase):
+    """Pieces of bytes as a file that can be read."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces, self._waiting = iter(pieces), bytearray()
+        self.failed: BaseException | None = None
+        """What giving a piece raised: the reader of this file tells only that something did."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        try:
+            while size < 0 or len(self._waiting) < size:
+                self._waiting += next(self._pieces)
+        except StopIteration:
+            size = len(self._waiting) if size < 0 else size
+        except BaseException as error:
+            self.failed = error
+            raise
+        given = bytes(self._waiting[:size])
+        del self._waiting[:size]
+        return given
+
+
+class _Writer:
+    """What writes bytes, as a file."""
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._write = write
+
+    def write(self, content: bytes) -> int:
+        self._write(content)
+        return len(content)
+
+    def flush(self) -> None:
+        """Nothing waits here."""
+
+
+def _pyrage() -> Any:
+    if find_spec("pyrage") is None:
+        raise DependencyError(needs_extra("seal", "pyrage"))
+    import pyrage  # an extra
+
+    return pyrage

@@ -1,0 +1,220 @@
+"""`--encrypt-to` and `--identity`: what leaves the machine sealed is read with the key, and by nobody else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pyrage
+import pytest
+
+from amplifier_module_context_persistent.log.archive_log import archive_log
+from amplifier_module_context_persistent.toolbox.transfer.sealing import identities_in, unseal
+from tests.support.commands import refused, run, shows
+from tests.support.messages import user
+from tests.support.sessions_of_a_home import log_of, write
+
+TEXT = "the harbour is closed on Sundays"
+
+
+@pytest.fixture
+def session(project: Path) -> Path:
+    return write(log_of("s-one"), [user("When is the harbour closed?"), {"role": "assistant", "content": TEXT}])
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    """An identity file, as `age-keygen` writes it."""
+    return write_key(tmp_path / "key.txt")
+
+
+def write_key(path: Path) -> Path:
+    identity = pyrage.x25519.Identity.generate()
+    path.write_text(f"# public key: {identity.to_public()}\n{identity}\n")
+    return path
+
+
+def public(key: Path) -> str:
+    return key.read_text().splitlines()[0].removeprefix("# public key: ")
+
+
+@pytest.fixture
+def sealed(session: Path, key: Path, tmp_path: Path) -> Path:
+    """A sealed copy of the whole log."""
+    run("archive", "s-one", "--encrypt-to", public(key), "-o", tmp_path / "sealed")
+    return tmp_path / "sealed" / "s-one.jsonl.zst.age"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["show"],
+        ["search", "harbour"],
+        ["stats"],
+        ["files"],
+        ["export"],
+        ["view"],
+        ["verify"],
+        ["report", "-o", "page.html"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_what_reads_a_session_reads_a_sealed_one(
+    command: list[str], session: Path, sealed: Path, key: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "it is sealed" in run(*command, sealed, code=2).output
+    by_option = run(*command, sealed, "--identity", key, code=None)
+    Path("page.html").unlink(missing_ok=True)
+    plain = run(*command, session, code=by_option.exit_code).stdout
+    Path("page.html").unlink(missing_ok=True)
+    found = by_option.stdout.splitlines()
+    assert len(found) == len(plain.splitlines())
+    assert command[0] in ("verify", "stats", "report") or plain.count("harbour") == by_option.stdout.count("harbour")
+    env = {"COLUMNS": "80", "NO_COLOR": "1", "CONTEXT_PERSISTENT_IDENTITY": str(key)}
+    assert len(run(*command, sealed, env=env, code=None).stdout.splitlines()) == len(found)
+
+
+def test_the_session_stays_as_it_is_and_an_archived_one_is_sealed_too(session: Path, key: Path, tmp_path: Path) -> None:
+    before = session.read_bytes()
+    run("archive", "s-one", "--encrypt-to", public(key), "-o", tmp_path / "a")
+    assert session.read_bytes() == before
+    archive_log(str(session))
+    run("archive", "s-one", "--encrypt-to", public(key), "-o", tmp_path / "b")
+    for directory in "ab":
+        run(
+            "import",
+            tmp_path / directory / "s-one.jsonl.zst.age",
+            "--identity",
+            key,
+            "-o",
+            tmp_path / f"{directory}.jsonl",
+        )
+        assert (tmp_path / f"{directory}.jsonl").read_bytes() == before
+
+
+def test_it_is_imported_where_the_key_is_and_once(session: Path, sealed: Path, key: Path) -> None:
+    content = session.read_bytes()
+    run("delete", "s-one", "--yes")
+    assert "it is sealed; --identity FILE" in refused("import", sealed)
+    assert "deleted here" in refused("import", sealed, "--identity", key)
+    done = json.loads(run("import", sealed, "--identity", key, "--again", "--json").stdout)
+    assert Path(done["path"]).read_bytes() == content
+    again = json.loads(run("import", sealed.parent, "--identity", key, "--json").stdout)
+    assert [one["added"] for one in again["imports"]] == [0]
+
+
+def test_an_export_is_sealed_without_its_secrets(session: Path, key: Path, tmp_path: Path) -> None:
+    target = tmp_path / "talk.jsonl.age"
+    run("export", "s-one", "--format", "jsonl", "--encrypt-to", public(key), "-o", target)
+    assert TEXT.encode() not in target.read_bytes()
+    assert target.stat().st_mode & 0o777 == 0o600
+    with target.open("rb") as file, (tmp_path / "plain").open("wb") as plain:
+        unseal(file, plain, identities_in(str(key)))
+    assert (tmp_path / "plain").read_text() == run("export", "s-one", "--format", "jsonl").stdout
+    run("export", "--all", "--encrypt-to", public(key), "-o", tmp_path / "many")
+    assert [path.suffixes for path in (tmp_path / "many").rglob("s-one*")] == [[".md", ".age"]]
+
+
+def test_several_may_open_it_and_others_not(session: Path, key: Path, tmp_path: Path) -> None:
+    other, stranger = write_key(tmp_path / "other.txt"), write_key(tmp_path / "stranger.txt")
+    keys = ["--encrypt-to", public(key), "--encrypt-to", public(other)]
+    run("archive", "s-one", *keys, "-o", tmp_path)
+    for one in (key, other):
+        shows(run("show", tmp_path / "s-one.jsonl.zst.age", "--identity", one).stdout, TEXT)
+    assert "sealed for another key" in refused("show", tmp_path / "s-one.jsonl.zst.age", "--identity", stranger)
+
+
+def test_a_key_of_ssh_opens_it(session: Path, tmp_path: Path) -> None:
+    key = tmp_path / "id"
+    try:
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    except FileNotFoundError:
+        pytest.skip("ssh-keygen is not installed")
+    run("archive", "s-one", "--encrypt-to", (tmp_path / "id.pub").read_text().strip(), "-o", tmp_path)
+    shows(run("show", tmp_path / "s-one.jsonl.zst.age", "--identity", key).stdout, TEXT)
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty"])
+def test_of_an_altered_file_nothing_is_used(damage: str, sealed: Path, key: Path) -> None:
+    content = bytearray(sealed.read_bytes())
+    if damage == "flipped":
+        content[-40] ^= 1
+    sealed.write_bytes(content[: {"cut": -20, "flipped": None, "empty": 0}[damage]])
+    for command in ("show", "import"):
+        said = refused(command, sealed, "--identity", key)
+        assert damage == "empty" or "cut or altered" in said
+        assert TEXT not in said
+
+
+def test_nothing_of_it_stays_on_the_machine(
+    sealed: Path, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a temporary file nor anything in the catalogue, also if the command fails."""
+    aside = tmp_path / "aside"
+    aside.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(aside))
+    run("delete", "s-one", "--yes")
+    for command in (["show"], ["search", "Sundays"], ["show", "--turn", "9"]):
+        run(*command, sealed, "--identity", key, code=None)
+    assert list(aside.iterdir()) == []
+    home = Path.home()
+    assert [path for path in home.rglob("*") if path.is_file() and b"Sundays" in path.read_bytes()] == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["rename", "x"],
+        ["purge", "--cleared", "--yes"],
+        ["delete", "--yes"],
+        ["repair", "--yes"],
+        ["fork"],
+        ["copy", "x"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_what_would_change_it_refuses(arguments: list[str], sealed: Path) -> None:
+    before = sealed.read_bytes()
+    command, *rest = arguments
+    assert "it is sealed; import it" in refused(command, sealed, *rest)
+    assert sealed.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "there is no private key"),
+        ("# only a comment\n", "there is no private key"),
+        ("age1qqq\n", "a line of it is no private key"),
+        ("x" * 70_000, "too large"),
+        ("-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n", "SSH key"),
+    ],
+)
+def test_a_wrong_identity_file_is_told_and_not_repeated(content: str, said: str, sealed: Path, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.txt"
+    wrong.write_text(content)
+    told = refused("show", sealed, "--identity", wrong)
+    assert said in told
+    assert "AAAA" not in told
+    wrong.unlink()
+    assert f"the key {wrong} cannot be read" in refused("show", sealed, "--identity", wrong)
+
+
+@pytest.mark.parametrize("wrong", ["age1", "AGE-SECRET-KEY-1QQ", "ssh-ed25519 AAAA", "bob", ""])
+@pytest.mark.parametrize("command", [["export", "s-one"], ["archive", "s-one"]], ids=lambda command: command[0])
+def test_a_wrong_public_key_is_told_and_nothing_is_written(
+    command: list[str], wrong: str, session: Path, tmp_path: Path
+) -> None:
+    told = refused(*command, "--encrypt-to", wrong, "-o", tmp_path / "out")
+    assert "key" in told
+    assert not wrong.startswith("AGE-SECRET") or wrong not in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_the_extra_a_line_says_what_to_install(session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from amplifier_module_context_persistent.toolbox.transfer import sealing
+
+    monkeypatch.setattr(sealing, "find_spec", lambda _name: None)
+    assert "the extra `seal` brings it" in refused("export", "s-one", "--encrypt-to", "age1x", "-o", "x")
