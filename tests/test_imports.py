@@ -152,6 +152,7 @@ PERSONS_LIBRARIES = {"click", "rich", "jinja2", "markdown_it"}
 ZSTD = {"backports", "compression"}
 
 
+@proof
 def test_nothing_outside_of_the_toolbox_imports_it(modules: dict[str, Module]) -> None:
     """Nor a library that only a person's tools need: the base install has none of them."""
     for name, module in modules.items():

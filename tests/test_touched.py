@@ -2,6 +2,7 @@
 
 from tests.support.import_map import PACKAGE
 from tests.support.places import ROOT
+from tests.support.sweeps import proof
 from tests.touched import room_of, stages_for
 
 
@@ -9,6 +10,7 @@ def names(stage: list) -> set[str]:
     return {path.relative_to(ROOT / "tests").as_posix() for path in stage}
 
 
+@proof
 def test_tests_of_a_changed_file_come_first() -> None:
     """Then the others of its room, and those that reach it over other files; each once."""
     near, same_room, others = stages_for([ROOT / PACKAGE / "compaction" / "markers.py"])

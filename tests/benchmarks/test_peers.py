@@ -25,6 +25,7 @@ MEASURES = ("append new", "append long", "read back", "resume none", "resume lon
 OTHERS = sorted(STORES.keys() - OURS)
 
 
+@proof
 def test_an_error_of_a_store_is_its_answer(tmp_path: Path) -> None:
     """What a package raises is told with its type, whether it opens or reads."""
     (tmp_path / "bare.jsonl").write_bytes(b'{"role": "user"')
@@ -32,6 +33,7 @@ def test_an_error_of_a_store_is_its_answer(tmp_path: Path) -> None:
         process.ask("read")
 
 
+@proof
 def test_what_is_missing_is_named_with_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An environment that is given is used as it is: nothing is installed into it."""
     venv.create(tmp_path / "bare")

@@ -107,6 +107,7 @@ def test_no_altered_row_loses_a_result(catalogue: Path, alteration: str) -> None
     assert opened_for("a needle") == {"one"}
 
 
+@proof
 def test_a_session_of_which_rows_of_two_times_are_mixed_is_read(catalogue: Path) -> None:
     """Rows of before are sound by themselves, but have another mark."""
     before = catalogue.read_bytes()

@@ -23,6 +23,7 @@ from amplifier_module_context_persistent.view.plan import Gap, Plan
 from tests.support.commands import shows
 from tests.support.drafts import draft_of, history, request_of
 from tests.support.messages import Message
+from tests.support.sweeps import proof
 from tests.support.view_properties import examples
 from tests.support.windows import Desk
 
@@ -201,6 +202,7 @@ def test_without_recall_it_names_no_tool() -> None:
     assert "session's log" in text
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("config", [{"recall": False}, {"max_tokens": 4_000}], ids=["not wanted", "too small a budget"])
 def test_without_recall_no_cut_text_names_it(config: dict[str, Any]) -> None:
     """Results, answers and people's messages that are cut say how much is missing; stored plans keep it so."""

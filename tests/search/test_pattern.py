@@ -343,6 +343,7 @@ def test_looking_for_literals_first_changes_no_replacement(query: str, text: str
     assert replace_matches(expression, "-", text, literals=literals) == replace_matches(expression, "-", text)
 
 
+@proof
 def test_the_time_of_whoever_takes_the_matches_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """Printing each of many matches takes longer than an expression may."""
     monkeypatch.setattr(pattern_module, "WINDOW_S", 0.05)
@@ -355,6 +356,7 @@ def test_the_time_of_whoever_takes_the_matches_does_not_count(monkeypatch: pytes
     assert taken == 11
 
 
+@proof
 def test_a_pause_of_the_process_is_not_taken_for_a_slow_expression(monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as a collection of garbage: here it falls into the first match of the first window."""
     monkeypatch.setattr(pattern_module, "WINDOW_S", 0.05)

@@ -151,6 +151,7 @@ def test_common_words_count_only_in_what_rarer_ones_found(monkeypatch: pytest.Mo
     assert len(index.found("weather")) == 10
 
 
+@proof
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.text("abc cache flushAll 東京 broke", min_size=1, max_size=40), min_size=1, max_size=30),

@@ -92,6 +92,7 @@ async def test_a_log_that_the_host_gave_stays_open_until_it_is_dropped_itself(tm
     await until_closed(tmp_path)
 
 
+@proof
 @LINUX
 async def test_a_forked_child_that_drops_a_manager_closes_nothing_of_its_parent(tmp_path: Path) -> None:
     managers = [PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate")]

@@ -114,6 +114,7 @@ async def test_an_item_takes_the_place_of_the_beginning(tmp_path: Path, module: 
     assert_proved(tmp_path / "s.jsonl", provider.requests)
 
 
+@proof
 async def test_the_thinking_of_kept_turns_stays(tmp_path: Path, provider: ClaudeModule) -> None:
     """Where the documentation says that it stays valid, it is sent, through several items."""
     async with opened(tmp_path / "s.jsonl") as manager:
@@ -409,6 +410,7 @@ def test_generated_sessions_keep_the_rules() -> None:
     assert counts["items gone"]
 
 
+@proof
 async def test_what_an_item_cost_is_told(tmp_path: Path) -> None:
     """By `stats`, as a request that was paid for, and by the report, with what the item took the place of."""
     path, provider, host = tmp_path / "log.jsonl", ClaudeModule(), Events()

@@ -102,6 +102,7 @@ async def test_a_session_that_was_never_compacted_stays_whole(tmp_path: Path) ->
     await session.manager.close()
 
 
+@proof
 async def test_a_view_that_would_hardly_shrink_stays(tmp_path: Path) -> None:
     """What a plan made after the first pause needs no plan after the second."""
     session, _ = await grown(tmp_path / "log.jsonl")

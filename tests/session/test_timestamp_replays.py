@@ -10,6 +10,7 @@ from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.session.replayed_messages import TimestampReplays
 from tests.support.logs import append_bodies
 from tests.support.messages import Message
+from tests.support.sweeps import proof
 
 
 def said(number: int, timestamp: str, **metadata: Any) -> Message:
@@ -49,6 +50,7 @@ def test_a_record_that_was_hidden_meanwhile_still_answers() -> None:
     assert replays.answer(log, said(1, stamp(1)), "own")
 
 
+@proof
 def test_many_messages_of_one_time_are_recognised_one_after_the_other() -> None:
     """A log that took a whole list at once has one time for all; each message is compared with its own record alone."""
     count = 2_000

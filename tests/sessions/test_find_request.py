@@ -85,6 +85,7 @@ def test_a_receipt_that_cannot_be_read_is_counted(path: Path) -> None:
         assert book.malformed == 2
 
 
+@proof
 def test_each_request_is_found(path: Path) -> None:
     """By its number, counted from either end."""
     with Transcript(path) as transcript:

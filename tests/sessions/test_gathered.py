@@ -134,6 +134,7 @@ def test_a_directory_that_cannot_be_written_changes_no_answer(home: Path) -> Non
     assert all_told() == expected
 
 
+@proof
 def test_a_catalogue_that_is_cut_while_it_is_copied_changes_no_answer(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

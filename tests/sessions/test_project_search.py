@@ -139,6 +139,7 @@ async def test_what_a_clear_hid_is_not_found() -> None:
     assert [json.loads(line)["number"] for line in searched("a needle here|new needle")[1].splitlines()] == [1]
 
 
+@proof
 def test_a_log_that_was_edited_is_searched_whole() -> None:
     """Whether its size changed or not: its time of change did, or its chain is broken."""
     searched("zebra")
@@ -242,6 +243,7 @@ def test_a_long_log_is_taken_in_by_and_by(monkeypatch: pytest.MonkeyPatch) -> No
     assert opened_for("long needle") == {"long"}
 
 
+@proof
 def test_adding_takes_no_longer_than_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Here that is the time for one block or two of all sessions; later searches go on until all are known."""
     monkeypatch.setattr(project_search, "FILL_S", 4.0)

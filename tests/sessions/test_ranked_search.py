@@ -148,6 +148,7 @@ def test_rows_of_another_session_count_for_nothing(catalogue: Path) -> None:
     assert [ask(question) for question in QUESTIONS] == answers
 
 
+@proof
 def test_a_catalogue_that_is_being_filled_is_waited_for(catalogue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also by a process that has waited for its share already; what is indexed counts."""
     ask(QUESTIONS[0])
@@ -183,6 +184,7 @@ def test_what_a_purge_erased_is_found_by_no_question(catalogue: Path) -> None:
         assert not without_catalogue(question)
 
 
+@proof
 def test_a_fill_that_began_before_a_purge_writes_nothing(catalogue: Path) -> None:
     """What was read before is of another file."""
     path = log_of("key")

@@ -12,6 +12,7 @@ from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.server import using
 from tests.support.logs import append, append_bodies, body, numbers
 from tests.support.postgres import TestServer
+from tests.support.sweeps import proof
 
 
 @pytest.fixture
@@ -33,6 +34,7 @@ def levels(server: TestServer, schema: str) -> list[str]:
     return [level for (level,) in server.execute(f"select level from {schema}.noted order by seq")]
 
 
+@proof
 def test_a_durable_append_waits_whatever_the_server_says(server: TestServer, storage: str, noted: str) -> None:
     """The setting is `off` for the role, or turned off and on again under an open connection."""
     with closing(PostgresLog(f"{storage}#s")) as log:

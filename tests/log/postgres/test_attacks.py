@@ -160,6 +160,7 @@ def test_a_connection_that_nobody_answers_is_given_up_early(server: TestServer, 
     again.close()
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("function", ["pg_cancel_backend", "pg_terminate_backend"])
 def test_a_commit_that_no_replica_has_is_not_acknowledged(server: TestServer, log: PostgresLog, function: str) -> None:
     """Whether the wait for the replica is cancelled or its process ended; once there is one, the log goes on."""

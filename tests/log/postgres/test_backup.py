@@ -13,8 +13,10 @@ from amplifier_module_context_persistent.toolbox.maintenance.verify import verif
 from tests.support.commands import run
 from tests.support.logs import append, numbers
 from tests.support.postgres import TestServer
+from tests.support.sweeps import proof
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("right", ["--grant-read", "--grant", "--grant-purge"])
 def test_who_may_read_can_dump_and_the_dump_goes_on(right: str, server: TestServer, tmp_path: Path) -> None:
     """While a session runs; restored elsewhere, the log is opened, verified and resumed."""

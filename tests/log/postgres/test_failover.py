@@ -132,6 +132,7 @@ def append_until_it_is_there(log: PostgresLog, server: TestServer, schema: str) 
     raise AssertionError("nothing was written to the other server")
 
 
+@proof
 def test_a_server_without_a_free_connection_is_an_error_in_time(server: TestServer, storage: str) -> None:
     """The one that the documentation names; once there is a connection, the session goes on."""
     server.execute("create role crowd login superuser connection limit 0")

@@ -58,6 +58,7 @@ def test_a_client_that_is_killed_loses_nothing(durability: str, storage: str) ->
     assert verify_log(location).is_sound
 
 
+@proof
 def test_a_deletion_beside_a_writer_is_whole_or_nothing(server: TestServer, storage: str) -> None:
     """A log that was written to since it was looked at stays; one that goes takes all its lines with it."""
     location, schema = f"{storage}#s", storage.rpartition("=")[2]

@@ -112,6 +112,7 @@ def test_a_server_that_is_rolled_back_has_lost_messages(server: TestServer, loca
         log.close()
 
 
+@proof
 def test_a_server_that_stays_away_is_an_error_in_time(server: TestServer, location: str) -> None:
     """Nothing was sent, so nothing is stored; the next append works without any repair."""
     with closing(PostgresLog(location, lock_timeout_s=0.5)) as log:

@@ -58,6 +58,7 @@ def slow_log(proxy: CuttingProxy, storage: str, monkeypatch: pytest.MonkeyPatch)
     return f"{proxy.location(storage)}#p/s"
 
 
+@proof
 def test_the_deadline_is_for_one_answer(slow_log: str) -> None:
     """A reading that takes longer than the deadline is done, as long as the server answers."""
     with closing(PostgresLog(slow_log, lock_timeout_s=TIMEOUT_S, trusting=False)) as log:
@@ -71,6 +72,7 @@ def test_an_append_to_a_long_log_waits_until_it_is_read(slow_log: str) -> None:
         assert numbers(log) == list(range(MESSAGES + 1))
 
 
+@proof
 def test_a_reading_goes_on_where_it_was(slow_log: str, proxy: CuttingProxy) -> None:
     """A connection that breaks again and again costs what it was answering, not what was read before."""
     blocks = list[int]()
@@ -90,6 +92,7 @@ def test_a_reading_goes_on_where_it_was(slow_log: str, proxy: CuttingProxy) -> N
         assert numbers(log) == list(range(MESSAGES))
 
 
+@proof
 def test_a_server_that_stops_in_the_middle_is_given_up_in_time(slow_log: str, proxy: CuttingProxy) -> None:
     """What does not get further has the whole deadline, and no more."""
 
@@ -129,6 +132,7 @@ def test_how_far_a_reading_is_is_told(storage: str) -> None:
     assert told.size == 2 * size
 
 
+@proof
 def test_long_work_on_a_slow_server(
     slow_log: str, proxy: CuttingProxy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

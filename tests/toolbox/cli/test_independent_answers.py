@@ -236,6 +236,7 @@ def test_what_happened_in_them(bare: Bare) -> None:
     assert {one["status"] for one in asked("verify", "--all")["logs"]} == {"sound"}
 
 
+@proof
 def test_what_would_go(bare: Bare) -> None:
     """A dry run names the sessions, and removes nothing."""
     old = NOW - timedelta(days=40)

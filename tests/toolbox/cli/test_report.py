@@ -74,6 +74,7 @@ def test_json_says_what_was_made(session, tmp_path):
     assert told["views_not_proved"] == 0
 
 
+@proof
 def test_views_can_be_left_out(session, tmp_path):
     """Then no view is made again, and nothing is said to be proved."""
     told = json.loads(run("report", session, "-o", tmp_path / "s.html", "--json", "--views", "none").stdout)

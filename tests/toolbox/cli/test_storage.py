@@ -21,6 +21,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.purge_options impor
 from tests.support.commands import run
 from tests.support.logs import STAMP, append, append_bodies, numbers
 from tests.support.postgres import TestServer
+from tests.support.sweeps import proof
 
 POSTGRES_PAGE = Path(__file__).parents[3] / "docs" / "postgres_operations.md"
 
@@ -253,6 +254,7 @@ def test_a_step_is_added_under_running_sessions(server: TestServer, monkeypatch:
     ]
 
 
+@proof
 def test_a_step_that_somebody_stands_in_the_way_of_is_given_up(
     server: TestServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

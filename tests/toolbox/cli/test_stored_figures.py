@@ -14,6 +14,7 @@ from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from tests.support.commands import run
 from tests.support.logs import append
 from tests.support.postgres import TestServer
+from tests.support.sweeps import proof
 
 ASKED = (
     ("stats", "--all", "--json"),
@@ -62,6 +63,7 @@ def test_what_is_stopped_goes_on_where_it_was(
 STRANGE = zlib.compress(b'{"is_fork":0,"rows":{"turns":[[1]],"calls":[],"requests":[],"plans":[]}}')
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("told", [b"", b"x", STRANGE], ids=["empty", "other bytes", "other rows"])
 def test_what_somebody_else_wrote_is_added_up_anew(told: bytes, server: TestServer, storage: str, schema: str) -> None:
     """Nor does a total break by it."""

@@ -173,6 +173,7 @@ def test_a_log_that_is_purged_while_it_is_read_is_read_anew(stored: str, monkeyp
     opened.close()
 
 
+@proof
 def test_a_purge_is_cut_anywhere(server: TestServer, stored: str) -> None:
     """An error says that nothing was changed, and nothing was; a success is one."""
     log, proxy, first = open_log(stored, lock_timeout_s=60), CuttingProxy(server.socket_path), 0

@@ -13,6 +13,7 @@ from benchmarks.chromium import BROWSER, WHY_NOT, Page
 from tests.support.commands import shows
 from tests.support.imports import write_jsonl
 from tests.support.opened_pages import show
+from tests.support.sweeps import proof
 
 
 def make(directory: Path, name: str, text: str, day: int = 1, model: str = "claude-opus-4-5", month: int = 3) -> None:
@@ -105,6 +106,7 @@ def test_costs_are_drawn_by_week(directory: Path) -> None:
     assert "<svg" not in Path(write_index(directory)[0]).read_text("utf-8")
 
 
+@proof
 @pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
 def test_words_narrow_the_list_and_it_is_sorted(directory: Path, tab: Page) -> None:
     """By title and model, in any case; the sums are of what is shown."""

@@ -141,6 +141,7 @@ def test_what_the_model_saw_is_marked_and_proved(opened, compacted):
     assert page.run("document.querySelectorAll('.row.fate-d').length") == 0
 
 
+@proof
 def test_the_timeline_is_gone_through_by_keys_and_clicks(opened, compacted):
     """Arrow keys go from request to request, a click goes to one; a screen reader is told which."""
     page = opened(compacted)
@@ -176,6 +177,7 @@ def test_the_page_holds_what_is_in_sight(opened):
         assert answers <= seen
 
 
+@proof
 def test_find_reaches_what_is_folded(opened):
     """In thinking, arguments and results; Enter unfolds the hit and goes from one to the next."""
     session = [{"role": "user", "content": f"Question {number}"} for number in range(300)]

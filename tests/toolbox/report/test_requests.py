@@ -69,6 +69,7 @@ def test_marks_are_those_of_the_views(log, seen, page, monkeypatch, makes_all):
     assert (columns["proved"].count("-") == 0) == makes_all
 
 
+@proof
 def test_cut_texts_are_those_of_the_views(seen, page):
     """An original and its cut give, letter by letter, what the view said; what the view put in stands in its place."""
     told = page.head["requests"]

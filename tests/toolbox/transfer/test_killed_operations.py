@@ -144,6 +144,7 @@ def test_a_deletion_that_was_killed_is_finished_by_a_second_one(
     assert count > 3
 
 
+@proof
 def test_a_killed_deletion_of_a_session_with_sub_agents_is_finished_by_a_second_one(
     tmp_path: Path, prepare: Callable[[], None]
 ) -> None:

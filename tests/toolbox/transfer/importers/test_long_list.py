@@ -15,6 +15,7 @@ from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
 from amplifier_module_context_persistent.toolbox.transfer.importers import long_list, source_file
 from amplifier_module_context_persistent.toolbox.transfer.importers.long_list import LongListError, entries_in
+from tests.support.sweeps import proof
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -85,6 +86,7 @@ def claude_line(number: int) -> dict[str, Any]:
     return {"type": "user", "uuid": f"u{number}", "parentUuid": parent, "sessionId": "s", "message": message}
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("entry", [conversation, claude_line], ids=["claude-ai", "claude-code"])
 def test_a_long_document_is_imported_as_a_short_one(
     entry: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
