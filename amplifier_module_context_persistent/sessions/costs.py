@@ -2,7 +2,7 @@
 
 Every request in the log counts, also those that a clear or a rewind has hidden: they were paid for. An imported
 message's own usage counts too. A request whose model has no price, or whose input nobody reported, is counted and
-named, never guessed.
+named, never guessed. An output that nobody reported is counted here: then the cost is an estimate, and says so.
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ class Bill:
     """Requests whose model has no price; they are not in `cost`."""
     unreported_requests: int = 0
     """Requests of which nobody says what they read; they are not in `cost` either."""
+    estimated_outputs: int = 0
+    """Requests whose output was counted here, because nobody reported it."""
+    estimated_cost: float = 0.0
+    """The part of `cost` that is for these outputs."""
 
     @property
     def has_cost(self) -> bool:
@@ -47,6 +51,11 @@ class Bill:
     def has_input(self) -> bool:
         """Whether it is known what a request read."""
         return self.requests > self.unreported_requests
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether `cost` is an estimate."""
+        return self.estimated_cost > 0
 
     @property
     def input_tokens(self) -> int:
@@ -60,7 +69,8 @@ class Bill:
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON types."""
-        return {**asdict(self), "input_tokens": self.input_tokens, "cost": round(self.cost, 6)}
+        rounded = {"cost": round(self.cost, 6), "estimated_cost": round(self.estimated_cost, 6)}
+        return {**asdict(self), **rounded, "input_tokens": self.input_tokens, "is_estimated": self.is_estimated}
 
 
 @dataclass(slots=True)
@@ -69,14 +79,12 @@ class Cost:
 
     total: Bill = field(default_factory=Bill)
     models: dict[str, Bill] = field(default_factory=dict)
-    estimated_outputs: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON types."""
         return {
             **self.total.to_json(),
             "models": {name: bill.to_json() for name, bill in self.models.items()},
-            "estimated_outputs": self.estimated_outputs,
         }
 
 
@@ -85,20 +93,34 @@ def sums_by_model(prices: PriceList) -> tuple[str, str]:
     read = "uncached_tokens + cached_tokens + written_tokens"
     step = " + ".join(["0", *(f"(({read}) / requests > {tokens})" for tokens in prices.steps)])
     sums = ", ".join(f"sum(ifnull({column}, 0))" for column in TOKENS)
+    estimated = "sum(is_output_estimated), sum(is_output_estimated * ifnull(output_tokens, 0))"
     return (
-        f"model, is_input_unknown, sum(requests), max(({read}) / requests), {sums}",
+        f"model, is_input_unknown, sum(requests), max(({read}) / requests), {estimated}, {sums}",
         f"model, is_input_unknown, {step}",
     )
 
 
-def bill_of(prices: PriceList, model: str, is_input_unknown: int, requests: int, read: int, *tokens: int) -> Bill:
+def bill_of(
+    prices: PriceList,
+    model: str,
+    is_input_unknown: int,
+    requests: int,
+    read: int,
+    estimated: int,
+    estimated_tokens: int,
+    *tokens: int,
+) -> Bill:
     """The bill of requests as `sums_by_model` adds them up."""
     uncached, cached, written, _, output = tokens
     if is_input_unknown:
-        return Bill(requests, output_tokens=output, unreported_requests=requests)
-    price = prices.of(model)
-    cost = price.cost(*tokens, read=read) if price is not None else 0.0
-    return Bill(requests, uncached, cached, written, output, cost, requests if price is None else 0)
+        return Bill(requests, output_tokens=output, unreported_requests=requests, estimated_outputs=estimated)
+    bill = Bill(requests, uncached, cached, written, output, estimated_outputs=estimated)
+    if (price := prices.of(model)) is None:
+        bill.unpriced_requests = requests
+        return bill
+    bill.cost = price.cost(*tokens, read=read)
+    bill.estimated_cost = price.cost(0, 0, 0, 0, estimated_tokens, read=read)
+    return bill
 
 
 def cost_of(figures: Figures, prices: PriceList) -> Cost:
@@ -106,20 +128,19 @@ def cost_of(figures: Figures, prices: PriceList) -> Cost:
     found = Cost()
     columns, group = sums_by_model(prices)
     rows = figures.rows(
-        f"SELECT sum(is_output_estimated), {columns}"
+        f"SELECT {columns}"
         f" FROM requests WHERE session = ? AND uncached_tokens IS NOT NULL GROUP BY {group} ORDER BY min(rowid)"
     )
-    for estimated, model, *sums in rows:
+    for model, *sums in rows:
         bill = bill_of(prices, model, *sums)
         found.models.setdefault(model, Bill()).add(bill)
         found.total.add(bill)
-        found.estimated_outputs += estimated
     return found
 
 
-def costs_by_turn(figures: Figures, prices: PriceList) -> dict[int, float]:
-    """What the requests of each turn cost, by its number, as far as their models have prices."""
-    costs: dict[int, float] = {}
+def bills_by_turn(figures: Figures, prices: PriceList) -> dict[int, Bill]:
+    """The bill of each turn that has a cost, by its number."""
+    bills: dict[int, Bill] = {}
     columns, group = sums_by_model(prices)
     rows = figures.rows(
         f"SELECT turn, {columns}"
@@ -128,8 +149,8 @@ def costs_by_turn(figures: Figures, prices: PriceList) -> dict[int, float]:
     )
     for turn, *sums in rows:
         if (bill := bill_of(prices, *sums)).has_cost:
-            costs[turn] = costs.get(turn, 0.0) + bill.cost
-    return costs
+            bills.setdefault(turn, Bill()).add(bill)
+    return bills
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +163,8 @@ class RequestBill:
     model: str = ""
     cost: float = -1.0
     """In US dollars; -1 where the model has no price."""
+    is_estimated: bool = False
+    """Whether the output was counted here, because nobody reported it."""
 
 
 NOTHING = RequestBill()
@@ -160,11 +183,13 @@ class Bills:
     """
 
     def __init__(self, log: ReadableLog, prices: PriceList, count: Callable[[Message], int]) -> None:
-        self._prices = prices
+        self._prices, self._count = prices, count
         self._by_id: dict[str, RequestBill] = {}
         for request in RecordPass(count).run(log).requests:
             if request.answer_id and request.usage is not None:
-                billed = self._billed(request.usage, request.output_tokens or 0)
+                billed = self._billed(
+                    request.usage, request.output_tokens or 0, is_estimated=request.is_output_estimated
+                )
                 known = self._by_id.get(request.answer_id)
                 self._by_id[request.answer_id] = billed if known is None else _added(known, billed)
 
@@ -172,17 +197,18 @@ class Bills:
         """What was billed for a message; `NOTHING` if nobody says."""
         own = usage_of_message(message)
         if own is not None:
-            return self._billed(own, own.output or 0)
+            output_tokens = self._count(message) if own.output is None else own.output
+            return self._billed(own, output_tokens, is_estimated=own.output is None)
         return self._by_id.get(given_id(message) or "", NOTHING)
 
-    def _billed(self, usage: ReportedUsage, output_tokens: int) -> RequestBill:
+    def _billed(self, usage: ReportedUsage, output_tokens: int, *, is_estimated: bool) -> RequestBill:
         if not usage.has_input:
-            return RequestBill(output_tokens=output_tokens, model=usage.model)
+            return RequestBill(output_tokens=output_tokens, model=usage.model, is_estimated=is_estimated)
         price = self._prices.of(usage.model)
         counts = usage.uncached, usage.cached, usage.written, usage.written_1h
         read = usage.input_tokens // usage.requests
         cost = price.cost(*counts, output_tokens, read=read) if price is not None else -1.0
-        return RequestBill(usage.input_tokens, usage.cached, output_tokens, usage.model, round(cost, 6))
+        return RequestBill(usage.input_tokens, usage.cached, output_tokens, usage.model, round(cost, 6), is_estimated)
 
 
 def _added(one: RequestBill, other: RequestBill) -> RequestBill:
@@ -194,4 +220,5 @@ def _added(one: RequestBill, other: RequestBill) -> RequestBill:
         one.output_tokens + other.output_tokens,
         other.model,
         sum(costs) if costs else -1.0,
+        one.is_estimated or other.is_estimated,
     )

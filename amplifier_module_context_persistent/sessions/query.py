@@ -51,7 +51,7 @@ SELECT name AS session, project, path, nullif(root, name) AS sub_agent_of,
        ifnull(turns, 0) AS turns, ifnull(messages, 0) AS messages, ifnull(tokens, 0) AS tokens,
        ifnull(calls, 0) AS calls, ifnull(failed, 0) AS failed_calls,
        ifnull(requests, 0) AS requests, iif(requests, input, 0) AS input_tokens,
-       ifnull(output, 0) AS output_tokens, cost
+       ifnull(output, 0) AS output_tokens, cost, ifnull(estimated, 0) AS estimated_outputs
 FROM main.logs
 LEFT JOIN (SELECT session, count(*) AS turns, sum(messages) AS messages, sum(tokens) AS tokens,
                   min(first_us) AS first_us, max(last_us) AS last_us FROM main.turns GROUP BY session) USING (session)
@@ -62,7 +62,8 @@ LEFT JOIN (SELECT session, sum(requests) AS requests,
                   sum(output_tokens) AS output,
                   sum(iif(is_input_unknown, NULL,
                           cost_of(model, requests, uncached_tokens, cached_tokens, written_tokens,
-                                  written_1h_tokens, output_tokens))) AS cost
+                                  written_1h_tokens, output_tokens))) AS cost,
+                  sum(is_output_estimated) AS estimated
            FROM main.requests WHERE uncached_tokens IS NOT NULL GROUP BY session) USING (session)""",
         "turns_v1": f"""
 SELECT name AS session, project, turn, {_time("first_us")} AS began, {_time("last_us")} AS ended,
@@ -80,7 +81,8 @@ SELECT name AS session, project, turn, {_time("time_us")} AS time, provider, mod
        iif(is_input_unknown, NULL, cached_tokens) AS cached_tokens,
        iif(is_input_unknown, NULL, written_tokens) AS written_tokens, output_tokens,
        iif(is_input_unknown, NULL, cost_of(model, requests, uncached_tokens, cached_tokens, written_tokens,
-                                           written_1h_tokens, output_tokens)) AS cost, requests
+                                           written_1h_tokens, output_tokens)) AS cost, requests,
+       is_output_estimated
 FROM main.requests JOIN main.logs USING (session) WHERE uncached_tokens IS NOT NULL""",
         "files_v1": """
 SELECT name AS session, project, file_path AS path, action, turn, message, time

@@ -11,7 +11,7 @@ from ..catalogue.figures import figures_of
 from ..messages.message import Message
 from ..messages.metadata import first_line
 from ..tokens.counter import TokenCounter
-from .costs import costs_by_turn
+from .costs import Bill, bills_by_turn
 from .file_uses import file_calls
 from .prices import PriceList
 from .transcript import Transcript
@@ -28,6 +28,7 @@ class Since:
         calls: calls of tools.
         files: by path, what was done to it: read, changed, created, deleted.
         cost: of the requests of these turns, in US dollars, as far as their models have prices.
+        is_estimated: whether an output of them was counted here, because nobody reported it.
     """
 
     messages: int
@@ -36,6 +37,7 @@ class Since:
     calls: int
     files: dict[str, list[str]]
     cost: float
+    is_estimated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +83,12 @@ def _since(transcript: Transcript, common: int, counter: TokenCounter, prices: P
         if call.message > common and call.action not in files.setdefault(call.path, []):
             files[call.path].append(call.action)
     with figures_of(transcript.reader, counter) as figures:
-        costs = costs_by_turn(figures, prices)
+        bills = bills_by_turn(figures, prices)
     numbers = [turn.number for turn in turns]
     begun = [next(iter(transcript.messages(turn.start, turn.start + 1))) for turn in turns]
     calls = sum(len(message.get("tool_calls") or ()) for message in later)
-    cost = sum(costs.get(number, 0.0) for number in numbers)
-    return Since(len(later), numbers, [first_line(message) for message in begun], calls, files, cost)
+    bill = Bill()
+    for number in numbers:
+        bill.add(bills.get(number, Bill()))
+    lines = [first_line(message) for message in begun]
+    return Since(len(later), numbers, lines, calls, files, bill.cost, bill.is_estimated)

@@ -17,6 +17,7 @@ from ..catalogue.figures import Figures, figures_of
 from ..log.base import ReadableLog
 from ..messages.metadata import first_line, timestamp_of
 from ..tokens.counter import TokenCounter
+from .costs import Bill
 from .transcript import Transcript
 
 
@@ -227,6 +228,8 @@ class TurnLine:
     tokens: int = 0
     cost: float = 0.0
     """Of its requests, as far as they were reported and their models have prices."""
+    is_cost_estimated: bool = False
+    """Whether an output of them was counted here, because nobody reported it."""
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -265,24 +268,24 @@ def course_of(found: Figures) -> SessionCourse:
     return SessionCourse(turns, took_us / 10**6 if took_us is not None else None, calls, int(errors), int(left_open))
 
 
-def largest_turns(found: Figures, costs: Mapping[int, float], count: int) -> list[TurnLine]:
+def largest_turns(found: Figures, bills: Mapping[int, Bill], count: int) -> list[TurnLine]:
     """The turns with the most tokens; `time` and `line` are empty."""
-    return [_line(row, costs) for row in found.rows(_TURNS.format("tokens DESC, turns.turn"), count)]
+    return [_line(row, bills) for row in found.rows(_TURNS.format("tokens DESC, turns.turn"), count)]
 
 
-def read_lines(transcript: Transcript, found: Figures, costs: Mapping[int, float]) -> list[TurnLine]:
+def read_lines(transcript: Transcript, found: Figures, bills: Mapping[int, Bill]) -> list[TurnLine]:
     """All turns, with when each began and what the person wrote first, which is read from the log.
 
     Args:
         transcript: the session.
         found: what it adds up to.
-        costs: by the numbers of turns, what their requests cost.
+        bills: by the numbers of turns, the bills of their requests.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
     """
     rows, live = found.rows(_TURNS.format("turns.turn"), -1), transcript.reader.index.live
-    lines = [_line(row, costs) for row in rows]
+    lines = [_line(row, bills) for row in rows]
     wanted = [
         (line, position, name)
         for line, (timed, said, *_) in zip(lines, rows, strict=True)
@@ -304,9 +307,11 @@ GROUP BY turns.turn ORDER BY {0}
 """
 
 
-def _line(row: tuple[Any, ...], costs: Mapping[int, float]) -> TurnLine:
+def _line(row: tuple[Any, ...], bills: Mapping[int, Bill]) -> TurnLine:
     _, _, turn, first, messages, tokens, took_us, calls, errors, left_open = row
     line = TurnLine(turn, first + 1, first + messages, calls=calls, errors=int(errors), tokens=tokens)
-    line.open_calls, line.cost = int(left_open), costs.get(turn, 0.0)
+    line.open_calls = int(left_open)
+    if (bill := bills.get(turn)) is not None:
+        line.cost, line.is_cost_estimated = bill.cost, bill.is_estimated
     line.duration_s = took_us / 10**6 if took_us is not None else None
     return line

@@ -114,15 +114,15 @@ def totals(found: GatheredFigures, prices: PriceList, by: str, period: Period = 
         for key, turns in rows("turns", "count(*)"):
             told.setdefault(key, Total()).turns = turns
     if by != "model":
-        took = "max(0, answered_us - called_us) / 1e6"
+        took = "max(0, answered_us - called_us)"  # whole numbers, whose sum does not depend on their order
         columns = (
             "count(position), total(failed), total(result_position IS NULL), total(result_tokens),"
-            f" total({took}), ifnull(max({took}), 0.0)"
+            f" ifnull(sum({took}), 0), ifnull(max({took}), 0)"
         )
-        for key, calls, failed, left_open, tokens, took_s, slowest_s in rows("calls", columns):
+        for key, calls, failed, left_open, tokens, took_us, slowest_us in rows("calls", columns):
             one = told.setdefault(key, Total())
             one.calls, one.failed_calls, one.open_calls = calls, int(failed), int(left_open)
-            one.result_tokens, one.calls_s, one.slowest_s = int(tokens), took_s, slowest_s
+            one.result_tokens, one.calls_s, one.slowest_s = int(tokens), took_us / 1e6, slowest_us / 1e6
     if by != "tool":
         columns, group = sums_by_model(prices)
         for key, *sums in rows("requests", columns, f", {group}"):
@@ -144,7 +144,7 @@ def slowest_calls(found: GatheredFigures, period: Period = ALWAYS, most: int = S
         "SELECT name, project, turn, position + 1, tool, (answered_us - called_us) / 1e6 AS took"
         " FROM calls JOIN logs USING (session)"
         f" WHERE position IS NOT NULL AND took > 0 AND {_within('called_us')}"
-        " ORDER BY took DESC, session, position, calls.rowid LIMIT ?",
+        " ORDER BY took DESC, name, project, position, calls.rowid LIMIT ?",
         (*_bounds(period), most),
     )
     return [SlowCallRow(*row) for row in rows]

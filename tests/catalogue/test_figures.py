@@ -25,7 +25,7 @@ from amplifier_module_context_persistent.catalogue.catalogue_file import (
 from amplifier_module_context_persistent.catalogue.figures import Figures, figures_of
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
-from amplifier_module_context_persistent.sessions.costs import cost_of, costs_by_turn
+from amplifier_module_context_persistent.sessions.costs import bills_by_turn, cost_of
 from amplifier_module_context_persistent.sessions.prices import PriceList
 from amplifier_module_context_persistent.sessions.statistics import course_of, largest_turns, outline, statistics_of
 from amplifier_module_context_persistent.sessions.transcript import Transcript
@@ -52,9 +52,9 @@ def all_figures(path: str, *, keeps: bool = True, counter: EstimateCounter = COU
         reader.follow()
         with nullcontext() if keeps else switched_off(), figures_of(reader, counter) as found:
             prices = PriceList()
-            costs = costs_by_turn(found, prices)
+            bills = bills_by_turn(found, prices)
             told = statistics_of(reader, found, tokenizer=counter.name).to_json()
-            turns = [line.to_json() for line in largest_turns(found, costs, 1_000)]
+            turns = [line.to_json() for line in largest_turns(found, bills, 1_000)]
             return told, cost_of(found, prices).to_json(), course_of(found), turns
 
 

@@ -11,7 +11,7 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.figures import figures_of
 from amplifier_module_context_persistent.catalogue.fill import RecordPass
-from amplifier_module_context_persistent.sessions.costs import Bills, Cost, cost_of, costs_by_turn
+from amplifier_module_context_persistent.sessions.costs import Bills, Cost, bills_by_turn, cost_of
 from amplifier_module_context_persistent.sessions.prices import (
     DEFAULT_PRICES,
     Price,
@@ -48,7 +48,7 @@ async def test_reports_are_billed(tmp_path: Path) -> None:
     await answered(tmp_path / "log.jsonl", [USAGE])
     found = cost(tmp_path / "log.jsonl")
     assert found.total.cost == pytest.approx(COST)
-    assert (found.total.requests, found.total.unpriced_requests, found.estimated_outputs) == (1, 0, 0)
+    assert (found.total.requests, found.total.unpriced_requests, found.total.estimated_outputs) == (1, 0, 0)
     assert (found.total.input_tokens, found.total.output_tokens) == (120_000, 1_000)
     assert list(found.models) == [MODEL]
 
@@ -57,8 +57,16 @@ async def test_unreported_output_is_counted_and_named(tmp_path: Path) -> None:
     """Where the provider does not say what the model wrote, its message is counted, and that is said."""
     await answered(tmp_path / "log.jsonl", [{**USAGE, "output_tokens": None}])
     found = cost(tmp_path / "log.jsonl")
-    assert found.estimated_outputs == 1
-    assert found.total.output_tokens == count_message({"role": "assistant", "content": "four"}, EstimateCounter())
+    answer = {"role": "assistant", "content": "four"}
+    tokens = count_message(answer, EstimateCounter())
+    assert (found.total.estimated_outputs, found.total.output_tokens) == (1, tokens)
+    assert found.total.estimated_cost == pytest.approx(tokens * 15 / 1e6)
+    with Transcript(tmp_path / "log.jsonl") as transcript:
+        bills = Bills(transcript.reader, PriceList(), lambda message: count_message(message, EstimateCounter()))
+        (message,) = [one for one in transcript.messages() if one["role"] == "assistant"]
+        billed = bills.of(message)
+    assert (billed.output_tokens, billed.is_estimated) == (tokens, True)
+    assert billed.cost == pytest.approx(found.total.cost, abs=1e-6)
 
 
 async def test_a_fork_does_not_pay_again(tmp_path: Path) -> None:
@@ -142,8 +150,10 @@ def test_requests_above_a_step_of_the_tariff_cost_more(tmp_path: Path) -> None:
     assert found.total.cost == pytest.approx((low + high + mixed) / 1e6)
     assert {name: bill.requests for name, bill in found.models.items()} == {"gpt-6.2-sol": 3}
     with Transcript(path) as transcript, figures_of(transcript.reader, EstimateCounter()) as figures:
-        by_turn = costs_by_turn(figures, PriceList())
-    assert by_turn == pytest.approx({1: low / 1e6, 2: high / 1e6, 3: mixed / 1e6})
+        by_turn = bills_by_turn(figures, PriceList())
+    assert {turn: bill.cost for turn, bill in by_turn.items()} == pytest.approx(
+        {1: low / 1e6, 2: high / 1e6, 3: mixed / 1e6}
+    )
 
 
 @pytest.mark.parametrize(

@@ -274,6 +274,7 @@ def _figures(total: Total | None, resuming: ResumeCost | None) -> dict[str, Any]
     return {
         "failed_calls": total.failed_calls if total is not None else None,
         "cost": _cost(total),
+        "is_cost_estimated": total.bill.is_estimated if total is not None else False,
         "resuming": resuming.to_json() if resuming is not None else None,
     }
 
@@ -366,9 +367,9 @@ def _show(
         scaled(seen.size_bytes, "kMGT") if readable else "",
     ]
     if in_full:
-        from .tables import money
+        from .tables import money_of
 
-        cells.append(money(cost) if (cost := _cost(total)) is not None else "")
+        cells.append(money_of(total.bill) if total is not None else "")
     name = (shortest or {}).get(seen.session.id, seen.session.id)
     _row(output, cells, Text(seen.state, _STATES.get(seen.state, "")), escaped(one_line(name)))
     tags = "  ".join(f"#{tag}" for tag in seen.named.tags)

@@ -48,7 +48,7 @@ def pick_session(sessions: Sequence[SessionFile]) -> str | None:
     while seen:
         shown = matching(seen, words)[:_MOST_SHOWN]
         for number, one in enumerate(shown, 1):
-            click.echo(line_of(number, one, costs.get(str(one.session.path))), err=True)
+            click.echo(line_of(number, one, costs.get(str(one.session.path), "")), err=True)
         given = click.prompt(
             "Which session? A number, or words to narrow the list", default="", show_default=False, err=True
         )
@@ -72,21 +72,20 @@ def matching(seen: Sequence[Overview], words: str) -> list[Overview]:
     return [one for one, text in texts if all(word in text for word in wanted)]
 
 
-def line_of(number: int, one: Overview, cost: float | None) -> str:
+def line_of(number: int, one: Overview, cost: str) -> str:
     """A session in a line: its name or first words, its last message's date, its cost, its id."""
-    from .tables import money
-
     said = cut(one_line(one.named.name or one.first_line), _FIRST_CELLS)
-    price = money(cost) if cost is not None else ""
-    return escaped(one_line(f"{number:>3}  {one.date}  {price:>8}  {one.session.id[:8]}  {said}"))
+    return escaped(one_line(f"{number:>3}  {one.date}  {cost:>8}  {one.session.id[:8]}  {said}"))
 
 
-def _costs(seen: Sequence[Overview]) -> Mapping[str, float]:
+def _costs(seen: Sequence[Overview]) -> Mapping[str, str]:
     """What the first sessions of the list cost, by their paths; nothing if that cannot be added up."""
+    from .tables import money_of
+
     first = [one.session for one in seen[:_MOST_SHOWN]]
     try:
         with gathered(first, named_counter("auto"), lambda _: nullcontext(FileSystem())) as found:
             told = totals(found, PriceList(), "path")
     except ContextPersistentError:
         return {}
-    return {path: one.bill.cost for path, one in told.items() if one.bill.has_cost}
+    return {path: money_of(one.bill) for path, one in told.items()}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...sessions.costs import Bill
 from ...sessions.totals import Period
 from .tables import money
 
@@ -36,16 +37,21 @@ class SpendLimit:
             day = day.replace(day=1)
         return Period(day.timestamp())
 
-    def line(self, spent: float) -> str:
+    def line(self, bill: Bill) -> str:
         """What is left, in a line."""
-        left = self.dollars - spent
+        left = self.dollars - bill.cost
         rest = f"{money(left)} left" if left >= 0 else f"{money(-left)} over the limit"
-        return f"{money(spent)} of {money(self.dollars)} spent this {self.unit}: {rest}"
+        return f"{'~' * bill.is_estimated}{money(bill.cost)} of {money(self.dollars)} spent this {self.unit}: {rest}"
 
-    def to_json(self, spent: float) -> dict[str, Any]:
+    def to_json(self, bill: Bill) -> dict[str, Any]:
         """The same as plain JSON types."""
-        left = round(self.dollars - spent, 6)
-        return {"limit": self.dollars, "unit": self.unit, "spent": round(spent, 6), "left": left}
+        told = {
+            "limit": self.dollars,
+            "unit": self.unit,
+            "spent": round(bill.cost, 6),
+            "is_estimated": bill.is_estimated,
+        }
+        return {**told, "left": round(self.dollars - bill.cost, 6)}
 
 
 class SpendLimitType(_Base):

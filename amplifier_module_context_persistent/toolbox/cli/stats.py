@@ -18,7 +18,7 @@ from rich.text import Text
 
 from ...catalogue.figures import Figures, figures_of
 from ...log.base import ReadableLog
-from ...sessions.costs import Cost, cost_of, costs_by_turn
+from ...sessions.costs import Cost, bills_by_turn, cost_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.prices import PriceList
@@ -45,7 +45,7 @@ from .progress import progress
 from .sealed_files import reads_sealed
 from .session_argument import NAME_ONE, optional_session_argument, picked
 from .spend_limit import SpendLimit, SpendLimitType
-from .tables import cost_notes, money, percent, show_cost, show_table, without_empty
+from .tables import cost_notes, estimate_note, money, money_of, percent, show_cost, show_table, without_empty
 from .terminal import console, counted, duration, escaped, one_line, open_transcript, unreadable
 
 
@@ -123,15 +123,15 @@ def stats(
                     bar.close()  # before anything is printed
                     _show_size(console(), reader, figures, counter.name)
                 found = statistics_of(reader, figures, tokenizer=counter.name, with_turns=as_json)
-                cost, costs = cost_of(figures, prices), costs_by_turn(figures, prices)
-                course, largest = course_of(figures), largest_turns(figures, costs, max(0, top))
-                lines = read_lines(transcript, figures, costs) if as_json else []
+                cost, bills = cost_of(figures, prices), bills_by_turn(figures, prices)
+                course, largest = course_of(figures), largest_turns(figures, bills, max(0, top))
+                lines = read_lines(transcript, figures, bills) if as_json else []
     if as_json:
         by_turn = [{**line.to_json(), "tokens": share.tokens} for line, share in zip(lines, found.turns, strict=True)]
         told = {**found.to_json(), "cost": {**cost.to_json(), "prices": prices.origins()}, "by_turn": by_turn}
         click.echo(json.dumps(told))
         return
-    hidden = cost.total.cost - sum(costs.values())
+    hidden = cost.total.cost - sum(bill.cost for bill in bills.values())
     show(found, course, largest, cost, cost_notes(cost, prices, hidden))
 
 
@@ -156,11 +156,12 @@ def _show_limit(
     with gathering(sessions, counter) as found:
         bill, source, line = total_of(found, prices, period).bill, source_of(found), source_line(found)
     if as_json:
-        click.echo(json.dumps({**limit.to_json(bill.cost), "unpriced_requests": bill.unpriced_requests, **source}))
+        click.echo(json.dumps({**limit.to_json(bill), "unpriced_requests": bill.unpriced_requests, **source}))
     else:
-        click.echo(limit.line(bill.cost))
+        click.echo(limit.line(bill))
         unknown = bill.unpriced_requests + bill.unreported_requests
         more = f"; {counted(unknown, 'request')} more, whose cost is not known" if unknown else ""
+        more += f"; {estimate_note(bill)}" if bill.is_estimated else ""
         click.echo(escaped(f"{line}{more}"), err=True)
     if bill.cost > limit.dollars:
         click.get_current_context().exit(FINDINGS)
@@ -239,7 +240,7 @@ def _show_turns(output: Console, largest: list[TurnLine]) -> None:
                 f"{line.last - line.first + 1:,}",
                 f"{line.tokens:,}",
                 duration(line.duration_s) if line.duration_s is not None else "",
-                *[money(line.cost)] * paid,
+                *["~" * line.is_cost_estimated + money(line.cost)] * paid,
             )
             for line in largest
         ],
@@ -374,8 +375,8 @@ def _cells(key: str, one: Total) -> tuple[str, ...]:
     paid = (
         scaled(bill.input_tokens, _UNITS) if bill.has_input else _UNKNOWN,
         percent(bill.cached_tokens, bill.input_tokens) if bill.has_input else "",
-        scaled(bill.output_tokens, _UNITS),
-        money(bill.cost) if bill.has_cost else "",
+        "~" * bool(bill.estimated_outputs) + scaled(bill.output_tokens, _UNITS),
+        money_of(bill),
     )
     return (key, *(f"{count:,}" if count else "" for count in counts), *(paid if bill.requests else [""] * len(paid)))
 

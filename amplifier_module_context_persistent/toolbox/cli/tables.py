@@ -106,25 +106,36 @@ def cost_notes(cost: Cost, prices: PriceList, hidden: float = 0.0) -> list[str]:
         notes.append(f"no price for {counted(cost.total.unpriced_requests, 'request')}")
     if cost.total.unreported_requests:
         notes.append(f"the input of {counted(cost.total.unreported_requests, 'request')} was not reported")
-    if cost.estimated_outputs:
-        notes.append(f"the output of {counted(cost.estimated_outputs, 'request')} was counted here, not reported")
+    if cost.total.estimated_outputs:
+        notes.append(estimate_note(cost.total))
     if hidden > _LEAST_COST:
         notes.append(f"{money(hidden)} went to requests whose answers are no longer live")
     return notes
 
 
+def estimate_note(bill: Bill) -> str:
+    """What of a bill is an estimate, and how much that is."""
+    part = f" ({money(bill.estimated_cost)} of the cost)" if bill.is_estimated else ""
+    return f"~: the output of {counted(bill.estimated_outputs, 'request')} was counted here, not reported{part}"
+
+
 def _bill(name: str, bill: Bill) -> tuple[str, ...]:
-    cost = money(bill.cost) if bill.has_cost else ""
+    output = f"{'~' * bool(bill.estimated_outputs)}{bill.output_tokens:,}"
     read = ("?", "", "")
     if bill.has_input:
         cached, written = (percent(part, bill.input_tokens) for part in (bill.cached_tokens, bill.written_tokens))
         read = (f"{bill.input_tokens:,}", cached, written)
-    return (name, f"{bill.requests:,}", *read, f"{bill.output_tokens:,}", cost)
+    return (name, f"{bill.requests:,}", *read, output, money_of(bill))
 
 
 def money(cost: float) -> str:
     """An amount in dollars and cents."""
     return "<$0.01" if 0 < cost < _LEAST_SHOWN else f"${cost:,.2f}"
+
+
+def money_of(bill: Bill) -> str:
+    """What a bill comes to, marked if it is an estimate; empty if no request of it has a price."""
+    return f"{'~' * bill.is_estimated}{money(bill.cost)}" if bill.has_cost else ""
 
 
 def resuming_line(resuming: ResumeCost) -> str:

@@ -45,6 +45,11 @@ class ReportLine:
         given = self.notes.get(key)
         return given if isinstance(given, int | float) else 0
 
+    @property
+    def is_estimated(self) -> bool:
+        """Whether the cost is an estimate."""
+        return self.notes.get("cost_estimated") is True
+
     def text(self, key: str) -> str:
         """A text of the notes; empty where there is none."""
         given = self.notes.get(key)
@@ -158,12 +163,13 @@ def _rows(lines: list[ReportLine]) -> Iterator[dict[str, Any]]:
             "calls": _count(line.number("calls")),
             "failed": _count(failed) if failed else "",
             "read": _count(line.number("input")) if line.number("input") else "",
-            "cost": dollars(line.number("cost")),
+            "cost": dollars(line.number("cost"), is_estimated=line.is_estimated),
             "redacts": line.notes.get("redacts") is True,
             "about": [text for text in (line.text("project"), *line.texts("models"), *line.texts("tags")) if text],
             "sort": {
                 "ended": line.number("ended"),
                 "cost": line.number("cost"),
+                "guess": int(line.is_estimated),
                 "took": max(0, line.number("ended") - line.number("began")),
                 "messages": line.number("messages"),
                 "calls": line.number("calls"),
@@ -176,12 +182,15 @@ def _rows(lines: list[ReportLine]) -> Iterator[dict[str, Any]]:
 def _weeks(lines: list[ReportLine]) -> list[dict[str, Any]]:
     """What sessions that began in a week cost, for each week from the first to the last, by its Monday in UTC."""
     costs: dict[date, float] = {}
+    estimated: set[date] = set()
     for line in lines:
         cost, began = line.number("cost"), moment(int(line.number("began")))
         if cost > 0 and began:
             day = date.fromisoformat(began[:10])
             monday = day - timedelta(days=day.weekday())
             costs[monday] = costs.get(monday, 0.0) + cost
+            if line.is_estimated:
+                estimated.add(monday)
     if not costs:
         return []
     last, highest = max(costs), max(costs.values())
@@ -190,7 +199,7 @@ def _weeks(lines: list[ReportLine]) -> list[dict[str, Any]]:
     return [
         {
             "monday": monday.isoformat(),
-            "cost": dollars(costs.get(monday, 0.0)),
+            "cost": dollars(costs.get(monday, 0.0), is_estimated=monday in estimated),
             "height": round(_CHART * costs.get(monday, 0.0) / highest, 1),
         }
         for monday in mondays
@@ -204,7 +213,7 @@ def _sums(lines: list[ReportLine]) -> dict[str, str]:
         "messages": f"{_count(sums['messages'])} messages",
         "calls": f"{_count(sums['calls'])} calls",
         "read": f"{_count(sums['input'])} tokens read" if sums["input"] else "",
-        "cost": dollars(sums["cost"]),
+        "cost": dollars(sums["cost"], is_estimated=any(line.is_estimated for line in lines)),
     }
 
 

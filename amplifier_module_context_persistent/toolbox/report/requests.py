@@ -107,6 +107,7 @@ def _row(number: int, position: int, time_ms: int, tokens: int, billed: RequestB
         "cached": billed.cached_tokens,
         "output": billed.output_tokens,
         "cost": billed.cost,
+        "guess": int(billed.is_estimated),
         "model": billed.model,
     }
 

@@ -73,9 +73,11 @@ def moment(time_ms: int) -> str:
         return ""
 
 
-def dollars(cost: float) -> str:
-    """A cost as a page shows it; nothing where there is none."""
-    return "" if cost <= 0 else f"${cost:.4f}" if cost < 0.095 else f"${cost:,.2f}"
+def dollars(cost: float, *, is_estimated: bool = False) -> str:
+    """A cost as a page shows it, with a tilde if it is an estimate; nothing where there is none."""
+    if cost <= 0:
+        return ""
+    return "~" * is_estimated + (f"${cost:.4f}" if cost < 0.095 else f"${cost:,.2f}")
 
 
 @cache

@@ -194,6 +194,7 @@ def _session(
         "cached": sum(max(0, row["cached"]) for row in rows),
         "output": sum(max(0, row["output"]) for row in rows),
         "cost": round(sum(max(0.0, row["cost"]) for row in rows), 4),
+        "cost_estimated": any(row["guess"] and row["cost"] > 0 for row in rows),
         "redacts": bodies.redact,
         "redacted": sum(bodies.redacted.values()),
         "redacted_messages": len(bodies.redacted),
@@ -222,7 +223,7 @@ def _fields(session: dict[str, Any]) -> dict[str, Any]:
     began, ended = session["began"], session["ended"]
     return {
         **session,
-        "cost_said": dollars(session["cost"]),
+        "cost_said": dollars(session["cost"], is_estimated=session["cost_estimated"]),
         "heading": session["title"] or f"Session {session['id']}",
         "when": moment(began),
         "until": moment(ended) if ended > began else "",

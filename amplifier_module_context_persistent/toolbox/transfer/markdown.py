@@ -190,6 +190,8 @@ class _Sums:
     ended: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
     cost: float = 0.0
+    is_estimated: bool = False
+    """Whether an output in it was counted here, because nobody reported it."""
     first: datetime | None = None
     last: datetime | None = None
 
@@ -208,6 +210,7 @@ class _Sums:
             self.first, self.last = min(self.first or instant, instant), max(self.last or instant, instant)
         self.models[billed.model] += bool(billed.model)
         self.cost += max(0.0, billed.cost)
+        self.is_estimated = self.is_estimated or billed.is_estimated
 
     def line(self) -> str:
         """All of it, apart by dots."""
@@ -219,7 +222,11 @@ class _Sums:
             calls if counts["calls"] or bad else "",
             _duration(duration_s(self.first, self.last) or 0),
             *(inline(model) for model in sorted(+self.models)),
-            _bill(counts["read"], counts["cached"], counts["written"], self.cost),
+            _bill(
+                RequestBill(
+                    counts["read"], counts["cached"], counts["written"], cost=self.cost, is_estimated=self.is_estimated
+                )
+            ),
         ]
         return " · ".join(filter(None, facts))
 
@@ -258,7 +265,8 @@ class SessionMarkdown:
             yield _turn_end(number, of_turn)
             yield f"---\n\n{all_of_it.line()}\n\n"
             if all_of_it.cost:
-                yield f"Costs are by these prices: {self._prices.described()}.\n\n"
+                estimated = " Those with ~ have outputs that were counted here, not reported." * all_of_it.is_estimated
+                yield f"Costs are by these prices: {self._prices.described()}.{estimated}\n\n"
 
     def _message(self, position: int, message: Message, sums: tuple[_Sums, ...]) -> str:
         billed = self._bills.of(message)
@@ -270,8 +278,7 @@ class SessionMarkdown:
             facts = [ending.outcome if ending.is_error else "", _duration(ending.duration_s or 0)]
             tool = str(self._redacted(ending.call.name)) if ending.call is not None else ""
         elif message.get("role") == "assistant":
-            bill = _bill(billed.input_tokens, billed.cached_tokens, billed.output_tokens, billed.cost)
-            facts = [inline(billed.model), bill]
+            facts = [inline(billed.model), _bill(billed)]
         return message_markdown(message, tuple(filter(None, facts)), tool)
 
 
@@ -279,14 +286,16 @@ def _turn_end(number: int, sums: _Sums) -> str:
     return f"Turn {number}: {sums.line()}\n\n"
 
 
-def _bill(read: int, cached: int, written: int, cost: float) -> str:
-    """What requests read, wrote and cost; empty where nobody reported it."""
+def _bill(billed: RequestBill) -> str:
+    """What requests read, wrote and cost; empty where nobody reported it. An estimate is marked with a tilde."""
+    read, cached, written, cost = billed.input_tokens, billed.cached_tokens, billed.output_tokens, billed.cost
+    mark = "~" * billed.is_estimated
     if read <= 0 and written <= 0:
         return ""
     share = f" ({100 * cached / read:.0f} % cached)" if cached > 0 and read > 0 else ""
     said = [f"{read:,} tokens read{share}"] if read > 0 else []
-    said += [f"{written:,} written"] if written > 0 else []
-    said += [f"${cost:.4f}" if cost < 0.095 else f"${cost:,.2f}"] if cost > 0 else []
+    said += [f"{mark}{written:,} written"] if written > 0 else []
+    said += [mark + (f"${cost:.4f}" if cost < 0.095 else f"${cost:,.2f}")] if cost > 0 else []
     return ", ".join(said)
 
 

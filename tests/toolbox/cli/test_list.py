@@ -196,7 +196,8 @@ def test_the_list_as_json() -> None:
         "model": "",
         "failed_calls": None,
         "cost": None,
-        "resuming": None,
+        "is_cost_estimated": False,
+            "resuming": None,
         "error": "",
     }
     tokens = session["tokens"]

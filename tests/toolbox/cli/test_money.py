@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,3 +95,51 @@ def test_list_and_show_say_it() -> None:
     shows(run("show", "one").stdout, "Resuming costs $0.50, the cache is cold (100,000 tokens)")
     (one,) = json.loads(run("list", "--long", "--json").stdout)["sessions"]
     assert one["resuming"] == {"cost": 0.5, "tokens": 100_000, "is_cold": True}
+
+
+def unreported(when: datetime) -> list[dict[str, Any]]:
+    """Such a turn, of whose answer nobody says how many tokens it has: it is counted as 1,011."""
+    person, answer = paid(when)
+    meta = {**answer["metadata"], "usage": {"input_tokens": 100_000}}
+    return [person, {**answer, "content": "word " * 1_007, "metadata": meta}]
+
+
+def test_an_estimate_is_marked_wherever_it_is_shown(tmp_path: Path) -> None:
+    """An output that nobody reported is counted here, the same in every figure, and a tilde stands before it."""
+    write(log_of("guessed"), unreported(datetime.now(UTC) - timedelta(minutes=1)))
+    write(log_of("told"), paid(datetime.now(UTC)))
+    table = tmp_path / "prices.json"
+    table.write_text(json.dumps({MODEL: {"input": 5, "output": 25}}))
+    (bill,) = json.loads(run("stats", "guessed", "--tokenizer", "estimate", "--json").stdout)["cost"]["models"].values()
+    tokens, cost = bill["output_tokens"], 0.5 + bill["output_tokens"] * 25 / 1e6
+    assert tokens > 1_000
+    assert bill["cost"] == pytest.approx(cost)
+    assert (bill["is_estimated"], bill["estimated_outputs"]) == (True, 1)
+    assert bill["estimated_cost"] == pytest.approx(cost - 0.5)
+    shown, both = f"~${cost:.2f}", f"~${cost + 0.5:.2f}"
+    report, listed = tmp_path / "made" / "report-guessed.html", tmp_path / "made" / "index.html"
+    (tmp_path / "made").mkdir()
+    for answer in (
+        run("list", "--long").stdout,
+        run("stats", "guessed").stdout,
+        run("stats", "--by", "session", "--prices", table).stdout,
+        run("stats", "--spend-limit", "2/day").stdout.replace(both, shown),
+        run("export", "guessed", "--format", "markdown").stdout,
+        run("report", "guessed", "-o", report).stdout + report.read_text(),
+        run("reports", tmp_path / "made").stdout + listed.read_text(),
+    ):
+        assert shown in answer
+        assert f"~${0.5:.2f}" not in answer
+    assert both in run("stats", "--by", "session").stdout
+    shows(run("stats", "--all").stdout, "the output of 1 request was counted here, not reported ($0.03 of the cost)")
+    shows(run("stats", "--spend-limit", "2/day").stderr, "the output of 1 request was counted here")
+    costs = {
+        one["session"]: one["is_cost_estimated"] for one in json.loads(run("list", "-l", "--json").stdout)["sessions"]
+    }
+    assert costs == {"guessed": True, "told": False}
+    query = "SELECT session, estimated_outputs FROM sessions ORDER BY session"
+    assert json.loads(run("sql", query, "--json").stdout)["rows"] == [
+        {"session": "guessed", "estimated_outputs": 1},
+        {"session": "told", "estimated_outputs": 0},
+    ]
+    assert f"{shown}" in run("diff", "guessed", "told", code=None).stdout

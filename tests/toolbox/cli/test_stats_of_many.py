@@ -31,8 +31,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def session(log: Path, day: str, tokens: int, model: str = MODEL) -> None:
-    """A session of one turn with a call of nine seconds that fails, and one request."""
+def session(log: Path, day: str, tokens: int, model: str = MODEL, answered: str = "10.000") -> None:
+    """A session of one turn with a call, by default of nine seconds, that fails, and one request."""
     call = {"id": "c", "tool": "bash", "arguments": {}}
     metadata = {"usage": {"input_tokens": tokens, "output_tokens": 0}, "model": model}
     messages: Sequence[dict[str, Any]] = (
@@ -41,7 +41,7 @@ def session(log: Path, day: str, tokens: int, model: str = MODEL) -> None:
         {"role": "tool", "tool_call_id": "c", "content": "Error: no"},
     )
     log.parent.mkdir(parents=True)
-    stamps = (f"{day}T09:00:00.000Z", f"{day}T09:00:01.000Z", f"{day}T09:00:10.000Z")
+    stamps = (f"{day}T09:00:00.000Z", f"{day}T09:00:01.000Z", f"{day}T09:00:{answered}Z")
     bodies = [
         encode_message(message, message_id=f"m{at}", timestamp=stamp)
         for at, (message, stamp) in enumerate(zip(messages, stamps, strict=True))
@@ -63,6 +63,13 @@ def test_those_of_this_project_or_of_all() -> None:
     assert [(call["tool"], call["duration_s"], call["place"]) for call in everywhere["slowest"]] == [
         ("bash", 9.0, 2)
     ] * 3
+
+
+def test_a_sum_of_times_does_not_depend_on_the_order_of_sessions() -> None:
+    """Times are added up as whole numbers: of these as floats the sum is 0.07200000000000001."""
+    for number, took_ms in enumerate((3, 6, 9, 21, 33)):
+        session(log_of(f"s{number}"), f"2026-02-0{number + 1}", 1, answered=f"01.0{took_ms:02}")
+    assert told("--by", "tool", "--since", "2026-02-01")["total"]["calls_s"] == 0.072
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,8 @@ function duration(ms) {
 }
 
 const money = (dollars) => `$${dollars >= 100 ? Math.round(dollars) : dollars.toFixed(dollars >= 0.095 ? 2 : 4)}`;
+/** A tilde before a figure for which outputs were counted here, as nobody reported them. */
+const mark = (guesses) => (guesses > 0 ? "~" : "");
 const timeOf = (ms) => (ms ? new Date(ms).toISOString().slice(0, 19).replace("T", " ") : "");
 const clockOf = (ms) => (ms ? new Date(ms).toISOString().slice(11, 16) : "");
 const percent = (part, whole) => (whole > 0 ? `${Math.round((100 * part) / whole)} %` : "");

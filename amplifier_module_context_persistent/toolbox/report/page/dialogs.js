@@ -58,23 +58,24 @@ function byTool() {
   return [...tools].sort((one, other) => other[1][3] - one[1][3]).slice(0, 20);
 }
 
-/** What each model was asked: requests, tokens read, of these cached, written, dollars; -1 where one has no price. */
+/** What each model was asked: requests, tokens read, of these cached, written, dollars (-1 where one has no price), outputs counted here. */
 function byModel() {
   const { requests } = state;
   const models = new Map();
   for (let at = 0; at < requests.length; at += 1) {
     if (requests.actual[at] < 0 && requests.output[at] < 0) continue;
     const name = requests.model[at] || requests.provider[at] || "not named";
-    const sums = models.get(name) || [0, 0, 0, 0, 0];
+    const sums = models.get(name) || [0, 0, 0, 0, 0, 0];
     models.set(name, sums);
     sums[0] += 1;
     ["actual", "cached", "output"].forEach((key, number) => (sums[number + 1] += Math.max(0, requests[key][at])));
     sums[4] = sums[4] < 0 || requests.cost[at] < 0 ? -1 : sums[4] + requests.cost[at];
+    sums[5] += requests.guess[at];
   }
   return [...models];
 }
 
-const priced = (dollars) => (dollars > 0 ? money(dollars) : dollars < 0 ? "no price" : "");
+const priced = (dollars, guesses) => (dollars > 0 ? mark(guesses) + money(dollars) : dollars < 0 ? "no price" : "");
 
 /** Links to turns; the dialog closes as one is followed. */
 function turnLinks(numbers) {
@@ -91,7 +92,7 @@ function showFigures() {
   const models = byModel();
   const parts = [];
   if (models.length) {
-    const rows = models.map(([name, [made, input, cached, output, cost]]) => [name, count(made), count(input), cached ? percent(cached, input) : "", output ? count(output) : "", priced(cost)]);
+    const rows = models.map(([name, [made, input, cached, output, cost, guess]]) => [name, count(made), count(input), cached ? percent(cached, input) : "", output ? mark(guess) + count(output) : "", priced(cost, guess)]);
     parts.push(tableOfRows("By model", ["model", "requests", "tokens read", "cached", "tokens written", "cost"], rows));
   }
   const tools = byTool().map(([name, [calls, bad, ms, tokens]]) => [name, count(calls), bad || "", duration(ms || -1), count(tokens)]);
@@ -100,12 +101,13 @@ function showFigures() {
   const turns = largest.map((turn) => {
     const bill = billOf(turn.start, turn.stop);
     const line = turn.line.length > 48 ? `${turn.line.slice(0, 47)}…` : turn.line;
-    return [`${turn.number}  ${line}`, duration(turn.ms || -1), count(turn.tokens), bill.input ? count(bill.input) : "", bill.cached ? percent(bill.cached, bill.input) : "", priced(bill.cost)];
+    return [`${turn.number}  ${line}`, duration(turn.ms || -1), count(turn.tokens), bill.input ? count(bill.input) : "", bill.cached ? percent(bill.cached, bill.input) : "", priced(bill.cost, bill.guess)];
   });
   parts.push(tableOfRows("The largest turns", ["turn", "time", "tokens", "tokens read", "cached", "cost"], turns));
   const touched = state.files.map((file) => [file.path, file.read || "", file.changed || "", file.created || "", file.deleted || "", turnLinks(file.turns)]);
   if (touched.length) parts.push(tableOfRows("Files, the last one touched first", ["file", "read", "changed", "created", "deleted", "turns"], touched));
   const why = "Tokens of messages are counted by the package; tokens read, cached and written are what providers reported.";
   const asOf = models.some(([, sums]) => sums[4] > 0) ? ` Costs are by these prices: ${notes.prices}.` : "";
-  showDialog("Figures", ...parts, make("p", "", why + asOf));
+  const guessed = models.some(([, sums]) => sums[5] > 0) ? " Those with ~ have outputs that nobody reported; they were counted here." : "";
+  showDialog("Figures", ...parts, make("p", "", why + asOf + guessed));
 }

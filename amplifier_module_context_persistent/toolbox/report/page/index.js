@@ -20,12 +20,13 @@
   function total(shown) {
     const read = sum(shown, "read");
     const cost = sum(shown, "cost");
+    const mark = sum(shown, "guess") ? "~" : "";
     return [
       counted(shown.length, "report"),
       counted(sum(shown, "messages"), "message"),
       counted(sum(shown, "calls"), "call"),
       read ? `${read.toLocaleString("en")} tokens read` : "",
-      cost ? `$${cost.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}` : "",
+      cost ? `${mark}$${cost.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}` : "",
     ].filter(Boolean).join(" · ");
   }
 

@@ -146,7 +146,7 @@ function turnHead(number) {
   const facts = [timeOf(turn.time), duration(turn.ms || -1), turn.calls ? counted(turn.calls, "call") : "", `${count(turn.tokens)} tokens`];
   const bill = billOf(turn.start, turn.stop);
   if (bill.input) facts.push(`${short(bill.input)} read${bill.cached > 0 ? `, ${percent(bill.cached, bill.input)} cached` : ""}`);
-  if (bill.cost) facts.push(money(bill.cost));
+  if (bill.cost) facts.push(mark(bill.guess) + money(bill.cost));
   head.append(title, link, make("span", "turn-facts", facts.filter(Boolean).join(" · ")));
   if (turn.failed) head.append(make("span", "badge bad", `${turn.failed} went wrong`));
   return head;
@@ -155,7 +155,7 @@ function turnHead(number) {
 /** What the requests of some messages were billed. */
 function billOf(start, stop) {
   const { requests } = state;
-  const bill = { requests: 0, input: 0, cached: 0, output: 0, cost: 0 };
+  const bill = { requests: 0, input: 0, cached: 0, output: 0, cost: 0, guess: 0 };
   if (!requests.length) return bill;
   for (let at = lastAtMost(requests.place, start - 1) + 1; at < requests.length && requests.place[at] < stop; at += 1) {
     bill.requests += 1;
@@ -163,6 +163,7 @@ function billOf(start, stop) {
     bill.cached += Math.max(0, requests.cached[at]);
     bill.output += Math.max(0, requests.output[at]);
     bill.cost += Math.max(0, requests.cost[at]);
+    bill.guess += requests.guess[at];
   }
   return bill;
 }
