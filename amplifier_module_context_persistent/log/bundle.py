@@ -55,10 +55,9 @@ def torn_bundle(block: bytes, offset: int, size: int, read: Callable[[int, int],
         size: the file's size.
         read: reads so many bytes of the file, from an offset on.
     """
-    before = block.rfind(_LINE_HEAD)
-    start = before + 1
-    if before < 0 and not block.startswith(HEAD):
-        return None
+    if _LINE_HEAD not in block and not block.startswith(HEAD):
+        return None  # nearly every block; a search from the end takes twice as long
+    start = block.rfind(_LINE_HEAD) + 1
     line = block[start:].partition(b"\n")[0]
     if (described := _described(line)) is None:
         return None

@@ -57,6 +57,7 @@ class LogReader:
         max_record_bytes: longer lines are reported and skipped.
         writable: open for appending too, for who writes; command-line readers leave it out.
         snapshots: keeps what a scan knows, for the next one to begin with; else every byte is scanned.
+        new_scanner: makes what scans the log, and a new one if the log has to be scanned anew.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class LogReader:
         max_record_bytes: int = MAX_RECORD_BYTES,
         writable: bool = False,
         snapshots: Snapshots | None = None,
+        new_scanner: Callable[[int], Scanner] = Scanner,
     ) -> None:
         self.file = FileHandle(path, files, writable=writable)
         self.path, self.max_record_bytes = self.file.path, max_record_bytes
@@ -76,7 +78,8 @@ class LogReader:
         """Messages that the file held and no longer holds, since this object was made."""
         self.covered_bytes = 0
         """Up to where the snapshot stands that was read, or taken of what is known."""
-        self.scanner = Scanner(max_record_bytes)
+        self._new_scanner = new_scanner
+        self.scanner = new_scanner(max_record_bytes)
         """What stands where the scan has ended; another object after the log was scanned anew."""
         self._pages = VerifiedPages(self.path)
         self._snapshots, self._is_restored = snapshots, False
@@ -305,7 +308,8 @@ class LogReader:
         """Begin a new index, and keep the last one, to tell what the file has lost."""
         if self._before is None and len(self.index):
             self._before = self.index
-        self.scanner, self._is_restored, self.covered_bytes = Scanner(self.max_record_bytes), False, 0
+        self.scanner = self._new_scanner(self.max_record_bytes)
+        self._is_restored, self.covered_bytes = False, 0
         self._pages = VerifiedPages(self.path)
 
     def _load(self, snapshots: Snapshots | None, size: int | None = None) -> None:

@@ -177,6 +177,8 @@ def member_of(line: bytes) -> Member | None:
     if not has_crc(line):
         return None
     end = line[:-CRC_TAIL_BYTES].removesuffix(MARK)
+    if not end.endswith(b"]"):
+        return None
     at = end.rfind(_MEMBER_KEY, max(0, len(end) - _MOST_MEMBER_BYTES))
     found = _MEMBER.fullmatch(end, at) if at != -1 else None
     if found is None:

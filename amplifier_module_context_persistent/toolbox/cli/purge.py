@@ -145,13 +145,18 @@ def _check_is_one(chosen: Sequence[bool], *, torn: bool, all_: bool) -> None:
         )
 
 
+def _passes(what: Purge) -> int:
+    """How often most logs are read to see what would go."""
+    return 1 if what.redact is not None else 2
+
+
 def _plan(path: str, what: Purge) -> SessionPurge:
     """See what would go.
 
     Raises:
         UnusableError: the log cannot be read, or not be purged so.
     """
-    with unusable(path), progress(path, title="looking", passes=2) as files:
+    with unusable(path), progress(path, title="looking", passes=_passes(what)) as files:
         return plan_session_purge(path, what, files=files)
 
 
@@ -159,7 +164,7 @@ def _plan_all(sessions: Sequence[SessionFile], what: Purge, report: PurgeReport)
     """See what would go from each session; one that cannot be read is named, and does not hide the others."""
     planned = list[SessionPurge]()
     paths = [str(session.path) for session in sessions]
-    with progress(*paths, title="looking at sessions", passes=2) as files:
+    with progress(*paths, title="looking at sessions", passes=_passes(what)) as files:
         for path in paths:
             try:
                 with unusable(path):

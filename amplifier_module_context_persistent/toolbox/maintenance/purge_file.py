@@ -20,6 +20,7 @@ from ...log.lock import LogLock
 from ...log.reader import LogReader
 from ...log.torn_tail import save_torn_tail, saved_tails
 from ...sessions.delete_log import PURGING_SUFFIX, unfinished_purges
+from .purge_kept import SCANNER
 from .purge_options import Purge
 
 """What a purge writes before it takes the log's place has the log's name, this, and a number of its own."""
@@ -44,8 +45,9 @@ class PurgeFile:
         self._reader, self._files, self._takes_tails = reader, reader.file.files, purge.torn
         self._timeout_s = lock_timeout_s
         self._path = f"{reader.path}{PURGING_SUFFIX}-{token_hex(4)}"
-        self._check = LogReader(self._path, files=self._files, max_record_bytes=reader.max_record_bytes)
-        self._check.scanner.finds_plain_users = False  # only ids and checksums are compared
+        self._check = LogReader(
+            self._path, files=self._files, max_record_bytes=reader.max_record_bytes, new_scanner=SCANNER
+        )
         self._fd = -1
         self._waiting = list[bytes]()
         self._waiting_bytes = 0

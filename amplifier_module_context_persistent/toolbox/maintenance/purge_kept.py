@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from zlib import crc32
 
@@ -42,6 +43,9 @@ from ...sessions.raw_records import StoredLog, control_body, pieces_of, strings_
 from .purge_options import Purge, PurgeCounts
 from .raw_bytes import redact_bytes
 from .redact_log import redact_control, without_title
+
+SCANNER = partial(Scanner, finds_plain_users=False)
+"""Makes the scanner of a purge, which asks no message whether it is a plain one of a person."""
 
 _TOO_DAMAGED = "the damage in this log is such that it cannot be purged so; only --everything works"
 _CHANGED = "the log was changed otherwise than by appending; nothing was changed in it by the purge; try again"
@@ -88,6 +92,7 @@ class Rewrite:
         lines: take what stays.
         time: of the resets that are written, ISO 8601.
         unaltered: the ids of messages in which a plan of this purge found nothing to redact, by ordinal.
+        scanner: scans the lines; a new one by default.
     """
 
     def __init__(
@@ -99,8 +104,9 @@ class Rewrite:
         *,
         time: str,
         unaltered: Mapping[int, str] = MappingProxyType({}),
+        scanner: Scanner | None = None,
     ) -> None:
-        self._reader, self._purge, self._counts, self._time = reader, purge, counts, time
+        self._reader, self._purge, self.counts, self._time = reader, purge, counts, time
         self._lines, self._put = lines, lines.put
         index = reader.index
         self._total = len(index)
@@ -108,7 +114,7 @@ class Rewrite:
         self._cut_offset = 0 if purge.before is None else index.columns.offsets[_first_kept(index, purge.before)]
         self._gone_ids: set[str] = set()
         self._was_live = bytearray() if purge.everything else was_live(reader)
-        self._scanner = Scanner(reader.max_record_bytes, finds_plain_users=False)
+        self._scanner = scanner or SCANNER(reader.max_record_bytes)
         self._ids: list[str] = []
         self._live: list[int] = []
         """The ordinals that are live in the new file."""
@@ -163,7 +169,7 @@ class Rewrite:
             self._lines.put_raw(_DAMAGED_RECORD)  # nothing that shows the damage was carried over; it is to be reported
         self._live = [ordinal for ordinal in index.live if ordinal not in self._gone]
         kept = (ordinal for ordinal in range(self._total) if ordinal not in self._gone)
-        self._counts.altered_kept = sum(bool(index.columns.flags[ordinal] & DAMAGED) for ordinal in kept)
+        self.counts.altered_kept = sum(bool(index.columns.flags[ordinal] & DAMAGED) for ordinal in kept)
 
     def take_appended(self, lines: Iterator[NumberedLine]) -> None:
         """Give on what was appended since; all of it stays, redacted likewise."""
@@ -173,11 +179,11 @@ class Rewrite:
     def _keep_headers(self) -> None:
         """Keep the headers; what else there is need not even be read."""
         index = self._reader.index
-        scanner = Scanner(self._reader.max_record_bytes, finds_plain_users=False)
+        scanner = SCANNER(self._reader.max_record_bytes)
         counts = ((kind_of(name), count) for name, count in index.control_counts.items())
-        self._counts.controls_removed = sum(count for kind, count in counts if not (kind.permanent or kind.bundles))
+        self.counts.controls_removed = sum(count for kind, count in counts if not (kind.permanent or kind.bundles))
         lost = (found for found in index.damage if found.kind in ("unreadable", "oversized", "glued"))
-        self._counts.unreadable_removed = sum(1 for _ in lost)
+        self.counts.unreadable_removed = sum(1 for _ in lost)
         damaged = {found.line for found in index.damage if found.kind in _DAMAGED}
         for header, place in zip(index.headers, self._reader.scanner.builder.places.headers, strict=True):
             self._put_control(encode_object(as_known_version(without_title(header))), damaged=place.line in damaged)
@@ -198,7 +204,7 @@ class Rewrite:
         if self._is_known_unaltered(line, first) and len(index.damage) == findings:
             self._take_unaltered(first, line.content)
         else:
-            self._take_pieces(line, first, damaged=damaged)
+            self.take_pieces(line, first, damaged=damaged)
         left_out = scanner.builder.left_out[copies:]
         if left_out:  # whoever reads what is written leaves them out likewise
             self._live = [ordinal for ordinal in self._live if ordinal not in left_out]
@@ -224,7 +230,7 @@ class Rewrite:
         if self._stays_live(ordinal):
             self._live.append(ordinal)
 
-    def _take_pieces(self, line: NumberedLine, first: int, *, damaged: bool) -> None:
+    def take_pieces(self, line: NumberedLine, first: int, *, damaged: bool) -> None:
         """Take the records of a line, and bytes that are none; the line's first message has the ordinal `first`."""
         index = self._scanner.index
         offsets = {index.columns.offsets[ordinal]: ordinal for ordinal in range(first, len(index))}
@@ -238,16 +244,16 @@ class Rewrite:
 
     def _take_raw(self, offset: int, line: bytes) -> None:
         if offset < self._cut_offset:
-            self._counts.unreadable_removed += 1
+            self.counts.unreadable_removed += 1
             return
         if replace := self._purge.redact:
             changed = redact_bytes(line, replace)
-            self._counts.unreadable_removed += changed != line
+            self.counts.unreadable_removed += changed != line
             if changed is None:
                 self._lines.put_raw(_DAMAGED_RECORD)
                 return
             line = changed
-        self._counts.unreadable_kept += 1
+        self.counts.unreadable_kept += 1
         self._lines.put_raw(line)
 
     def _take_message(self, ordinal: int, line: bytes, value: Message, offset: int, *, damaged: bool) -> None:
@@ -272,7 +278,7 @@ class Rewrite:
             self._put_asked(ordinal)
         is_same = has_crc(line) and len(body) + CRC_TAIL_BYTES == len(line) and line.startswith(body)
         is_named = self._purge.redact is not None and holds_in_names(value, self._purge.redact)
-        self._counts.names_matching += is_named
+        self.counts.names_matching += is_named
         if is_same and not (damaged or is_named) and self._purge.redact and not self._answer_altered:
             self.unaltered[ordinal] = self._ids[ordinal]
         if not damaged:
@@ -296,7 +302,7 @@ class Rewrite:
         own, changed = self._ids[ordinal], value
         if self._purge.redact:
             changed = redact_message(value, self._purge.redact)
-            self._counts.messages_redacted += changed != value
+            self.counts.messages_redacted += changed != value
             goes_on = self._answer_altered and "+" in bound_to(value)
             self._answer_altered = value.get("role") == "assistant" and (changed != value or goes_on)
             changed = without_bound(changed) if self._answer_altered else changed
@@ -319,20 +325,20 @@ class Rewrite:
         name = name_of(value["_record"])
         kind = kind_of(name)
         if kind.frames or kind.bundles:  # a reset is written anew where it takes effect
-            self._counts.controls_removed += self._purge.cleared and kind.frames
+            self.counts.controls_removed += self._purge.cleared and kind.frames
             if damaged:
                 self._lines.put_raw(_DAMAGED_RECORD)
         elif not kind.permanent and (
             (offset < self._cut_offset and not kind.outlives_messages) or self._is_void(name, value)
         ):
-            self._counts.controls_removed += 1
+            self.counts.controls_removed += 1
         elif self._purge.cleared and not kind.permanent:
             self._late.append(control_body(line, value))
         else:
             if name == "header" and (known := as_known_version(value)) is not value:
                 line, value = encode_object(known) + b"}", known
             changed = redact_control(value, self._purge.redact) if self._purge.redact else value
-            self._counts.controls_redacted += changed != value
+            self.counts.controls_redacted += changed != value
             if changed != value and (kind.named_by_hash or holds_item(value)):
                 return
             self._plan_put = self._plan_put or name == "plan"
@@ -350,7 +356,7 @@ class Rewrite:
 
     def _is_void(self, name: str, value: Message) -> bool:
         """Whether a control record touches what goes, or is out of force where the resets that voided it go."""
-        kind, counts = kind_of(name), self._counts
+        kind, counts = kind_of(name), self.counts
         if kind.depends_on_history:  # it stands for all that its view could be made of
             return self._purge.redact is None or bool(counts.messages_redacted + counts.controls_redacted)
         if holds_item(value) and (self._gone_ids or counts.messages_redacted):
@@ -368,7 +374,7 @@ class Rewrite:
         if self._purge.cleared:
             return
         if live == self._live and not self._plan_put:
-            self._counts.controls_removed += 2
+            self.counts.controls_removed += 2
             return
         if not set(self._live).issuperset(live):
             raise PurgeError(_TOO_DAMAGED)

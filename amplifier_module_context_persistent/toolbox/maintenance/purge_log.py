@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -28,13 +29,15 @@ from ...log.lock import LogLock
 from ...log.open_log import file_reader, open_reader
 from ...log.reader import LogReader
 from ...log.record_line import encode_control
+from ...log.scanner import Scanner
 from ...log.torn_tail import saved_tails
 from ...messages.replace_in_message import Replace
 from ...sessions.raw_records import StoredLog, follow_log
 from ...sessions.transcript import header_session_id
+from .first_look import LookingScanner
 from .known_scan import KnownScan
 from .purge_file import PurgeFile, remove_tails
-from .purge_kept import ChainedLines, NoLines, Rewrite, check_written
+from .purge_kept import SCANNER, ChainedLines, NoLines, Rewrite, check_written
 from .purge_options import Purge, PurgeCounts
 from .raw_bytes import holds_match
 
@@ -60,17 +63,38 @@ def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> P
         PurgeError: this log cannot be purged so.
         LogUnreadableError: there is no log, or it cannot be read.
     """
-    with closing(open_reader(path, files=files, trusting=False)) as reader:
+    with closing(_open_to_plan(path, purge, files)) as reader:
         _follow(reader)
-        counts, session_id = _begin(reader, purge), header_session_id(reader.index.headers)
+        session_id = header_session_id(reader.index.headers)
         if purge.is_torn_only:
+            _count_beside(reader, purge, counts := PurgeCounts())
             return PurgePlan(counts, None, session_id)
-        rewrite = Rewrite(cast("StoredLog", reader), purge, counts, NoLines(), time="")  # every stored log is one
-        rewrite.run()
+        scanner = reader.scanner
+        rewrite = scanner.finished_pass if isinstance(scanner, LookingScanner) else None
+        if rewrite is None:
+            rewrite = Rewrite(reader, purge, PurgeCounts(), NoLines(), time="")
+            rewrite.run()
+        counts = rewrite.counts
+        _count_beside(reader, purge, counts)
+        counts.messages_kept = len(reader.index) - counts.messages_removed
         file = file_reader(reader)
         if counts.is_nothing or file is None:
             return PurgePlan(counts, None, session_id)
         return PurgePlan(counts, KnownScan(file, purge, rewrite.unaltered), session_id)
+
+
+def _open_to_plan(path: str, purge: Purge, files: FileSystem | None) -> StoredLog:
+    """Make the reader of a plan; that of a file looks at each line as it scans it, if something is redacted."""
+    if stored_name(path) is not None:
+        return cast("StoredLog", open_reader(path, files=files, trusting=False))
+    if purge.redact is None:
+        return LogReader(path, files=files, new_scanner=SCANNER)
+
+    def begin(scanner: Scanner) -> Rewrite:
+        return Rewrite(reader, purge, PurgeCounts(), NoLines(), time="", scanner=scanner)
+
+    reader = LogReader(path, files=files, new_scanner=partial(LookingScanner, begin=begin))
+    return reader
 
 
 def purge_log(
@@ -107,15 +131,15 @@ def purge_log(
 
         with closing(open_rows(path, lock_timeout_s, files)) as stored:
             _follow(stored)
-            counts = _begin(stored, purge)
+            _count_beside(stored, purge, counts := PurgeCounts())
             if not purge.is_torn_only:
                 note(stored)
                 _rewrite(stored, purge, counts, PurgeRows(stored, path, lock_timeout_s), now())
             return counts
-    with closing(LogReader(path, files=files, writable=True, snapshots=known)) as reader:
+    with closing(LogReader(path, files=files, writable=True, snapshots=known, new_scanner=SCANNER)) as reader:
         _follow(reader)
         with LogLock(reader, timeout_s=lock_timeout_s):  # no append is half written then
-            counts = _begin(reader, purge)
+            _count_beside(reader, purge, counts := PurgeCounts())
             if purge.is_torn_only:
                 remove_tails(reader)
                 return counts
@@ -153,24 +177,22 @@ def _rewrite(
 
 
 def _follow(reader: ReadableLog) -> None:
-    """Read a log that is to be purged; whether messages are plain, which views ask, is not found out.
+    """Read a log that is to be purged.
 
     Raises:
         PurgeError: this version does not know it.
         LogUnreadableError: there is none, or it cannot be read.
     """
-    if (file := file_reader(reader)) is not None:
-        file.scanner.finds_plain_users = False
     follow_log(reader)
     if version := reader.index.unknown_version:
         raise PurgeError(f"the log has format version {version}; use the version that wrote it")
 
 
-def _begin(reader: ReadableLog, purge: Purge) -> PurgeCounts:
-    """Count what lies beside the log's records."""
-    counts, file = PurgeCounts(bytes_before=reader.describe().size_bytes), file_reader(reader)
+def _count_beside(reader: ReadableLog, purge: Purge, counts: PurgeCounts) -> None:
+    """Count the log's bytes, and what lies beside its records."""
+    counts.bytes_before, file = reader.describe().size_bytes, file_reader(reader)
     if file is None:
-        return counts
+        return
     tails = saved_tails(file.path)
     if purge.torn:
         counts.saved_tails = len(tails)
@@ -180,7 +202,6 @@ def _begin(reader: ReadableLog, purge: Purge) -> PurgeCounts:
         if file.torn is not None:  # it is saved aside
             tail = file.file.read(file.torn.offset, file.torn.torn_bytes)
             counts.tails_matching += holds_match(tail, purge.redact)
-    return counts
 
 
 def _matches(name: str, replace: Replace) -> bool:

@@ -1,0 +1,57 @@
+"""The plan of a redaction in one reading: each line is looked at as it is scanned.
+
+A purge decides what goes once a log was scanned, and reads the log a second time for that. A redaction of a sound log
+without resets needs no second reading: every message stays, and each line alone says what changes in it. The look ends
+at the first damage and at the first reset; such a log is read twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...log.read_back import NumberedLine
+from ...log.record_kinds import kind_of
+from ...log.scanner import Scanner
+from .purge_kept import Rewrite
+
+
+class LookingScanner(Scanner):
+    """Scans a log and gives each of its lines to a pass of a purge.
+
+    Args:
+        max_record_bytes: longer lines are reported and skipped.
+        begin: makes the pass, of this scanner, before the first line.
+    """
+
+    def __init__(self, max_record_bytes: int, begin: Callable[[Scanner], Rewrite]) -> None:
+        super().__init__(max_record_bytes, finds_plain_users=False)
+        self._begin = begin
+        self._pass: Rewrite | None = None
+        self._is_ended = False
+
+    @property
+    def finished_pass(self) -> Rewrite | None:
+        """The pass over all lines; None if a second reading is needed."""
+        if self._is_strange():
+            return None
+        return self._pass
+
+    def feed(self, block: bytes) -> None:
+        """Scan the whole lines of a block, and look at each."""
+        lines = block.split(b"\n")[:-1]
+        if self._pass is None and not self._is_ended:
+            self._pass = self._begin(self)
+        for number, line in enumerate(lines):
+            if self._pass is None:
+                self.feed_lines(lines[number:])
+                return
+            at, first = NumberedLine(self.line + 1, self.offset, line), len(self.index)
+            self.feed_lines([line])
+            if self._is_strange():
+                self._pass, self._is_ended = None, True
+            else:
+                self._pass.take_pieces(at, first, damaged=False)
+
+    def _is_strange(self) -> bool:
+        index = self.index
+        return bool(index.damage or index.generation) or any(kind_of(name).frames for name in index.control_counts)
