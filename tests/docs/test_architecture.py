@@ -1,4 +1,4 @@
-"""`docs/architecture.md`: the walk of a message names files and functions that there are."""
+"""`docs/architecture.md` and `docs/walks.md` name files and functions that there are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.places import DOCS, ROOT
 from tests.support.sweeps import proof
 
 PAGE = (DOCS / "architecture.md").read_text(encoding="utf-8")
-WALK = PAGE.partition("## The walk of a message")[2].partition("\n## ")[0]
+WALK = PAGE.partition("## Three ways")[2] + (DOCS / "walks.md").read_text(encoding="utf-8")
 PACKAGE = ROOT / "amplifier_module_context_persistent"
 FILES = sorted(set(re.findall(r"`(\w+/\w+\.py)`", WALK)))
 NAMED = sorted(set(re.findall(r"`(\w+/\w+\.py)`\s+`(\w+)`", WALK)))
