@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..messages.message import Message, is_block
+from ..messages.message import Message, as_json, is_block
 from ..messages.metadata import metadata_of
 from . import chat_parts, openai_chat, openai_responses
 from .canonical import blocks_of, items, mapping, marked, parsed_calls, plain_content, text, text_block
@@ -18,6 +18,9 @@ from .openai_responses import ON_SERVER, kind_of
 from .responses_calls import CALLS, OUTPUTS
 from .responses_parts import PARTS, read_part
 
+_SEARCH_CALL, _SEARCH_OUTPUT, _MCP_OUTPUT = "tool_search_call", "tool_search_output", "mcp_tool_call_output"
+_MORE = frozenset({_SEARCH_CALL, _SEARCH_OUTPUT, _MCP_OUTPUT})
+"""Types of items that a file's reader may take for calls and outputs of functions: nobody sends them again."""
 KINDS = CALLS | OUTPUTS | ON_SERVER | {"message", "reasoning"}
 """Types of items that become messages, or parts of one."""
 _OWN_PARTS = chat_parts.PARTS | PARTS
@@ -33,12 +36,12 @@ def is_sure(message: Mapping[str, Any]) -> bool:
 
 def is_output(item: Mapping[str, Any]) -> bool:
     """Whether an item is the output of a call."""
-    return kind_of(item) in OUTPUTS
+    return kind_of(_as_function(item)) in OUTPUTS
 
 
 def is_of_answer(item: Mapping[str, Any]) -> bool:
     """Whether an item becomes a part of an answer; items that tell nothing of a conversation do not."""
-    kind = kind_of(item)
+    kind = kind_of(_as_function(item))
     if kind == "message":
         return item.get("role") == "assistant"
     return kind in CALLS or kind in ON_SERVER or kind == "reasoning"
@@ -56,6 +59,7 @@ def read_content(content: Any) -> list[Message]:
 
 def read_item(item: Mapping[str, Any]) -> tuple[list[Message], list[Message]]:
     """Read an item that is a part of an answer: its content blocks, and its calls."""
+    item = _as_function(item)
     kind = kind_of(item)
     if kind == "message":
         return read_content(item.get("content")), []
@@ -71,6 +75,7 @@ def read_output(item: Mapping[str, Any]) -> tuple[str, Any, bool]:
 
     The content is a text or blocks, or any other value that the file has there.
     """
+    item = _as_function(item)
     call_id, output = text(item.get("call_id")), item.get("output")
     failed = mapping(output).get("success") is False
     if isinstance(output, dict):
@@ -114,6 +119,21 @@ def _bare(block: Message) -> Message:
     if block["type"] == "text":
         return text_block(text(block.get("text")))
     return {key: value for key, value in block.items() if key != "part"} if "part" in block else block
+
+
+def _as_function(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An item of `_MORE` that has a call's id, as a call of a function or the output of one; any other item itself."""
+    kind = kind_of(item)
+    if kind not in _MORE or not text(item.get("call_id")):
+        return item
+    if kind == _SEARCH_CALL:
+        named = {"type": "function_call", "name": "tool_search", "arguments": as_json(mapping(item.get("arguments")))}
+        return {"call_id": item["call_id"], **named}
+    output = mapping(item.get("output"))
+    if kind == _SEARCH_OUTPUT:
+        return {"type": "function_call_output", "call_id": item["call_id"], "output": as_json(items(item.get("tools")))}
+    failed = {"status": "failed"} if output.get("isError") is True or output.get("is_error") is True else {}
+    return {**item, **failed, "type": "function_call_output"}
 
 
 def _completed(item: Mapping[str, Any], kind: str) -> Mapping[str, Any]:

@@ -32,6 +32,7 @@ class NewFile:
         replace: put it in the place of a regular file that is there.
         with_directories: make the directories that lead to it, with mode 0700.
         reads_back: compare what the file holds with what was written, before it gets its name.
+        beside_log: whether a log is in its directory: the directories above were synced when the log was made.
         files: the system calls, for tests to replace.
 
     Raises:
@@ -45,11 +46,13 @@ class NewFile:
         replace: bool = False,
         with_directories: bool = False,
         reads_back: bool = False,
+        beside_log: bool = False,
         files: FileSystem | None = None,
     ) -> None:
         self.path = os.path.abspath(os.path.expanduser(path))
         self._aside = f"{self.path}.{PART_MARK}{token_hex(4)}.part"
         self._replace, self._with_directories, self._files = replace, with_directories, files or FileSystem()
+        self._beside_log = beside_log
         self._may_be_unnamed = files is None
         self._is_unnamed = False
         self._fd: int | None = None
@@ -127,7 +130,8 @@ class NewFile:
             self._name_by_way_of_aside(fd)
         self._close()
         try:
-            for directory in directories_above(self.path):
+            above = [os.path.dirname(self.path)] if self._beside_log else directories_above(self.path)
+            for directory in above:
                 files.sync_directory(directory)
         except OSError as error:
             reason = f"it was written, but its name may not survive a power cut: a directory cannot be synced ({error})"

@@ -195,7 +195,9 @@ def _all(
     with unusable(path):
         paths = session_paths(path)
     if not paths:
-        raise UnusableError(f"{one_line(path)}: there are no files of sessions in it")
+        raise UnusableError(
+            f"{one_line(path)}: there are no files of sessions in it; a sub-agent's comes with its session's"
+        )
     files: list[ImportedFile] = []
     with stages() as tell:
         imported = import_all(
@@ -290,6 +292,7 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
             say(f"  left out: {file.path}: {one_line(file.error)}")
         if _is_failed(file):
             say(f"  FAILED {file.path}: {one_line(file.error)}")
+    _show_strangers([file for file in files if not file.is_session])
     sessions = [session for report in reports for session in report.sessions]
     accounts = [report.account for report in reports]
     total = Account(
@@ -305,6 +308,14 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
     say(f"{counted(len(sessions), 'session')}, {counted(added, 'message')} {did}")
     if dry_run:
         say("Nothing was done (--dry-run).")
+
+
+def _show_strangers(files: Sequence[ImportedFile]) -> None:
+    """Name the first files that are no sessions, with the reason."""
+    for file in files[:_MOST_SHOWN_OF_MANY]:
+        say(f"  no session: {file.path}: {one_line(file.error)}")
+    if len(files) > _MOST_SHOWN_OF_MANY:
+        say(f"  ... and {len(files) - _MOST_SHOWN_OF_MANY:,} more that are no sessions; --json names them all")
 
 
 def _sum(counters: Iterable[Counter[str]]) -> Counter[str]:

@@ -135,7 +135,8 @@ class WrittenFiles:
         value: dict[str, Any] = {"version": _VERSION, "files": self.contents}
         if self.begun:
             value |= {"begun": self.begun, "time": self.time}
-        with NewFile(self.path, replace=True, files=self.files) as file:
+        has_log = os.path.lexists(self.log)
+        with NewFile(self.path, replace=True, beside_log=has_log, files=self.files) as file:
             file.write(json.dumps(value).encode() + b"\n")
             file.finish()
 

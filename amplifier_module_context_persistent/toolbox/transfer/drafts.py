@@ -57,7 +57,7 @@ class EarlierImport:
     """Whether the import was killed before it had written all that its header says."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class SessionDraft:
     """One session: the bodies of its records, what is known of its messages, and where it goes."""
 

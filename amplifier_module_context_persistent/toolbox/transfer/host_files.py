@@ -386,7 +386,7 @@ def _keep(path: Path, time: str | None) -> None:
 def _write_own(note: WrittenFiles, path: Path, pieces: Iterable[bytes]) -> None:
     """Write a file of ours, and note its content before it gets its name."""
     digest, size = hashlib.sha256(), 0
-    with NewFile(path, replace=path.exists()) as file:
+    with NewFile(path, replace=path.exists(), beside_log=True) as file:
         for piece in pieces:
             digest.update(piece)
             size += len(piece)

@@ -209,6 +209,8 @@ def standard_place(format_name: str) -> Path:
 def session_paths(directory: str | Path) -> list[str]:
     """The files below a directory that may be sessions, in order; those of sub-agents come with their session.
 
+    A file that is there under several names is given once; a link is given if its file is elsewhere.
+
     Raises:
         OSError: the directory cannot be read.
     """
@@ -217,7 +219,10 @@ def session_paths(directory: str | Path) -> list[str]:
     for parent, _, names in os.walk(directory):
         paths = sorted(os.path.join(parent, name) for name in names if name.endswith(_ENDINGS))
         found += [path for path in paths if os.path.isfile(path) and not _comes_with_its_session(path)]
-    return sorted(found)
+    by_file = dict[str, str]()
+    for path in sorted(found, key=os.path.islink):
+        by_file.setdefault(os.path.realpath(path), path)
+    return sorted(by_file.values())
 
 
 def _comes_with_its_session(path: str) -> bool:

@@ -12,7 +12,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, takewhile
 from pathlib import Path
 from typing import Any
@@ -215,7 +215,7 @@ class ImportConflictError(ContextPersistentError, ValueError):
     """A session that was imported before went on here, or changed in its source, so that nothing can be added to it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SessionWriter:
     """Writes the sessions of one import.
 
@@ -236,6 +236,13 @@ class SessionWriter:
     now: Callable[[], str]
     new_id: Callable[[], str]
     again: bool = False
+    families: dict[int, list[SessionDraft]] = field(init=False)
+    """Sessions with their branches and sub-agents."""
+
+    def __post_init__(self) -> None:
+        self.families = {}
+        for draft in self.sessions:
+            self.families.setdefault(draft.family, []).append(draft)
 
     def write(self) -> None:
         """Write all sessions.
@@ -247,7 +254,7 @@ class SessionWriter:
         Raises:
             OSError: a log cannot be written, or something has its name.
         """
-        made: list[SessionDraft] = []
+        made = set[SessionDraft]()
         with ExitStack() as being_made:
             try:
                 for draft in reversed(self.sessions):
@@ -255,7 +262,7 @@ class SessionWriter:
                     if earlier is None:
                         being_made.enter_context(making_session(draft.path))
                         write_new_log(draft.path, chain([self._header(draft)], draft.bodies))
-                        made.append(draft)
+                        made.add(draft)
                     elif not earlier.is_older and (
                         earlier.common < draft.messages or earlier.kept < earlier.live or earlier.is_cut
                     ):
@@ -281,7 +288,7 @@ class SessionWriter:
             records_in_log: how many records its log has when an addition is complete; 0 for a new log.
         """
         start, is_main = draft.start, draft.start.kind == "session" or draft is self.sessions[0]
-        others = [other for other in self.sessions if other.family == draft.family and other is not draft]
+        others = [other for other in self.families[draft.family] if other is not draft] if is_main else []
         links = {
             kind: [other.session_id or other.path for other in others if other.start.kind == word]
             for kind, word in (("subagents", "subagent"), ("branches", "branch"))
@@ -292,8 +299,8 @@ class SessionWriter:
             "key": draft.key,
             "session_id": start.source_id or None,
             **{key: value for key, value in start.facts.items() if value not in (None, "", {}, [])},
-            **{key: value for key, value in links.items() if value and is_main},
-            **({"subagent_tasks": tasks} if is_main and any(tasks) else {}),
+            **{key: value for key, value in links.items() if value},
+            **({"subagent_tasks": tasks} if any(tasks) else {}),
             "file": self.source,
             **({"account": self.account.to_json()} if draft is self.sessions[0] else {}),
             "lines": self.account.lines_by_file[draft.file],

@@ -78,8 +78,24 @@ def test_the_report_of_a_directory(projects: Path) -> None:
     """A line for each session with news, the account of all, the sums; a dry run writes nothing."""
     done = CliRunner().invoke(main, ["import", str(projects), "--dry-run"])
     assert "5 files, 1 of them no sessions" not in done.stdout
-    shows(done.stdout, "4 files, 1 of them no sessions", "5 sessions, 6 messages would be added", "lost")
+    shows(
+        done.stdout,
+        "4 files, 1 of them no sessions",
+        "no session: ",
+        "notes.json: there is no message",
+        "5 sessions, 6 messages would be added",
+        "lost",
+    )
     assert not (Path.home() / ".amplifier").exists()
+
+
+def test_a_file_of_several_names_is_one_session(tmp_path: Path) -> None:
+    """A link to a file of the same directory adds nothing; one to a file elsewhere does, and one to nowhere is none."""
+    write_jsonl(tmp_path / "all" / "s1.jsonl", [says("s1", "one")])
+    write_jsonl(tmp_path / "other" / "s2.jsonl", [says("s2", "two")])
+    for name, target in (("a", "all/s1.jsonl"), ("b", "other/s2.jsonl"), ("c", "nowhere.jsonl"), ("d", "all")):
+        (tmp_path / "all" / f"{name}.jsonl").symlink_to(tmp_path / target)
+    assert [Path(path).name for path in session_paths(tmp_path / "all")] == ["b.jsonl", "s1.jsonl"]
 
 
 def test_two_sessions_of_one_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,10 @@ class Piece(NamedTuple):
 
 
 def pieces_of(line: str) -> list[Piece]:
-    """Split a line into whole objects and lost parts; runs of NULs, white space and byte order marks are neither."""
+    """Split a line into whole objects and lost parts.
+
+    What stands between objects is neither: a comma, runs of NULs, white space and byte order marks.
+    """
     pieces, at = _chain(line, 0)
     if at < len(line) and not _is_filling(line, at):
         behind, start = _records_at_the_end(line, at)
@@ -52,12 +55,14 @@ def is_whole_object(line: str) -> bool:
 
 
 def _chain(line: str, start: int) -> tuple[list[Piece], int]:
-    """The whole objects that follow each other from a place on, and where they end."""
+    """The whole objects that follow each other from a place on, and where they end; a comma may follow each."""
     pieces = list[Piece]()
     end = start
     while (found := _object_at(line, begin := _skip_filling(line, end))) is not None:
         value, end = found
         pieces.append(Piece(begin, end - begin, value))
+        if line.startswith(",", behind := _skip_filling(line, end)):
+            end = behind + 1
     return pieces, end
 
 

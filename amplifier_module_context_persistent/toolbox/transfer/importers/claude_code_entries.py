@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sys import intern
 from typing import Any
 
-from ....forms.anthropic import answered_calls
+from ....forms.anthropic import answered_calls, usage
 from ....forms.canonical import blocks_of
 from ..spool import SpooledValues
 from .account import Account
@@ -285,15 +285,25 @@ def _add(file: ClaudeFile, entry: ClaudeEntry, value: dict[str, Any]) -> None:
 
 
 def _begins_anew(file: ClaudeFile, head: ClaudeEntry, entry: ClaudeEntry, value: dict[str, Any]) -> bool:
-    """Whether a record under the id of an answer is another answer: a result came before it, and its usage differs.
+    """Whether a record under the key of an answer is another answer: a result came before it, and one of these is true.
 
-    Some gateways give one id to every answer and no `requestId`. Results stand within one answer too, if its calls ran
-    while it was still given: then its records say the same usage.
+    - The answer had ended: its last record says why it stopped.
+    - The record has no `requestId`, and it begins with something else than a call, or its usage is zero or another one.
+
+    Some gateways give one id to every answer. A result alone does not tell: calls may run while their answer is given.
     """
-    if text(value.get("requestId")) or entry.above is None or entry.above.kind != "user":
+    if entry.above is None or entry.above.kind != "user":
         return False
-    reported = mapping(value.get("message")).get("usage")
-    return not reported or reported != mapping(file.value(head).get("message")).get("usage")
+    last = mapping(file.value((head.more or [head])[-1]).get("message"))
+    if last.get("stop_reason"):
+        return True
+    if text(value.get("requestId")):
+        return False
+    said = mapping(value.get("message"))
+    if any(block.get("type") != "tool_use" for block in blocks_of(said.get("content"))[:1]):
+        return True
+    reported = usage(said.get("usage"))
+    return not any(reported.values()) or reported != usage(mapping(file.value(head).get("message")).get("usage"))
 
 
 def _answer_key(entry: ClaudeEntry, value: dict[str, Any]) -> tuple[str, str, bool] | None:

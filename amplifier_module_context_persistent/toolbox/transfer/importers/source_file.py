@@ -32,7 +32,7 @@ from . import long_list
 from .account import Account
 from .broken_lines import pieces_of
 from .lines import BLOCK_BYTES, BOM, CUT, Line, parse_json, read_lines
-from .text_encoding import as_utf8, not_utf8, utf16_name
+from .text_encoding import FIRST_BYTES, as_utf8, not_utf8, wide_codec
 
 STANDARD_INPUT = "-"
 MOST_DOCUMENT_BYTES = 64 << 20
@@ -120,6 +120,8 @@ class Source:
         self.aside = SpooledValues(self.spool)
         self.passed_over = ""
         """The text before the JSON document; empty if there is none."""
+        self._codec = ""
+        """The encoding of the file if it is not UTF-8."""
         self._fd = -1
         try:
             self._fd = self._spool(sys.stdin.buffer, MOST_DECOMPRESSED_BYTES) if is_piped else self._open()
@@ -132,9 +134,10 @@ class Source:
                 most = min(MOST_DECOMPRESSED_BYTES, max(_FREE_BYTES, _RATIO * size))
                 self._fd = self._spool(unpack(self._reader()), most)
                 self._files.close(packed)
-            if codec := utf16_name(self._files.read(self._fd, 2, 0)):
+            self._codec = wide_codec(self._files.read(self._fd, FIRST_BYTES, 0))
+            if self._codec:
                 encoded = self._fd
-                self._fd = self._spool(self._reader(), MOST_DECOMPRESSED_BYTES, codec)
+                self._fd = self._spool(self._reader(), MOST_DECOMPRESSED_BYTES, self._codec)
                 self._files.close(encoded)
             if not self.size:
                 raise ImportRefusedError("the file is empty")
@@ -161,14 +164,10 @@ class Source:
         """
         with self._new_plain_file() as plain:
             pieces = _blocks_of(packed)
-            try:
-                for piece in as_utf8(pieces, codec) if codec else pieces:
-                    plain.write(piece)
-                    if plain.tell() > most_bytes:
-                        too_large = f"it becomes more than {most_bytes:,} bytes; nothing that large is read"
-                        raise ImportRefusedError(too_large)
-            except UnicodeDecodeError as error:
-                raise ImportRefusedError(f"this is UTF-16 text with a damaged character: {error.reason}") from error
+            for piece in as_utf8(pieces, codec) if codec else pieces:
+                plain.write(piece)
+                if plain.tell() > most_bytes:
+                    raise ImportRefusedError(f"it becomes more than {most_bytes:,} bytes; nothing that large is read")
         return self._files.open_readonly(self.plain_path)
 
     def _unseal(self, identity: str | None) -> int:
@@ -312,7 +311,7 @@ class Source:
         if kind := next((told for head, told in _BINARY.items() if first.startswith(head)), ""):
             return kind
         if wrong := not_utf8(first.removeprefix(BOM)):
-            return wrong
+            return f"this is {self._codec.upper()} text with damaged characters" if self._codec else wrong
         text = codecs.getincrementaldecoder("utf-8")().decode(first.removeprefix(BOM))
         if "\0" in text:
             return "this is a binary file"

@@ -1,7 +1,8 @@
 """Files that are text in another encoding than UTF-8, as Windows writes them.
 
-UTF-16 is read: PowerShell's `>` writes it, with a byte order mark. Any other encoding is refused with the place of the
-first byte that is not UTF-8, and with a way to write the file again: which encoding it is cannot be known for sure.
+UTF-16 is read (PowerShell's `>` writes it, with a byte order mark), and UTF-32. Any other encoding is refused with the
+place of the first byte that is not UTF-8, and with a way to write the file again: which encoding it is cannot be known
+for sure.
 """
 
 from __future__ import annotations
@@ -9,31 +10,47 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterable, Iterator
 
-__all__ = ["as_utf8", "not_utf8", "utf16_name"]
+__all__ = ["FIRST_BYTES", "as_utf8", "not_utf8", "wide_codec"]
 
-_BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_WITHOUT_MARK = {b"{\0": "utf-16-le", b"[\0": "utf-16-le", b"\0{": "utf-16-be", b"\0[": "utf-16-be"}
+FIRST_BYTES = 4
+"""How many bytes of a file tell its encoding."""
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 WRITE_AGAIN = (
     "write it again as UTF-8: `iconv -f GB18030 -t UTF-8 FILE > NEW` with the name of its encoding, or in PowerShell 7 "
     "`Get-Content FILE -Encoding 936 | Set-Content NEW -Encoding utf8`"
 )
 
 
-def utf16_name(first: bytes) -> str:
-    """The codec of a file that begins with these bytes if it is UTF-16; else empty."""
-    return _BYTE_ORDER_MARKS.get(first[:2]) or _WITHOUT_MARK.get(first[:2], "")
+def wide_codec(first: bytes) -> str:
+    """The codec of a file that begins with these bytes if it is UTF-16 or UTF-32; else empty.
+
+    Without a byte order mark it is UTF-16 if the first two characters are ASCII.
+    """
+    for mark, codec in _BYTE_ORDER_MARKS:
+        if first.startswith(mark):
+            return codec
+    has_value = [bool(byte) for byte in first]
+    if has_value == [True, False, True, False]:
+        return "utf-16-le"
+    return "utf-16-be" if has_value == [False, True, False, True] else ""
 
 
 def as_utf8(pieces: Iterable[bytes], codec: str) -> Iterator[bytes]:
     """Encode text again as UTF-8, piece by piece.
 
-    Raises:
-        UnicodeDecodeError: it is not of this encoding.
+    What is no character stays none: the line that contains it is lost, and no other line. A character that the end of
+    the file cuts becomes U+FFFD.
     """
-    decoder = codecs.getincrementaldecoder(codec)()
+    decoder = codecs.getincrementaldecoder(codec)("surrogatepass")
     for piece in pieces:
         yield decoder.decode(piece).encode("utf-8", "surrogatepass")
-    yield decoder.decode(b"", final=True).encode("utf-8", "surrogatepass")
+    if decoder.getstate()[0]:
+        yield "\ufffd".encode()
 
 
 def not_utf8(first: bytes) -> str:

@@ -28,10 +28,18 @@ async def said(source: Path) -> list[str]:
         [FIRST, ANSWER + SECOND],
         [FIRST + ANSWER + SECOND],
         [FIRST, ANSWER + "  " + SECOND],
+        [FIRST + ", " + ANSWER + "," + SECOND],
         [FIRST, "\0" * 300 + ANSWER, SECOND],
         [FIRST, ANSWER + "\0" * 4_096 + SECOND + "\0"],
     ],
-    ids=["two on one line", "three on one line", "with a space between", "after NULs", "NULs between and at the end"],
+    ids=[
+        "two on one line",
+        "three on one line",
+        "with a space between",
+        "with commas between",
+        "after NULs",
+        "NULs between and at the end",
+    ],
 )
 async def test_each_whole_record_of_a_line_is_imported(tmp_path: Path, lines: list[str]) -> None:
     """In order, with nothing lost."""
@@ -80,7 +88,8 @@ async def test_a_cut_line_does_not_swallow_the_next_record(tmp_path: Path) -> No
 @proof(quick=1)
 @pytest.mark.parametrize("unit", ['{"', '{"a":', '{"a":[', '{"a":1},', '{"a', "{}", "\0{"])
 def test_every_character_of_a_hostile_line_is_told_once(unit: str) -> None:
-    """As a part of an object or as lost, but for NULs and white space; in bounded time."""
+    """As a part of an object or as lost, but for what stands between objects: NULs and commas; in bounded time."""
     line = unit * ((1 << 20) // len(unit))
     pieces = pieces_of(line)
-    assert sum(piece.characters for piece in pieces) == len(line) - line.count("\0") * (pieces[0].value is not None)
+    between = line.count("\0") + line.count("},")
+    assert sum(piece.characters for piece in pieces) == len(line) - between * (pieces[0].value is not None)

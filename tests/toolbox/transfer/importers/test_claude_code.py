@@ -373,6 +373,22 @@ async def test_answers_of_one_id_stay_apart(tmp_path: Path) -> None:
     assert texts(history) == ["user: one", *told, "assistant: done", "user: two", "assistant: again"]
 
 
+@pytest.mark.parametrize("told", ["stop reason", "text", "no usage", "zero usage"])
+async def test_answers_of_one_id_and_one_request_stay_apart(tmp_path: Path, told: str) -> None:
+    """A gateway may give every answer the same ids: why an answer stopped, or what the next one begins with, tells."""
+    entries = [says("u1", None, "one")]
+    for number in range(3):
+        blocks = [text(f"answer {number}")] * (told == "text") + [calls(f"t{number}")]
+        answer = answers(f"a{number}", entries[-1]["uuid"], "same", *blocks)
+        if told == "stop reason":
+            answer |= {"requestId": "same", "message": answer["message"] | {"stop_reason": "tool_use"}}
+        if "usage" in told:
+            answer["message"]["usage"] = {"input_tokens": 0, "output_tokens": 0} if told == "zero usage" else None
+        entries += [answer, results(f"c{number}", f"a{number}", (f"t{number}", f"result {number}"))]
+    _, history, _ = await imported_history(tmp_path / "s.jsonl", entries)
+    assert [message["role"] for message in history] == ["user", *["assistant", "tool"] * 3]
+
+
 @proof
 async def test_the_last_record_of_an_answer_says_what_it_cost(tmp_path: Path) -> None:
     """The records before it were written while the answer came, and count what had come by then."""

@@ -254,3 +254,28 @@ async def test_a_search_by_the_server_is_a_part_of_its_answer(tmp_path: Path) ->
     assert [message["role"] for message in history] == ["user", "assistant"]
     assert history[1]["content"] == [search, {"type": "text", "text": "it"}]
     assert history[1]["metadata"]["form"] == {"name": "openai_responses"}
+
+
+async def test_a_search_for_tools_and_an_output_of_mcp_are_calls_and_results(tmp_path: Path) -> None:
+    """So they are shown and found as any other; a search that the server ran has no call's id, and is metadata."""
+    tool = {"type": "function", "name": "calendar"}
+    found = {"content": [{"type": "text", "text": "mcp said"}], "isError": True}
+    _, history, _ = await imported_history(
+        tmp_path / "r.jsonl",
+        [
+            META,
+            item("user", "go"),
+            line("response_item", type="tool_search_call", call_id="c1", arguments={"query": "dates"}),
+            line("response_item", type="function_call", name="mcp__a__b", arguments="{}", call_id="c2"),
+            line("response_item", type="tool_search_output", call_id="c1", tools=[tool]),
+            line("response_item", type="mcp_tool_call_output", call_id="c2", output=found),
+            line("response_item", type="tool_search_call", call_id=None, execution="server", arguments={}),
+        ],
+    )
+    assert texts(history)[2:] == [
+        "assistant: tool_search mcp__a__b",
+        'tool: [{"type":"function","name":"calendar"}]',
+        "tool: mcp said",
+    ]
+    assert history[2]["tool_calls"][0]["arguments"] == {"query": "dates"}
+    assert [bool(message["metadata"].get("is_error")) for message in history[3:]] == [False, True]

@@ -136,12 +136,30 @@ def test_each_line_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @proof(quick=1)
-@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig"])
 def test_text_that_windows_wrote_is_read(tmp_path: Path, codec: str) -> None:
-    """UTF-16 with a byte order mark or without, and UTF-8 with one; line ends of Windows."""
+    """UTF-16 with a byte order mark or without, UTF-32 and UTF-8 with one; line ends of Windows."""
     source = tmp_path / "s.jsonl"
     source.write_bytes(LINES.decode().replace("one", "eins \U0001f600 \u2028").replace("\n", "\r\n").encode(codec))
     assert imported(source).messages == 2
+
+
+async def test_damage_in_utf16_costs_its_line_alone(tmp_path: Path) -> None:
+    """A file that ends within a character, and a character that is none: the other lines are read."""
+    lines = [json.dumps({"role": "user", "content": said}) for said in ("one", "?", "three")]
+    text = "\n".join([*lines, ""]).encode("utf-16-le").replace("?".encode("utf-16-le"), b"\x00\xdc")
+    (tmp_path / "s.jsonl").write_bytes(b"\xff\xfe" + text + b"{")
+    report = imported(tmp_path / "s.jsonl")
+    assert report.messages == 2
+    assert [loss.line for loss in report.not_carried] == [2, 4]
+
+
+def test_nul_bytes_before_a_file_are_no_encoding(tmp_path: Path) -> None:
+    """However many there are."""
+    for number in (1, 2, 3, 4):
+        source = tmp_path / f"{number}.jsonl"
+        source.write_bytes(b"\0" * number + LINES)
+        assert imported(source).messages == 2
 
 
 def test_damaged_utf16_is_refused(tmp_path: Path) -> None:
