@@ -1,10 +1,10 @@
 """Adding messages: read from whatever form they came in, checked, and appended together or not at all.
 
-What one call adds is one append: one write and one sync under the log's lock. A foreign message that stands for several
-(the results and the words of one of Anthropic's user messages) is such a call, and so is a list.
+The messages of one call are one append: one write and one sync under the log's lock. This holds for a list, and for a
+foreign message that corresponds to several (one user message of Anthropic with results and text, for example).
 
-A list that is added again after its process was killed is a replay: the messages at the end of the log as it was
-opened are the first ones of the list. They are not stored again, as long as nothing else was added since.
+A list may be added again after its process was killed. Then the messages at the end of the log are the first messages
+of the list. They are not stored again, as long as nothing else was added since the log was opened.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Additions:
 
     Args:
         config: the configuration.
-        host: told of each message; with a coordinator nothing of an ambiguous shape is given a form.
+        host: gets an event for each message. With a coordinator, messages of an ambiguous shape are Amplifier's own.
         store: the session's store.
-        meter: told of answers.
+        meter: counts answers.
         pending: notes which request an answer belongs to.
         redaction: replaces keys before they are stored.
         now: gives ISO 8601 timestamps.
@@ -77,7 +77,7 @@ class Additions:
         self._form: str | None = None
         """The form of the last foreign message, for reading ambiguous shapes; None until the log was looked at."""
         self._unknown: dict[str, str] = {}
-        """The ids of messages of which nobody knows whether they are stored, by content: a repeat is the same one."""
+        """Ids of messages that may or may not be stored, by content; a repeat of the message gets the same id."""
 
     async def add(self, messages: Sequence[Any], *, form: str | None, is_list: bool) -> bool:
         """Add messages of any form; arguments and errors as `PersistentContextManager.add_messages`.
@@ -90,7 +90,7 @@ class Additions:
         if session is not None and form is None and self._may_encode(given):
             await self._append_encoded(given, is_list=is_list or len(given) > 1)
             return False
-        # it waits before they are encoded: what the caller does meanwhile must not count
+        # opening waits; changes that the caller makes meanwhile must not be stored
         given = [json_copy(message, is_stored=comes_from_a_log(message)) for message in given]
         encodes = form is None and self._may_encode(given)
         if not encodes:
@@ -106,7 +106,7 @@ class Additions:
         return not encodes
 
     async def _add_checked(self, session: Session, given: Sequence[Message], *, is_list: bool) -> None:
-        """Add canonical messages that are the session's own: the ephemeral ones to this process's views alone."""
+        """Add canonical messages that no caller can change. Ephemeral ones are added to this process's views only."""
         passing = list(filter(self._passes, given))
         stored: Sequence[Message] = [message for message in given if message not in passing] if passing else given
         if self._redaction.is_on:
@@ -120,7 +120,7 @@ class Additions:
             await self._tell(session, _to_tell(given))
 
     def _may_encode(self, messages: Sequence[Any]) -> bool:
-        """Whether messages are stored as they are, and so small that the event loop may encode them."""
+        """Whether messages are stored unchanged and are small enough to be encoded on the event loop."""
         if self._redaction.is_on or self._unknown:
             return False
         threshold = self._config.offload_threshold
@@ -132,7 +132,7 @@ class Additions:
         return sum(map(_chars_of, messages)) <= _LARGE_CHARS
 
     async def ready(self, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
-        """Make canonical messages ready to be stored, answers with what their request was sent; errors as `add`."""
+        """Prepare canonical messages for storing; answers get the hash of their request. Errors as `add`."""
         copied = [json_copy(message) for message in messages]
         for message in copied:
             check_message(message)
@@ -143,12 +143,12 @@ class Additions:
         return [self._pending.note(message) for message in ready]
 
     def not_stored(self, ready: Sequence[Message]) -> None:
-        """Take back what was noted of messages that could not be stored."""
+        """Undo the notes about messages that could not be stored."""
         for message in ready:
             self._pending.take_back(message)
 
     async def _checked(self, copied: list[Message], form: str | None) -> list[Message]:
-        """Read messages of any form, and check what they are read as."""
+        """Read messages of any form into canonical ones, and check these."""
         given = copied
         if form is not None or not all(map(is_plain, copied)):
             given = await self._read(copied, form)
@@ -160,7 +160,7 @@ class Additions:
         return given
 
     async def _read(self, copied: Sequence[Message], form: str | None) -> list[Message]:
-        """Read messages of which one at least may be foreign."""
+        """Read messages, at least one of which may be foreign."""
         if self._form is None and not all(map(is_plain, copied)):
             self._form = next(filter(None, map(form_of, reversed(await self._last_messages(_LOOKED_AT)))), "")
         read = read_given(copied, form, before=self._form or "", guesses=self.guesses)
@@ -189,11 +189,11 @@ class Additions:
 
     @property
     def guesses(self) -> bool:
-        """Whether a message of an ambiguous shape is given a form: hosts of Amplifier mean Amplifier's own."""
+        """Whether an ambiguous message may be of a foreign form. Hosts of Amplifier always mean Amplifier's own."""
         return not self._host.is_there
 
     def _passes(self, message: Message) -> bool:
-        """Whether a message is for this process's views only."""
+        """Whether a message is only for this process's views."""
         metadata = message.get("metadata")
         if not metadata or "ephemeral" not in metadata:
             return False
@@ -246,18 +246,18 @@ class Additions:
             await self._tell(session, told)
 
     def _noted(self, message: Message) -> Message:
-        """A message that is about to be appended, with what its request was sent if it is an answer with reasoning."""
+        """A message before it is appended; an answer with reasoning gets the hash of its request."""
         if message["role"] == "assistant" and not is_kept_from_models(message):
             self._meter.answered()
         return self._pending.note(message)
 
     def _take_back(self, noted: Sequence[Message]) -> None:
-        """Take back what was noted of messages that were not stored; they may be added again."""
+        """Undo the notes about messages that were not stored; they may be added again."""
         for message in noted:
             self._pending.take_back(message)
 
     def _with_known_id(self, message: Message) -> Message:
-        """A message with the id under which it may be stored already."""
+        """Give a message the id under which it may already be stored."""
         if given_id(message) is not None:
             return message
         known = self._unknown.get(content_key(message))
@@ -271,7 +271,7 @@ class Additions:
 
 
 def _to_tell(given: Sequence[Message]) -> Sequence[tuple[str, int]]:
-    """What listeners are told of messages once they are stored: their roles and the lengths of their texts."""
+    """The payloads of the events for stored messages: roles and lengths of texts."""
     return [(message["role"], len(text_of(message))) for message in given]
 
 
@@ -282,7 +282,7 @@ async def _add_ephemeral(session: Session, message: Message) -> None:
 
 
 def _chars_of(message: Message) -> int:
-    """How long the texts of an ordinary message are."""
+    """The number of characters of an ordinary message's texts."""
     content = message.get("content")
     if type(content) is str:
         return len(content)

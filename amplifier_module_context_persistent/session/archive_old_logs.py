@@ -1,9 +1,9 @@
 """Archiving a project's old logs when one of its sessions ends (`archive_after_days`); off unless it is configured.
 
 Rules:
-- It comes after the session's own log was closed, and never while a message or a request is waited for.
-- At most 64 MB of logs are archived at one close, the oldest first, so that the close takes a second or so.
-- Whatever fails leaves a log as it is, and is no error of the session.
+- It begins after the session's own log was closed, so no message and no request waits for it.
+- At most 64 MB of logs are archived at one close, the oldest first, so that the close takes about a second.
+- If archiving fails, the log stays unchanged, and the session gets no error.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from ..paths import LOG_NAME
 logger = logging.getLogger(__name__)
 
 MOST_BYTES = 64 << 20
-"""So much is archived at one close; one log that is larger is archived alone."""
+"""The most bytes to archive at one close. A larger log is archived alone."""
 _DAY_S = 86_400
 
 
 def archive_old_logs(log: str, days: int) -> None:
-    """Archive the logs beside a session's that were not written to for so many days.
+    """Archive the logs of a project that were not written to for some days.
 
     Args:
         log: the log of the session that ended; logs in the directories beside its own are looked at.
-        days: how long they must not have been written to.
+        days: the number of days without a write.
     """
     left = MOST_BYTES
     for path, size in _old_logs(log, days):
@@ -51,7 +51,7 @@ def archive_old_logs(log: str, days: int) -> None:
 
 
 def _old_logs(log: str, days: int) -> Iterator[tuple[str, int]]:
-    """The logs that may be archived, those first that were written to longest ago, with their sizes."""
+    """The logs that may be archived, with their sizes, the least recently written first."""
     own = Path(log)
     if own.name != LOG_NAME:
         return

@@ -1,7 +1,7 @@
-"""Change a history by what it holds, looked at under the log's lock: rewinds, pops, and adapters of other kits.
+"""Change a history by a decision made under the log's lock: rewind, pop, and adapters of other kits.
 
-A decision sees the log while nobody else can change it, and says which live messages stay and which new ones follow.
-What goes out of the live history stays in the log. So a process never undoes what it did not see.
+A decision sees the log while no other process can change it, and returns which live messages stay and which new ones
+follow. So a process never hides a message that it did not see. Removed messages stay in the log, hidden.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ..view.plan import live_positions
 
 @dataclass(frozen=True, slots=True)
 class HistoryChange:
-    """What becomes of a history.
+    """The change of a history.
 
     Args:
         kept: the ordinals of the live messages that stay, in order; None if all do.
         added: messages that follow them, in canonical form.
-        plan: the record of a plan of the history as it is (`portable_plan`); it comes into force if all messages stay.
+        plan: the record of a plan for the present history (`portable_plan`); it comes into force if all messages stay.
     """
 
     kept: Sequence[int] | None = None
@@ -34,11 +34,11 @@ class HistoryChange:
 
 
 Decide = Callable[[Log], HistoryChange]
-"""Decides on a change. It may run several times for one; what it raises is the outcome, and nothing is stored."""
+"""Decides on a change. It may run several times. If it raises, nothing is stored and the exception is passed on."""
 
 
 def rewound(log: Log, to: int | str) -> HistoryChange:
-    """Let the history end with a turn (its number, from 1), or with a message (its id).
+    """End the history with a turn (its number, from 1) or with a message (its id).
 
     Raises:
         PlaceError: the live history has no such turn or message.
@@ -60,7 +60,7 @@ def rewound(log: Log, to: int | str) -> HistoryChange:
 
 
 def last_given(log: Log) -> list[tuple[int, Message]]:
-    """The messages that the last one that was given became, with their ordinals; empty in an empty history."""
+    """The stored messages of the last message that was added, with their ordinals; empty in an empty history."""
     found: list[tuple[int, Message]] = []
     for ordinal in reversed(log.index.live):
         (message,) = log.read([ordinal])

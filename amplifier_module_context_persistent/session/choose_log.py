@@ -1,4 +1,4 @@
-"""Choose a session's log from its configuration: the one place that decides that a session is kept in memory."""
+"""Choose a session's log from its configuration. Only here it is decided that a session is kept in memory."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class ChosenLog:
 
     log: Log
     degraded_because: str = ""
-    """Why it is in memory although a stored one was wanted; empty if it is not."""
+    """The reason why the log is in memory although a stored one was wanted; else empty."""
     is_given: bool = False
-    """Whether the host made it."""
+    """Whether the host passed the log in."""
 
 
 def choose_log(config: Config, *, session_id: str | None, parent_id: str | None, working_dir: str | None) -> ChosenLog:
     """Choose the log that the configuration names; without a path for it, one in memory.
 
     Raises:
-        ConfigError: the session id cannot be part of a path; or `storage` stands beside a path, or has no session id.
+        ConfigError: the session id cannot be part of a path; or `storage` has a path beside it, or no session id.
     """
     if config.storage == MEMORY:
         return ChosenLog(log_in_memory(config))
@@ -53,7 +53,7 @@ def choose_log(config: Config, *, session_id: str | None, parent_id: str | None,
 
 
 def _where_it_began(path: Path, working_dir: str) -> Path:
-    """The log of a session that began in another checkout of this repository, or before this one moved; else `path`."""
+    """The log of a session that began in another checkout of this repository, or before it moved; else `path`."""
     if path.exists() or not (remote := remote_of(working_dir)):
         return path
     projects = path.parents[3]
@@ -95,5 +95,5 @@ def _open(config: Config, location: str) -> Log:
 
 
 def log_in_memory(config: Config) -> Log:
-    """A log in memory, as the configuration bounds its records."""
+    """A log in memory, with the configured limit for records."""
     return open_log(IN_MEMORY, max_record_bytes=config.max_record_bytes)

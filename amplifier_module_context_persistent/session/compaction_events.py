@@ -1,10 +1,10 @@
-"""What a host is told of a compaction: when it starts, and how it ended.
+"""The events by which a host learns of a compaction: that it started, and how it ended.
 
-Two pairs of events say so. `context:pre_compact` and `context:post_compact` are the kernel's, with the sizes of the
+There are two pairs. `context:pre_compact` and `context:post_compact` are the kernel's, with the sizes of the
 view; `context:compaction_started` and `context:compaction_finished` are those of amplifier-bundle-context-managed, with
 the method, the outcome and the time. amplifier-unified shows the pause by the latter, and stores a checkpoint after it.
 
-Whatever happens, a compaction that was told as started is told as finished.
+Every event of a start is followed by an event of an end, also after an error.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ..tokens.usage import token_count
 from .host import Host
 
 SEMANTIC = "semantic"
-"""The method of a summary that a model makes."""
+"""The method name for a summary by a model."""
 COMPLETED, FALLBACK, UNCHANGED, FAILED, CANCELLED = "completed", "fallback", "unchanged", "failed", "cancelled"
 
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 
 
 class CompactionEvents:
-    """The events of one compaction; as a context manager it tells of an error too.
+    """The events of one compaction. As a context manager, it also emits the end if an error is raised.
 
     Args:
         host: gets the events.
@@ -36,9 +36,9 @@ class CompactionEvents:
     def __init__(self, host: Host) -> None:
         self._host, self._began = host, time.monotonic()
         self._method: str | None = None
-        """The method that was told; None until the compaction is told as started, and once it is finished."""
+        """The method in the start event; None before the start event and after the end event."""
         self.usage: Mapping[str, int] = {}
-        """What a provider billed for its part; empty if none was asked."""
+        """The usage that a provider billed for the compaction; empty if none was asked."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -51,11 +51,11 @@ class CompactionEvents:
 
     @property
     def is_started(self) -> bool:
-        """Whether the compaction was told as started, and not as finished."""
+        """Whether the start event was emitted, and the end event was not."""
         return self._method is not None
 
     async def start(self, method: str, sizes: Mapping[str, int]) -> None:
-        """Tell that the compaction starts.
+        """Emit the start events.
 
         Args:
             method: how it compacts: `native`, `semantic`, or a strategy of our own engine.
@@ -65,10 +65,10 @@ class CompactionEvents:
         await self._host.emit("context:compaction_started", {"method": method, **sizes})
 
     async def finish_with(self, strategy: str | None, sizes: Mapping[str, int]) -> None:
-        """Tell that the compaction has ended with a plan.
+        """Emit the end events of a compaction that made a plan or found none.
 
         Args:
-            strategy: of the plan; None if no plan was followed, since it would have freed too little.
+            strategy: the plan's strategy; None if the plan would have freed too little and is not followed.
             sizes: counts of tokens.
         """
         if strategy is None:
@@ -79,7 +79,7 @@ class CompactionEvents:
         await self.finish(FALLBACK if is_other else COMPLETED, sizes)
 
     async def finish(self, outcome: str, sizes: Mapping[str, int] | None = None) -> None:
-        """Tell that the compaction has ended, if it was told as started.
+        """Emit the end events, if the start events were emitted.
 
         Args:
             outcome: how it ended.
@@ -94,11 +94,11 @@ class CompactionEvents:
 
 
 def method_of(strategy: str) -> str:
-    """The method that a plan's strategy is told as."""
+    """The method name in events for a plan's strategy."""
     return SEMANTIC if strategy == SUMMARIZE else strategy
 
 
 def counts_of(usage: Any) -> dict[str, int]:
-    """The counts of a provider's usage, whatever object it is."""
+    """The counts in a provider's usage, of any type."""
     said = usage if isinstance(usage, Mapping) else {name: getattr(usage, name, None) for name in _COUNTS}
     return {name: count for name in _COUNTS if (count := token_count(said.get(name))) is not None}

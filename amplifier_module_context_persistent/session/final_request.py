@@ -1,14 +1,14 @@
-"""The request that a host sent at last, beside the view that it was made from: what was added, as a record of the log.
+"""Compare the request that a host sent with its view, and record the difference in the log.
 
 amplifier-module-loop-streaming (its test of this handoff, read 2026-11-26) looks for two capabilities, and
 uses both or neither:
 
-- `context.final_request_record` gets the request when it is sent for good, after every hook, and gives a ticket;
+- `context.final_request_record` gets the request in its final form, after every hook, and returns a ticket;
 - `context.signed_replay` gets the ticket back once the answer to that request was stored.
 
-The record (`sent`) names the view by its receipt. A text that is added again and again is written once in a process.
-If a host adds to a request, the answer's reasoning is bound to what the next request may lack; so such an answer
-belongs to no request, for readers that check prefixes.
+The record (`sent`) names the view by its receipt. A text that is added to many requests is written once in a process.
+If a host adds to a request, the answer's reasoning is bound to text that the next request may lack. So the answer is
+bound to no request, for readers that check prefixes.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ _BESIDE_CONTENT = {"metadata"}
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """Names a request that was sent; hosts give it back as it is."""
+    """Identifies a sent request. Hosts pass it back unchanged."""
 
     number: int
 
 
 class Addition(NamedTuple):
-    """Something that a request has and its view lacks."""
+    """A message or text that a request has and its view lacks."""
 
     at: int
     """The position of the message in the request."""
     how: str
-    """`message`: a whole one; `text`: at the end of the view's message; `changed`: the view's message is another."""
+    """`message`: a new message; `text`: text at the end of a message of the view; `changed`: a changed message."""
     message: Message
-    """The message, or one with the added text alone."""
+    """The message; for `text`, a message with only the added text."""
 
 
 @dataclass(frozen=True, slots=True)
 class HandedOut:
-    """The last view: what it is compared with, and its receipt."""
+    """The last view, and the id of its receipt."""
 
     view: Sequence[Message]
     receipt_id: str
@@ -55,13 +55,13 @@ class HandedOut:
 
 
 class FinalRequests:
-    """The requests of one session as they were sent."""
+    """The sent requests of one session."""
 
     def __init__(self) -> None:
         self.handed_out: HandedOut | None = None
         self._records: dict[int, bytes] = {}
         self._written: set[str] = set()
-        """The hashes of additions whose messages the log has."""
+        """Hashes of the additions that are in the log already."""
         self._of: object = None
         self._number = 0
 
@@ -71,13 +71,13 @@ class FinalRequests:
         Args:
             request: amplifier-core's `ChatRequest`, or a mapping with `messages`.
             count: counts the tokens of a message.
-            of: the history; after it was replaced, as by a purge, additions are written again.
+            of: the history; if it was replaced (by a purge, for example), additions are written again.
 
         Returns:
             Its ticket, and whether something was added or changed.
 
         Raises:
-            RecordError: the request holds what is no message.
+            RecordError: an item of the request is not a message.
         """
         self._number += 1
         if of is not self._of:
@@ -103,11 +103,11 @@ class FinalRequests:
         return ticket, bool(found or left_out)
 
     def take(self, ticket: Any) -> bytes | None:
-        """The record of a request whose answer was stored; None if nothing is known of the ticket."""
+        """The record of a request whose answer was stored; None if the ticket is unknown."""
         return self._records.pop(ticket.number, None) if isinstance(ticket, Ticket) else None
 
     def forget(self) -> None:
-        """Let go of the last view."""
+        """Drop the last view."""
         self.handed_out, self._records = None, {}
 
     def _described(self, addition: Addition) -> Message:
@@ -124,7 +124,7 @@ def _messages_of(request: Any) -> list[Any]:
 
 
 def _plain(message: Any) -> Message:
-    """A message as plain JSON without metadata and empty keys: hosts rebuild messages as objects of their own."""
+    """A message as plain JSON without metadata and empty keys, because hosts rebuild messages as their own objects."""
     if hasattr(message, "model_dump"):
         message = message.model_dump(exclude_none=True, exclude=_BESIDE_CONTENT)
     elif not isinstance(message, Mapping):
@@ -141,9 +141,10 @@ def _without_none(value: Any) -> Any:
 
 
 def additions(view: Sequence[Message], sent: Sequence[Message]) -> Iterator[Addition]:
-    """What a request has beside its view, in order."""
-    same = next((at for at, pair in enumerate(zip(view, sent, strict=False)) if pair[0] != pair[1]), None)
-    begin = min(len(view), len(sent)) if same is None else same
+    """The additions of a request to its view, in order."""
+    begin = 0  # the first position at which they differ
+    while begin < min(len(view), len(sent)) and view[begin] == sent[begin]:
+        begin += 1
     view = view[begin:]
     shown = [canonical(message) for message in view]
     encoded = [b""] * begin + [canonical(message) for message in sent[begin:]]
@@ -159,7 +160,8 @@ def additions(view: Sequence[Message], sent: Sequence[Message]) -> Iterator[Addi
             at = shown.index(encoded[position], at) + 1  # messages of the view were left out before it
             continue
         before = view[at] if at < len(view) else None
-        if before is not None and (more := _more_in(before, message)) is not None:
+        more = _more_in(before, message) if before is not None else None
+        if more is not None:
             at += 1
             yield Addition(position, "text", {**message, "content": more})
         elif before is not None and shown[at] not in left and before.get("role") == message.get("role"):
@@ -170,7 +172,7 @@ def additions(view: Sequence[Message], sent: Sequence[Message]) -> Iterator[Addi
 
 
 def _more_in(before: Message, after: Message) -> Any:
-    """The content that a message has after all that it had before; None if something else changed."""
+    """The content added at the end of a message; None if something else changed too."""
     if {**before, "content": None} != {**after, "content": None}:
         return None
     old, new = before.get("content"), after.get("content")

@@ -1,8 +1,8 @@
-"""The list that an agent without a host keeps itself: it begins with the history, and grows.
+"""The message list of an agent without a host: it begins with the history, and grows.
 
-Such a list is taken as it is: what follows the history is appended, and nothing of it is a host's repair. A list of
-OpenAI's items may end within an answer and go on after a kill; read at once, its items are one message, but the log has
-one for each time that the list was set. So such a list is compared item by item.
+The messages after the history are appended, and none of them is taken for a host's repair. A list of OpenAI's items may
+be set in the middle of an answer, and again with the rest of it after a kill. Read at once, the items of an answer are
+one message, but the log has one message for each time that the list was set. So these lists are compared item by item.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ SYSTEM_ROLES = frozenset({"system", "developer"})
 
 
 def may_be_repair(given: Sequence[object], *, has_host: bool) -> bool:
-    """Whether a list may be a host's repair, rather than the list that an agent without a host keeps.
+    """Whether a list may be a host's repair, and not the list of an agent without a host.
 
-    Who repairs a history has it from the log, with ids and times; an agent's own list has neither.
+    A host that repairs a history has it from the log, with ids and times. An agent's own list has neither.
     """
     own = [message for message in given if isinstance(message, Mapping)]
     return has_host or any(given_id(message) is not None or timestamp_of(message) for message in own)
 
 
 def is_same(stored: Message, given: Message) -> bool:
-    """Whether a message of a list is this live one: by its id if it has one, and by its content."""
+    """Whether a message of a list is this live message: same content, and same id if it has one."""
     if stored is given:
         return True
     brought = given_id(given)
@@ -38,7 +38,7 @@ def is_same(stored: Message, given: Message) -> bool:
 
 
 def rest_of(live: Sequence[Message], given: Sequence[Message]) -> list[Message] | None:
-    """What a list has after all of the history, message for message; None if it does not begin with the history.
+    """The messages of a list after the whole history; None if the list does not begin with the history.
 
     System messages of the history may be missing in the list.
     """
@@ -54,12 +54,12 @@ def rest_of(live: Sequence[Message], given: Sequence[Message]) -> list[Message] 
 def after_items(
     live: Sequence[Message], given: Sequence[Mapping[str, Any]], read: Sequence[Message], form: str | None
 ) -> list[Message] | None:
-    """The history, and after it the messages of a list's items that it lacks; None if the list does not begin with it.
+    """The history followed by a list's new items as messages; None if the list does not begin with the history.
 
     Args:
         live: the history.
         given: the list as plain JSON, an item for each of OpenAI's.
-        read: what the whole list was read as.
+        read: the messages that the whole list was read as.
         form: the form of all of the list, if the caller says so.
     """
     if not any(form_of(message) == openai_responses.NAME for message in read) or rest_of(live, read) is not None:

@@ -1,6 +1,6 @@
-"""What the host offers a session: events, a display, mounted tools, a provider's window. All of it may be missing.
+"""The services of the host: events, a display, mounted tools, a provider's window. Each of them may be missing.
 
-A fault of the host must not harm the memory: what its parts raise is logged, and the session continues.
+A fault of the host must not harm the session: an exception of one of its parts is logged, and the session continues.
 """
 
 from __future__ import annotations
@@ -52,20 +52,20 @@ EVENTS = (
 
 
 _told_at_validation: set[str] = set()
-"""Warnings about a configuration that was mounted to be validated; the session that is mounted next has the same."""
+"""Warnings that the validation of a configuration logged; the mount that follows does not repeat them."""
 
 
 class NotRetainedError(ContextLengthError, ValueError):  # type: ignore[misc]  # core ships no types
-    """A text that the view must hold is in no message that a view could show."""
+    """No message that a view can show contains a text that the view must contain."""
 
 
 class Host:
-    """The coordinator as this module uses it; without one, a host that offers nothing."""
+    """The coordinator, as far as this module uses it. Without a coordinator, every service is missing."""
 
     def __init__(self, coordinator: Any | None) -> None:
         self._coordinator = coordinator
         self.hooks = getattr(coordinator, "hooks", None)
-        """What events are emitted to; None where there is nothing."""
+        """The host's hooks, which get the events; None if there are none."""
         self._shown: set[str] = set()
 
     @property
@@ -83,7 +83,7 @@ class Host:
             logger.warning("the event %s could not be emitted", event, exc_info=True)
 
     def listen(self, handlers: Mapping[str, Callable[[dict[str, Any]], Awaitable[None]]]) -> Callable[[], None]:
-        """Register functions for events, by the events' names; call the result to unregister, as often as you like."""
+        """Register functions for events, by the events' names. Call the returned function to unregister them."""
         if (hooks := self.hooks) is None:
             return lambda: None
 
@@ -108,7 +108,7 @@ class Host:
     def warn_once(self, text: str) -> None:
         """Log a warning about the configuration, unless the validation of the same mount has logged it.
 
-        A host mounts each module twice: on a throw-away `MockCoordinator` first.
+        A host mounts each module twice, first on a `MockCoordinator` that it then discards.
         """
         if type(self._coordinator).__name__ == "MockCoordinator":
             _told_at_validation.add(text)
@@ -118,7 +118,7 @@ class Host:
         logger.warning(text)
 
     def show(self, text: str) -> bool:
-        """Show a person one line; whether the host has a display that took it."""
+        """Show the person one line; returns whether the host has a display that showed it."""
         display = getattr(self._coordinator, "display_system", None)
         if display is None:
             return False
@@ -130,7 +130,7 @@ class Host:
         return True
 
     def show_once(self, text: str) -> bool:
-        """Log a warning and show it to a person, unless this session has done so; whether it has now."""
+        """Log a warning and show it to the person, once in a session; returns whether it was shown now."""
         if text in self._shown:
             return False
         self._shown.add(text)
@@ -140,7 +140,7 @@ class Host:
 
     @property
     def working_dir(self) -> str | None:
-        """The working directory that the session declares."""
+        """The working directory of the session, as the host declares it."""
         if self._coordinator is None:
             return None
         declared = self._coordinator.get_capability("session.working_dir")
@@ -150,7 +150,7 @@ class Host:
         return str(declared) if declared else None
 
     def tools_json(self) -> str:
-        """The definitions of the mounted tools as they travel with a request: names, descriptions and schemas."""
+        """The definitions of the mounted tools, as requests contain them: names, descriptions and schemas."""
         tools = self._coordinator.get("tools") if self._coordinator is not None else None
         if not isinstance(tools, Mapping) or not tools:
             return ""
@@ -167,32 +167,34 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class ProviderFacts:
-    """What a provider says of itself: its name, its model's window, the model, and limits of its requests."""
+    """A provider's name, its model, the model's window, and limits of its requests."""
 
     name: str = ""
-    """The name under which its events come; empty if it has none."""
+    """The provider's name in events; "" if it has none."""
     window: ModelLimits | None = None
     model: str = ""
     told: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def step_tokens(self) -> float:
-        """Above so many tokens the model's requests have higher prices; infinite where none are known."""
+        """The number of tokens above which the model's requests cost more; infinite if no such step is known."""
         return tariff_step(self.model) if self.model else math.inf
 
 
 def error_text(event: Mapping[str, Any]) -> str:
-    """What the event of an error says, whatever its form."""
+    """The text of an error event, in any of its forms."""
     error = event.get("error")
-    return " ".join(map(str, error.values())) if isinstance(error, Mapping) else str(error or "")
+    if isinstance(error, Mapping):
+        return " ".join(map(str, error.values()))
+    return str(error or "")
 
 
 async def provider_facts(provider: Any | None, recipient: str | None = None) -> ProviderFacts:
-    """Ask a provider for what it says of its model: `get_model_info()`, else `get_info().defaults`.
+    """Ask a provider about its model: `get_model_info()`, else `get_info().defaults`.
 
     Args:
         provider: the provider's module, or its name (`anthropic`, `anthropic/claude-opus-5-5`), or None.
-        recipient: the configured name, for a provider that does not say its own.
+        recipient: the configured name, used if the provider does not give its name.
     """
     facts = ProviderFacts() if isinstance(provider, str) else await _told_by(provider)
     if facts.name or facts.model:
@@ -203,9 +205,8 @@ async def provider_facts(provider: Any | None, recipient: str | None = None) -> 
 
 
 async def _told_by(provider: Any | None) -> ProviderFacts:
-    own = {key: getattr(provider, key, None) for key in ("name", "default_model", "model")}
-    called, *models = (text if isinstance(text, str) else "" for text in own.values())
-    model = models[0] or models[1]
+    name = _text_of(provider, "name")
+    model = _text_of(provider, "default_model") or _text_of(provider, "model")
     for method, attribute in (("get_model_info", None), ("get_info", "defaults")):
         ask = getattr(provider, method, None)
         if not callable(ask):
@@ -219,7 +220,16 @@ async def _told_by(provider: Any | None) -> ProviderFacts:
         except Exception as error:  # noqa: BLE001 - a provider's fault must not stop the request
             logger.warning("the provider's %s() failed (%s); its window is unknown", method, error)
             continue
-        if published is not None and (window := read_window(published)) is not None:
-            name = getattr(published, "id", None) if attribute is None else published.get("model")
-            return ProviderFacts(called, window, name if isinstance(name, str) else model, read_told(published))
-    return ProviderFacts(called, None, model)
+        window = read_window(published) if published is not None else None
+        if window is not None:
+            published_model = getattr(published, "id", None) if attribute is None else published.get("model")
+            if isinstance(published_model, str):
+                model = published_model
+            return ProviderFacts(name, window, model, read_told(published))
+    return ProviderFacts(name, None, model)
+
+
+def _text_of(provider: Any, attribute: str) -> str:
+    """The text of an attribute; "" if it is missing or not a text."""
+    value = getattr(provider, attribute, None)
+    return value if isinstance(value, str) else ""

@@ -1,4 +1,4 @@
-"""What a log knows of messages that a list brings: live, hidden by a reset, removed, or older than the history."""
+"""Tell whether the log has or had a message of a list: live, hidden by a reset, or removed."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from .replayed_messages import stored_under
 
 
 class KnownMessages:
-    """What a log holds: its live history, and the messages that were taken out of it."""
+    """The live history of a log, and the messages that were removed from it."""
 
     def __init__(self, log: Log, live: Sequence[Message]) -> None:
         self._log = log
         self._live = {content_key(message): timestamp_of(message) for message in live}
         self._removed = self._purged = ""
-        """When messages were last taken out, and when last by a purge: what was erased is told by its age alone."""
+        """The times of the last reset or purge, and of the last purge: erased messages can only be told by age."""
         self.ends_removed = log.index.has_removals
-        """Whether that is the last thing that happened."""
+        """Whether the last event of the log is a removal."""
         if self.ends_removed:
             self._find_removals()
 
@@ -45,7 +45,7 @@ class KnownMessages:
                 self.ends_removed = False
 
     def is_new(self, message: Message) -> bool:
-        """Whether the log never held a message: not by its id, by its content and time, or as one that was erased."""
+        """Whether the log never had a message: neither its id, nor its content and time, and it was not erased."""
         time = timestamp_of(message)
         if self.is_hidden(message) or (time and self._live.get(content_key(message)) == time):
             return False
@@ -54,10 +54,10 @@ class KnownMessages:
         return not self.ends_removed or is_newer(time, self._removed)
 
     def is_hidden(self, message: Message) -> bool:
-        """Whether the log holds a message by its id, or by its content one that is not live.
+        """Whether the log has the message's id, or a message with its content that is not live.
 
-        A message with the content of a hidden one is another one if it is newer than what hid that, and was not written
-        at the same time.
+        A message with the content of a hidden one is a different message if it is newer than the reset that hid it and
+        has another time.
         """
         brought = given_id(message)
         if brought is not None and stored_under(self._log, brought) is not None:
@@ -66,10 +66,10 @@ class KnownMessages:
         return times is not None and (not is_newer(time, self._removed) or _second_of(time) in times)
 
     def is_stale(self, message: Message) -> bool:
-        """Whether a result or a closing message of a list is known already, or was taken out of the history.
+        """Whether a result or a closing message of a list is known already, or was removed from the history.
 
-        A host's repair uses the same words each time, with neither an id nor a time. So words that an earlier repair
-        put in, and that were taken out since, do not make it stale.
+        A host's repair uses the same text each time, with neither an id nor a time. So text of an earlier repair that
+        was removed since does not make the message stale.
         """
         if given_id(message) is not None or timestamp_of(message):
             return not self.is_new(message)
@@ -82,7 +82,7 @@ class KnownMessages:
 
     @cached_property
     def _hidden_times(self) -> dict[str, set[datetime | None]]:
-        """When the messages were written that are not live, by their contents."""
+        """The times of the messages that are not live, by content."""
         times = defaultdict[str, set[datetime | None]](set)
         for message in self._hidden:
             times[content_key(message)].add(_second_of(timestamp_of(message)))
@@ -90,7 +90,7 @@ class KnownMessages:
 
     @cached_property
     def _hidden_words(self) -> set[str]:
-        """The contents of the messages that are not live and that no repair put in."""
+        """The contents of the messages that are not live, except messages of repairs."""
         return {content_key(message) for message in self._hidden if not is_repair(message)}
 
     @cached_property
@@ -101,7 +101,7 @@ class KnownMessages:
 
 
 def is_newer(time: str, than: str) -> bool:
-    """Whether one ISO 8601 time is in a later second than another: many clocks tell no more; False if one is none."""
+    """Whether an ISO 8601 time is later by a second or more, as many clocks tell no less; False if one is no time."""
     one, other = _second_of(time), _second_of(than)
     return one is not None and other is not None and one > other
 

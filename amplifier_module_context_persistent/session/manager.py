@@ -1,7 +1,7 @@
 """The context manager: Amplifier's protocol over a log and the compaction engine.
 
 `PersistentContextManager` keeps its log in a file, `InMemoryContextManager` in memory.
-Every method may be called from several tasks and threads. What touches the log or a window runs on the log's thread.
+Every method may be called from several tasks and threads. Code that uses the log or a window runs on the log's thread.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class PersistentContextManager:
 
     An `async with` statement closes it.
 
-    Hosts call eight methods by the contract's names and two as capabilities (retained texts, usage); four receive the
-    host's events; `recall`, `pin`, `hide`, `show_again`, `initialize`, `close` and `log_path` are for those
-    who use a manager directly.
+    Hosts call eight methods by the names of the contract, and two more as capabilities (retained texts, usage). Four
+    methods receive the host's events. `recall`, `pin`, `hide`, `show_again`, `initialize`, `close` and `log_path` are
+    for programs that use a manager directly.
 
     Args:
         transcript_path: the log's file; else `storage_path`, else the session's directory below `~/.amplifier`.
-        config: a configuration that was checked before (`Config.load`), which several managers may share; keys that are
-            given besides take the place of its own.
+        config: a checked configuration (`Config.load`), which several managers may share. Options that are given too
+            override it.
         log: the log itself, in place of a file (`log/base.py` is its contract); no other manager may use it.
         coordinator: the host; without one there are no events.
         session_id: the session's id, for the log's path and header.
@@ -137,7 +137,7 @@ class PersistentContextManager:
         return f"<{type(self).__name__} {where}: {state}>"
 
     async def __aenter__(self) -> Self:
-        """Open the log, so that an unreadable one is an error here and not at the first use."""
+        """Open the log now: an unreadable log raises here, and not at the first use."""
         await self._store.open()
         return self
 
@@ -153,7 +153,7 @@ class PersistentContextManager:
 
     @property
     def is_compacting(self) -> bool:
-        """Whether a provider is being asked for a summary: what it answers now is not for a person."""
+        """Whether a provider is being asked for a summary; its answer is not meant for a person."""
         return self._requests.is_compacting
 
     # -- the protocol ------------------------------------------------------------------------------------------------
@@ -161,23 +161,23 @@ class PersistentContextManager:
     async def add_message(self, message: Mapping[str, Any], *, form: str | None = None) -> None:
         """Add a message; it is durable when this returns, as `durability` promises.
 
-        It may be in Amplifier's own form or in that of Anthropic, OpenAI (Chat Completions, Responses), Gemini, Bedrock
-        or MCP, also a whole answer of their clients; `docs/forms.md` has an example of each. A foreign message that
-        stands for several is stored as several, together or not at all.
+        The message may be in Amplifier's own form, or in the form of Anthropic, OpenAI (Chat Completions, Responses),
+        Gemini, Bedrock or MCP; it may also be a whole answer of their clients. `docs/forms.md` has an example of each.
+        If a foreign message corresponds to several messages, they are stored together or not at all.
 
-        A message that the log holds already, as a host replays it to resume a session, is acknowledged and not stored
-        again. An ephemeral one is in this process's views only; with `keep_ephemerals` it is stored and in later ones'
-        views too. The caller's object is not kept.
+        A host replays messages to resume a session. A message that the log already has is acknowledged and not stored
+        again. An ephemeral message is only in the views of this process; with `keep_ephemerals` it is stored, and in
+        views of later processes too. No reference to the caller's object is kept.
 
         Args:
             message: the message, as a mapping or an object of a provider's client.
-            form: the name of its form, where its shape leaves that open; else the shape decides.
+            form: the name of its form, needed only if its shape is ambiguous.
 
         Raises:
-            RecordError (a `ValueError`): it cannot be stored as it is, or no view could ever show it: it has no
-                content, is a result without a call's id, or has calls without ids; nothing was stored.
-            LogError: the log took nothing, or its state is unknown (`LogFailedError`); then the same message may be
-                added again, and is stored once.
+            RecordError (a `ValueError`): the message cannot be stored, or no view could show it: it has no content, is
+                a result without a call's id, or has calls without ids. Nothing was stored.
+            LogError: nothing was stored, or the state of the log is unknown (`LogFailedError`). The same message may be
+                added again; it is stored once.
         """
         if form is not None:
             check_name(form)
@@ -188,15 +188,15 @@ class PersistentContextManager:
     async def add_messages(self, messages: Sequence[Mapping[str, Any]], *, form: str | None = None) -> None:
         """Add messages in order, together or not at all: with one write and one sync.
 
-        As `add_message` for each. The items of one answer of OpenAI's Responses become one message. The same list added
-        again after its process was killed adds only what is not at the end of the log yet.
+        Each message is treated as by `add_message`. The items of one answer of OpenAI's Responses become one message.
+        If the process is killed, the same list can be added again: only messages that the log lacks are stored.
 
         Args:
             messages: the messages.
-            form: the name of their form, where their shapes leave that open.
+            form: the name of their form, needed only if their shapes are ambiguous.
 
         Raises:
-            RecordError (a `ValueError`): one of them cannot be stored; nothing was.
+            RecordError (a `ValueError`): a message cannot be stored; none was.
             LogError: as `add_message`.
         """
         check_name(form)
@@ -210,13 +210,13 @@ class PersistentContextManager:
         """Make the view that one request gets: valid, in order, within the budget, and stable between compactions.
 
         Args:
-            token_budget: the budget in tokens; else the provider's window decides, else `max_tokens`.
-            provider: asked for its model's window. Its name alone (`anthropic`, `anthropic/claude-opus-5-5`) will do
-                for a caller without a host; without one the option `recipient` says who gets the view. If nobody is
-                named, a view that fits its budget is the history, message for message.
+            token_budget: the budget in tokens; by default the provider's window, else `max_tokens`.
+            provider: the provider's module, which is asked for its model's window, or only its name (`anthropic`,
+                `anthropic/claude-opus-5-5`). By default the option `recipient` names the reader. If no reader is named,
+                a view that fits its budget is the history, message for message.
 
         Raises:
-            ContextLengthError: what may not be compacted does not fit; says how many tokens are fixed, and by what.
+            ContextLengthError: the messages that must stay do not fit; names them and their tokens.
             LogUnreadableError: the log cannot be read.
         """
         return await self._requests.view(token_budget, provider)
@@ -229,26 +229,27 @@ class PersistentContextManager:
         token_budget: int | None = None,
         hard_fit: bool = False,
     ) -> list[Message]:
-        """Make a view that holds given texts in full, such as the reminders that a hook wants the model to see.
+        """Make a view that contains given texts in full, such as the reminders that a hook wants the model to see.
 
-        The message that holds a text is shown in full. If the view of other requests does not show it in full, this
-        request gets a view of its own, and theirs does not change.
+        The messages that contain the texts are shown in full. If the session's view shortens one of them, this request
+        gets a separate view, and the session's view does not change.
 
         Args:
             retain_contents: the texts.
             provider: as `get_messages_for_request`.
-            token_budget: likewise.
-            hard_fit: make a new plan for this budget and keep it: the last view was too large for the provider.
+            token_budget: as `get_messages_for_request`.
+            hard_fit: make a new plan for this budget and keep it, because the last view was too large for the provider.
 
         Raises:
-            ContextLengthError: it does not fit; or, as a `ValueError` too, no message holds one of the texts.
+            ContextLengthError: the view does not fit; or no message contains one of the texts (then also a
+                `ValueError`).
             LogUnreadableError: the log cannot be read.
         """
         bodies = checked_bodies(retain_contents)
         return await self._requests.view(token_budget, provider, retain=bodies, hard_fit=hard_fit)
 
     async def get_messages(self) -> list[Message]:
-        """Return the whole live history, parsed afresh, without kept ephemerals; nothing done to it reaches the log."""
+        """Return the whole live history, without kept ephemerals. The messages are new objects; the log has its own."""
         session = await self._store.open()
 
         def read(log: Log) -> list[Message]:
@@ -258,11 +259,11 @@ class PersistentContextManager:
         return await session.read(read)
 
     async def last_messages(self, count: int) -> list[Message]:
-        """Return the last messages of the live history, parsed afresh, at a cost that does not depend on its length."""
+        """Return the last messages of the live history as new objects, in a time that does not depend on its length."""
         return await self.look(lambda log: list(log.read(log.index.live[max(0, len(log.index.live) - count) :])))
 
     async def look(self, function: Callable[[Log], T]) -> T:
-        """Call a function that only reads the log, on the log's thread, with what others appended taken in."""
+        """Call a function that only reads the log, on the log's thread, after reading what other processes appended."""
         session = await self._store.open()
 
         def read(log: Log) -> T:
@@ -272,7 +273,7 @@ class PersistentContextManager:
         return await session.read(read)
 
     async def messages_as(self, form: str) -> list[Message]:
-        """Return the whole live history in a form: what came in it as it was added, the rest as the form has it.
+        """Return the whole live history in a foreign form. Messages that came in this form are returned as they came.
 
         Args:
             form: `anthropic`, `openai_chat`, `openai_responses`, `gemini`, `bedrock`, `mcp` or `amplifier`.
@@ -285,19 +286,19 @@ class PersistentContextManager:
         return written_as(await self.get_messages(), form)
 
     async def set_messages(self, messages: Sequence[Mapping[str, Any]], *, form: str | None = None) -> None:
-        """Replace the live history; where the log held a conversation when it was opened, take only what is new.
+        """Replace the live history. If the log had a conversation when it was opened, only new messages are taken.
 
-        Of such a log's history nothing is replaced. Two lists add to it: the history with messages after it that the
-        log never held (turns made under another module), and the history as a host repairs interrupted calls. Any other
-        list changes nothing, and the event `context:set_messages_ignored` says how many messages were unknown; without
-        a host a warning does. There no list is a repair, unless its messages have ids or times.
+        The history of such a log is never replaced. Two kinds of lists add to it: the history followed by messages that
+        the log never had (turns under another module), and the history with the host's repair of interrupted calls. Any
+        other list changes nothing; the event `context:set_messages_ignored`, or without a host a warning, says how many
+        messages were unknown. Without a host, a list is a repair only if its messages have ids or times.
 
-        A message that no view can show (`add_message` refuses it) is stored and named in a warning: a host that resumes
-        an old session must not fail because of one line.
+        A message that no view can show (`add_message` refuses it) is stored and named in a warning, so that one line
+        does not keep a host from resuming an old session.
 
         Args:
             messages: the list.
-            form: the form of all of them, as of `add_message`; None: recognised by their shapes.
+            form: the form of all messages, as in `add_message`; None: recognised by their shapes.
 
         Raises:
             RecordError: one of the messages cannot be stored; nothing was changed.
@@ -308,13 +309,13 @@ class PersistentContextManager:
         await set_messages(self._store, self._host, self._redaction, messages, timestamp=self._now(), form=form)
 
     async def restore_host_checkpoint(self, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Take the history of a session that the host resumes, from the host's own store.
+        """Take the history that the host's own store has for a resumed session.
 
-        As `set_messages` in a resumed session: the log decides, messages after the history that it never held are
-        appended once, and nothing is replaced. A log without a conversation takes the whole list.
+        As `set_messages` in a resumed session: messages after the history that the log never had are appended once, and
+        nothing is replaced. A log without a conversation takes the whole list.
 
         Args:
-            messages: what the host stored.
+            messages: the messages in the host's store.
 
         Raises:
             RecordError: one of the messages cannot be stored; nothing was changed.
@@ -322,20 +323,20 @@ class PersistentContextManager:
         await set_messages(self._store, self._host, self._redaction, messages, timestamp=self._now(), resumes=True)
 
     async def clear(self) -> None:
-        """Empty the live history; what it held stays in the log until it is purged."""
+        """Empty the live history. Its messages stay in the log, hidden, until they are purged."""
         await replace_history(self._store, [], "clear", timestamp=self._now())
 
     async def rewind(self, to: int | str) -> int:
-        """Let the live history end at an earlier place; what came after it stays in the log, hidden.
+        """End the live history at an earlier turn or message. The messages after it stay in the log, hidden.
 
-        The plan of the last compaction stays in force if it covers nothing that goes. Messages that another process
-        adds meanwhile go too: the place is found under the log's lock.
+        The plan of the last compaction stays in force if it covers none of the hidden messages. Messages that another
+        process adds meanwhile are hidden too, because the place is found under the log's lock.
 
         Args:
             to: the number of the last turn that stays, from 1; or the id of the last message that stays.
 
         Returns:
-            How many messages went out of the history.
+            The number of messages that were hidden.
 
         Raises:
             PlaceError (a `ValueError`): the history has no such place.
@@ -344,10 +345,10 @@ class PersistentContextManager:
         return await rewind(self._store, to, timestamp=self._now())
 
     async def pop(self) -> list[Message]:
-        """Take the last message out of the live history; it stays in the log, hidden.
+        """Remove the last message from the live history. It stays in the log, hidden.
 
         Returns:
-            The message; of a foreign one that was stored as several, all of them; nothing if the history is empty.
+            The message. If a foreign message was stored as several, all of them. Empty if the history is empty.
 
         Raises:
             LogError: as `add_message`.
@@ -361,16 +362,16 @@ class PersistentContextManager:
         *,
         reason: str = "rewind",
     ) -> None:
-        """Change the history by a decision made under the log's lock: for adapters of other kits.
+        """Change the history by a decision made under the log's lock; used by adapters of other kits.
 
         Args:
-            decide: gets the log and the messages as they would be stored, and says which live messages stay and what
-                is added. It may run several times. What it raises is raised here, and nothing is stored.
+            decide: gets the log and the messages in their stored form, and returns which live messages stay and which
+                are added. It may run several times. If it raises, nothing is stored and the exception is passed on.
             messages: canonical messages that it may add; checked, and redacted if `redact_on_write` is on.
-            reason: of the reset, if messages go out of the history.
+            reason: the reason of the reset, if messages leave the history.
 
         Raises:
-            RecordError (a `ValueError`): a message cannot be stored; nothing was.
+            RecordError (a `ValueError`): a message cannot be stored; none was.
             LogError: as `add_message`.
         """
         ready = await self._additions.ready(messages)
@@ -381,15 +382,15 @@ class PersistentContextManager:
             raise
 
     async def set_system_prompt_factory(self, factory: SystemPromptFactory) -> None:
-        """Set the function whose text heads every view, in place of stored system messages."""
+        """Set the function that gives the system text of every view, in place of stored system messages."""
         self._requests.factory = factory
 
     async def should_compact(self) -> bool:
-        """Whether the current view has reached `compact_threshold` (of the older contract)."""
+        """Whether the current view has reached `compact_threshold`. A method of the older contract."""
         return await self._requests.wants_compaction()
 
     async def compact(self) -> None:
-        """Compact the view to `target_usage` now (of the older contract); history does not change."""
+        """Compact the view to `target_usage` now; the history does not change. A method of the older contract."""
         await self._requests.compact()
 
     async def recall(
@@ -410,18 +411,18 @@ class PersistentContextManager:
 
         Args:
             reference: the id of one message.
-            offset: the first character; of a search, how many hits are skipped.
-            limit: the most characters; of a search, hits.
-            query: what to search for instead.
+            offset: the first character to return; for a search, the number of hits to skip.
+            limit: the most characters to return; for a search, the most hits.
+            query: a text to search for, in place of a reference.
             regex: whether `query` is a regular expression.
             role: search only messages of this role.
             tool: search only calls and results of this tool.
-            image: of the message, only its image or document of this number, from 1 on.
-            since: ISO 8601; search from then on.
-            until: ISO 8601; search up to then.
+            image: return only the message's image or document with this number, from 1.
+            since: ISO 8601; search only messages from this time on.
+            until: ISO 8601; search only messages up to this time.
 
         Raises:
-            RecallError: there is no such message or page, or the question is wrong; says what can be asked.
+            RecallError: there is no such message or page, or the arguments are wrong; says what can be asked.
             LogUnreadableError: the log cannot be read.
         """
         where = {"offset": offset, "limit": limit, "image": image}
@@ -430,17 +431,17 @@ class PersistentContextManager:
         return await recall(await self._store.open(), wanted, kept=self._recalls)
 
     async def pin(self, message_id: str, *, pinned: bool = True, reason: str = "", within: float | None = None) -> None:
-        """Protect a message and its tool group from the next plan on, or end that.
+        """Pin or unpin a message: from the next plan on, views keep a pinned message and its tool group in full.
 
         Args:
-            message_id: names the message.
-            pinned: whether it is pinned.
-            reason: why; the log keeps it.
-            within: refuse if pins would then hold more than this share of the last request's target. Pins that do not
-                fit make every request an error, and a model that gets no request cannot unpin anything.
+            message_id: the id of the message.
+            pinned: whether to pin or to unpin it.
+            reason: the reason, kept in the log.
+            within: refuse if all pins would then use more than this share of the last request's target. Pins that do
+                not fit would make every request fail, and a model that gets no request cannot unpin anything.
 
         Raises:
-            PinError: no live message has this id, or pins would hold too much.
+            PinError: no live message has this id, or pins would use too much.
         """
         time = self._now()
         if pinned and within is not None:
@@ -451,12 +452,12 @@ class PersistentContextManager:
         await self._store.append(lambda history: history.by_hand(make))
 
     async def hide(self, turn: int | str, *, hidden: bool = True, reason: str = "") -> None:
-        """Keep a turn out of views from the next plan on, or, with `hidden=False`, show it again from then on.
+        """Hide a turn from views, or show it again (`hidden=False`), from the next plan on.
 
         Args:
             turn: its number, from 1, or the id of one of its messages.
-            hidden: whether it is hidden.
-            reason: why; the log keeps it.
+            hidden: whether to hide or to show it.
+            reason: the reason, kept in the log.
 
         Raises:
             PinError: there is no such turn, or it is the one in progress.
@@ -471,7 +472,7 @@ class PersistentContextManager:
     # -- usage -------------------------------------------------------------------------------------------------------
 
     def listen(self) -> Callable[[], None]:
-        """Listen to the host's events; call the result to stop, as often as you like."""
+        """Listen to the host's events. Call the returned function to stop; further calls of it do nothing."""
         return self._host.listen(
             {
                 "llm:request": self.on_llm_request,
@@ -482,29 +483,29 @@ class PersistentContextManager:
         )
 
     async def on_llm_request(self, event: Mapping[str, Any]) -> None:
-        """Learn the host's name of the request that carries the last view."""
+        """Note the host's id for the request that has the last view."""
         self._pending.on_request(event)
 
     async def on_llm_response(self, event: Mapping[str, Any]) -> None:
-        """Learn from the usage that a provider reports for the last view."""
+        """Take in the usage that a provider reports for the last view."""
         self._pending.on_response(event)
         self._meter.on_response(event)
         await self._requests.hear(event)
         await self._requests.settle_usage()
 
     async def on_provider_error(self, event: Mapping[str, Any]) -> None:
-        """Learn that a provider refused the last view: as too long, or for its reasoning; the next one has less."""
+        """Note that a provider refused the last view as too long or for its reasoning; the next view has less."""
         self._meter.on_error(event)
         await self._requests.on_provider_error(event)
 
     async def _on_binding_retry(self, event: Mapping[str, Any]) -> None:
-        """Learn that a provider's module had to ask again, for reasoning that the provider refused."""
+        """Note that a provider's module had to retry because the provider refused reasoning."""
         await self._requests.hear(event, certain=True)
 
     def record_final_request(self, request: Any) -> Ticket:
-        """Note the request that a host sends at last for the last view (capability `context.final_request_record`).
+        """Note the request as the host sends it for the last view (capability `context.final_request_record`).
 
-        The log gets its hash and what was added to the view once `bind_signed_response` has the ticket.
+        Once `bind_signed_response` gets the ticket, the log gets the request's hash and the messages added to the view.
         """
         return self._requests.record_final_request(request)
 
@@ -513,22 +514,22 @@ class PersistentContextManager:
         self._requests.bind_signed_response(ticket)
 
     def claim_usage(self) -> Recorder:
-        """Claim the last view: only usage that the returned recorder gets counts for it."""
+        """Claim the last view: only usage given to the returned recorder counts for it."""
         return self._meter.claim()
 
     # -- life --------------------------------------------------------------------------------------------------------
 
     async def initialize(self) -> None:
-        """Open the log now instead of at the first use; open it anew, also after it failed.
+        """Open the log now instead of at the first use; reopen it if it is open or has failed.
 
         Raises:
-            LogUnreadableError: the log is there and cannot be read.
+            LogUnreadableError: the log exists and cannot be read.
             MemoryFilesError: the memory files are larger than the budget.
         """
         await self._store.initialize()
 
     async def close(self) -> None:
-        """Write buffered records and close the log. May be called twice; a later call of any method opens it again."""
+        """Write buffered records and close the log. A later call of another method opens it again."""
         await self._requests.close()
         await self._store.close()
 
@@ -539,16 +540,16 @@ class PersistentContextManager:
 
 
 def _tells_transformations(message: Mapping[str, Any]) -> bool:
-    """Whether a message of any form is an answer that says what its provider dropped of the request."""
+    """Whether a message of any form reports parts of the request that its provider dropped."""
     is_object = type(message) is dict or isinstance(message, Mapping)
     return is_object and message.get("role") == "assistant" and tells_transformations(message)
 
 
 class InMemoryContextManager(PersistentContextManager):
-    """The same context manager over a log in memory, which ends with its process: for tests and hosts without a disk.
+    """The same context manager with a log in memory, for tests and for hosts without a disk.
 
-    It takes the arguments of `PersistentContextManager`; those that say where and how durably the log is kept have no
-    meaning here.
+    It takes the arguments of `PersistentContextManager`. The arguments for the place and the durability of the log have
+    no effect.
     """
 
     def _choose_log(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> ChosenLog:

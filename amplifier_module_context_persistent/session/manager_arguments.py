@@ -1,4 +1,4 @@
-"""What a manager takes, typed: so that editors complete the keys of the configuration, and help() lists them."""
+"""Types of a manager's arguments, so that editors complete the options and `help()` lists them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..log.base import Log
 
 @dataclass(frozen=True)
 class ManagerArguments(Options):
-    """What a manager takes, typed: the keys of the configuration, and what is no key."""
+    """The arguments of a manager: the options of the configuration, and the others."""
 
     transcript_path: str | os.PathLike[str] | None = None
     _: KW_ONLY
@@ -35,7 +35,7 @@ P = ParamSpec("P")
 def taking_arguments_of(
     arguments: Callable[P, object],
 ) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, P], None]]:
-    """Type a constructor's arguments as those of a dataclass, so that editors complete them and `help` lists them."""
+    """Give a constructor a dataclass's arguments, so that editors complete them and `help()` lists them."""
 
     def typed(init: Callable[..., None]) -> Callable[Concatenate[Any, P], None]:
         own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -21,13 +21,13 @@ _LABEL = "[Context from "
 
 
 async def load_memory_files(paths: Sequence[str | os.PathLike[str]], base: str | None) -> list[Message]:
-    """Read memory files as system messages `[Context from NAME]`; what cannot be read is skipped with a warning.
+    """Read memory files as system messages `[Context from NAME]`. Unreadable files are skipped with a warning.
 
-    They may lie on a disk that is slow to answer, so the event loop does not wait for them.
+    The files may be on a slow disk, so they are not read on the event loop.
 
     Args:
         paths: the files; `~` expands.
-        base: what relative paths are relative to; else the current directory.
+        base: the directory of relative paths; by default the current directory.
 
     Raises:
         DependencyError: `aiofiles` is not installed where the host runs.
@@ -57,11 +57,11 @@ async def _text_of(path: Path) -> str:
     """Read a file.
 
     Raises:
-        OSError: it cannot be read, or is no file: a FIFO would be waited for.
-        UnicodeDecodeError: it is no UTF-8.
+        OSError: it cannot be read, or is not a regular file (reading a FIFO would block).
+        UnicodeDecodeError: it is not UTF-8.
     """
     with needed_packages():
-        import aiofiles  # a host may have new code of ours without it, and no memory files
+        import aiofiles  # a host may lack it, and needs it only for memory files
         import aiofiles.os
 
     if not stat.S_ISREG((await aiofiles.os.stat(path)).st_mode):
@@ -72,7 +72,7 @@ async def _text_of(path: Path) -> str:
 
 
 def is_memory_file(message: Mapping[str, Any]) -> bool:
-    """Whether a message is a memory file, ours or one of the older module."""
+    """Whether a message is a memory file of this module or of the older one."""
     if message.get("role") != "system":
         return False
     content = message.get("content")

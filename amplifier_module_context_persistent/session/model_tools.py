@@ -1,7 +1,7 @@
 """The tools that this module gives the model: `recall` and `pin`.
 
-They are mounted with the context or not at all: a definition that comes later breaks the provider's cached prefix. For
-the same reason a tool's description is always the same.
+They are mounted together with the context or not at all, because a definition that is added later breaks the
+provider's cached prefix. For the same reason the description of a tool never changes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 PIN_TOOL = "pin"
 MODELS_SHARE = 0.5
-"""The largest share of the target that `pin` records may hold after the model adds one."""
+"""The largest share of the target that pins may use after the model adds one."""
 MOST_REASON_CHARS = 500
 
 _RECALL_DESCRIPTION = """\
@@ -70,7 +70,7 @@ class RecallTool:
         self._manager = manager
 
     async def execute(self, input: dict[str, Any]) -> ToolResult:  # noqa: A002 - the protocol's name
-        """Return a page of the log; a wrong question is answered with what is wrong."""
+        """Return a page of the log; for wrong arguments, return an explanation."""
         try:
             _check_input(input, _RECALL_SCHEMA, RecallError)
             page = await self._manager.recall(**input)
@@ -115,7 +115,7 @@ class PinTool:
         self._manager = manager
 
     async def execute(self, input: dict[str, Any]) -> ToolResult:  # noqa: A002 - the protocol's name
-        """Pin or unpin a message; a wrong input is answered with what is wrong."""
+        """Pin or unpin a message; for a wrong input, return an explanation."""
         try:
             _check_input(input, _PIN_SCHEMA, PinError)
             reference, pinned, reason = input.get("reference"), input.get("pinned"), input.get("reason")

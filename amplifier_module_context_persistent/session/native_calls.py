@@ -1,9 +1,9 @@
-"""Compaction by the provider, beside the conversation: one call in the background, and whether its item is taken back.
+"""Compaction by the provider: one call in the background, and a check whether the provider accepts its item.
 
 The convention is that of Microsoft's provider modules (docs/native_compaction.md names the versions):
 `supports_native_compaction()`, `await compact_context(request)` and `validate_compacted_context(message)`.
 
-Whatever goes wrong in them is no error of the session: the next plan is one of our own engine, over the whole log.
+If one of them fails, that is not an error of the session: our own engine makes the next plan, from the whole log.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LOST = "the view was full before the item arrived"
 
 
 class NativeCompaction:
-    """What one session's providers compact by themselves.
+    """Calls to one session's providers for their own compaction.
 
     Args:
         config: the policy.
@@ -44,17 +44,17 @@ class NativeCompaction:
         self._task: asyncio.Task[None] | None = None
         self._ready: ArrivedItem | None = None
         self._failed: Hashable = None
-        """The basis of an offer that came to nothing: it is not made again before the next plan."""
+        """The basis of the last offer that failed. It is not tried again before the next plan."""
         self._refused = False
-        """Whether a provider refused a request with the item in force."""
+        """Whether a provider refused a request that contained the item in force."""
 
     @property
     def runs(self) -> bool:
-        """Whether a provider is being asked."""
+        """Whether a call to a provider is running."""
         return self._task is not None and not self._task.done()
 
     def turn(self, provider: Any, facts: ProviderFacts) -> NativeTurn | None:
-        """What a request's provider can do with items; None if no provider is named."""
+        """The support of a request's provider for its own compaction; None if no provider is named."""
         if not facts.name:
             return None
         if self._config.compaction_strategy != NATIVE:
@@ -65,7 +65,7 @@ class NativeCompaction:
         return NativeTurn(lambda said: self._why_refused(provider, said), self._ready, may_ask, self.runs, self._failed)
 
     async def settle(self, answer: ViewResult) -> None:
-        """Take in what became of an item: it is shown, it came too late, or it is not taken back."""
+        """Take in the fate of an item: it is shown, it came too late, or the provider rejects it."""
         made, fallback = answer.planning.compaction, answer.item.fallback
         if fallback:
             if self._ready is not None and fallback == FREES_TOO_LITTLE:
@@ -91,11 +91,11 @@ class NativeCompaction:
         await self._host.emit("context:native_fallback", {"reason": reason})
 
     def on_error(self, event: Mapping[str, Any]) -> None:
-        """Learn that a provider refused a request for the item in it."""
+        """Note that a provider refused a request because of the item in it."""
         self._refused = self._refused or "compaction" in error_text(event).lower()
 
     async def close(self) -> None:
-        """Cancel the call; what has arrived is forgotten."""
+        """Cancel the call, and drop an item that has arrived."""
         task, self._task, self._ready = self._task, None, None
         if task is not None and not task.done():
             task.cancel()
@@ -128,7 +128,7 @@ class NativeCompaction:
 
 
 def _supports(provider: Any) -> bool:
-    """Whether a provider compacts by itself, as far as it says."""
+    """Whether a provider says that it supports native compaction."""
     supports, compact = (getattr(provider, name, None) for name in ("supports_native_compaction", "compact_context"))
     try:
         return callable(compact) and callable(supports) and supports() is True
@@ -137,7 +137,7 @@ def _supports(provider: Any) -> bool:
 
 
 def why_refused(provider: Any, message: Message) -> str:
-    """Why a provider's module does not take an item back; empty where it does."""
+    """Why a provider's module rejects an item; "" if it accepts it."""
     validate = getattr(provider, "validate_compacted_context", None)
     if not callable(validate):
         return "the provider's module cannot validate it"
@@ -154,10 +154,10 @@ async def compacted(
     """Have a provider compact the beginning of a view.
 
     Returns:
-        The message that carries the item, and the usage that was reported.
+        The message that contains the item, and the reported usage.
 
     Raises:
-        NativeError: it failed, took too long, or gave nothing that could be carried; says which.
+        NativeError: the provider failed, took too long, or returned no usable message; says which.
     """
     more = {"model": facts.model or None, "max_output_tokens": config.native_max_tokens}
     why = {"purpose": "context-compaction", "native_compaction_request_context": True}
@@ -180,5 +180,5 @@ async def compacted(
 
 
 def item_tokens(message: Message, usage: Mapping[str, Any], count: Callable[[str], int]) -> int:
-    """What an item comes to: what the provider says it wrote, since it may be encrypted; else by its text."""
+    """The tokens of an item: the provider's count, since it may be encrypted; else counted from its text."""
     return token_count(usage.get("output_tokens")) or count(orjson.dumps(message).decode())

@@ -12,7 +12,7 @@ from ..session_ids import directory_name
 from .manager import PersistentContextManager
 
 _PROJECT = "sessions"
-"""The project of sessions in a database, unless `project` names one: it must not depend on the working directory."""
+"""The default project of sessions in a database; it must not depend on the working directory."""
 
 
 def open_session(
@@ -21,9 +21,9 @@ def open_session(
     """Open a session, new or not, as a context manager; use it in an `async with` statement.
 
     Args:
-        session_id: any text: it becomes a safe name of a directory, or of a log in a database (`session_ids`).
-        where: a directory, which holds a directory for each session; or the URL of a PostgreSQL database; else where
-            Amplifier keeps the sessions of this project.
+        session_id: any text; it is made into a safe name of a directory, or of a log in a database (`session_ids`).
+        where: a directory that has a directory for each session, or the URL of a PostgreSQL database; by default the
+            place in which Amplifier keeps the sessions of this project.
         options: the configuration's keys; `docs/configuration.md` lists them.
 
     Raises:
@@ -41,7 +41,7 @@ def open_session(
 
 
 def checked_place(where: object) -> str:
-    """Give the place of sessions as a directory's absolute path, or as the URL of a PostgreSQL database.
+    """Return a place of sessions as the absolute path of a directory, or as the URL of a PostgreSQL database.
 
     Raises:
         ConfigError: it is neither.
@@ -55,10 +55,10 @@ def checked_place(where: object) -> str:
 
 
 def check_names_no_place(options: Mapping[str, Any]) -> None:
-    """Refuse options that name another place than the one that was given.
+    """Refuse options that name another place than the given one.
 
     Raises:
-        ConfigError: there is one.
+        ConfigError: there is such an option.
     """
     for key in ("transcript_path", "storage_path", "storage"):
         if options.get(key) is not None:

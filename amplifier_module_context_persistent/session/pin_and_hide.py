@@ -1,7 +1,7 @@
-"""What a person or the model keeps in views, or out of them: the records that pin a message or hide a turn.
+"""Records by which a person or the model pins a message or hides a turn.
 
-History keeps a hidden turn, and `recall` and `search` find it. A plan leaves it out; so it goes with the next one, and
-comes back with the next one after it is shown again. The turn in progress cannot be hidden.
+A hidden turn stays in the history, and `recall` and `search` find it. Plans leave it out: it disappears from views with
+the next plan, and after it is shown again it returns with the next plan. The turn in progress cannot be hidden.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..view.plan import live_positions
 def pin_record(
     index: Index, _: Read, record_id: str, message_id: str, *, pinned: bool, reason: str, time: str
 ) -> bytes | None:
-    """Encode the record that pins or unpins a live message; None if it is so already.
+    """Encode the record that pins or unpins a live message; None if it would change nothing.
 
     Raises:
         PinError: no live message has this id.
@@ -36,10 +36,10 @@ def pin_record(
 
 
 def check_room(log: Log, message_id: str, count: Callable[[Message], int], most_tokens: int) -> None:
-    """Follow a log, and check that with one more message its pins hold at most so many tokens.
+    """Check that a log's pins together with one more message have at most this many tokens.
 
     Raises:
-        PinError: they would hold more.
+        PinError: they would have more.
     """
     log.follow()
     index = log.index
@@ -55,7 +55,7 @@ def check_room(log: Log, message_id: str, count: Callable[[Message], int], most_
 def hide_record(
     index: Index, read: Read, record_id: str, turn: int | str, *, hidden: bool, reason: str, time: str
 ) -> bytes | None:
-    """Encode the record that hides a turn or shows it again; None if it is so already.
+    """Encode the record that hides a turn or shows it again; None if it would change nothing.
 
     Args:
         index: of the log.

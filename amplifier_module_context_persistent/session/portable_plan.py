@@ -1,8 +1,8 @@
-"""A plan apart from its log: for another log that holds the same messages under other ids.
+"""A plan without its log, for another log that has the same messages under other ids.
 
-Adapters of kits plan in a log in memory, which follows what the kit is about to send. The plan is kept in the stored
-session, so that the next process follows it. A plan's record names messages by id and joins the kept ones to runs of
-its own log. So it is taken along with the ids of all that it keeps.
+Adapters of kits make plans in a log in memory, which has the messages that the kit will send next. The plan is kept in
+the stored session, so that the next process follows it. A plan's record names only the ends of the runs that it keeps,
+and runs refer to its own log. So a portable plan also has the ids of all kept messages.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class PortablePlan:
         return str(self.record.get("id"))
 
     def renamed(self, ids: Mapping[str, str]) -> PortablePlan:
-        """Replace the ids of messages; those that are not in `ids` stay as they are."""
+        """Replace the ids of messages; ids that are not in `ids` stay."""
         return PortablePlan(_renamed(self.record, ids), tuple(ids.get(one, one) for one in self.keep))
 
     def record_for(self, index: Index) -> dict[str, Any]:
-        """Make the record for a log that holds the messages.
+        """Make the record of the plan for a log that has the messages.
 
         Raises:
-            ValueError: the live history lacks one of them, or the record is not a plan's.
+            ValueError: the live history lacks one of the messages, or the record is not of a plan.
         """
         plan = Plan.from_record(self.record, self.keep)
         named = [*plan.keep, plan.upto]
@@ -68,7 +68,7 @@ class PortablePlan:
 
 
 def _renamed(value: Any, ids: Mapping[str, str]) -> Any:
-    """A value with the ids in it replaced; an id is a whole text or the key of an object."""
+    """Replace the ids in a value. An id is a whole text or the key of an object."""
     if isinstance(value, str):
         return ids.get(value, value)
     if isinstance(value, Mapping):

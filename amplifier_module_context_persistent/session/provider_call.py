@@ -1,8 +1,7 @@
-"""Calling a provider's module beside the conversation: the request, the wait for what it answers, and its count.
+"""Call a provider's module outside the conversation: for an answer, or for its count of a request's tokens.
 
-A count (`request_budget`, docs/tokens.md) is a request of its own to the provider's service. So it is asked for only
-where our prediction leaves open whether the view fits, and for no longer than `MOST_S`. Whatever goes wrong, our own
-count decides, as without one.
+A count (`request_budget`, docs/tokens.md) is a separate request to the provider's service. So it is asked for only if
+our prediction does not decide whether the view fits, and for at most `MOST_S`. If it fails, our own count decides.
 """
 
 from __future__ import annotations
@@ -26,22 +25,22 @@ MOST_S = 10.0
 
 
 def chat_request(messages: Sequence[Message], tools_json: str, **more: Any) -> ChatRequest:
-    """A request as the host's loop makes it of a view and of the definitions of the mounted tools.
+    """Make the request that the host's loop would make from a view and the definitions of the mounted tools.
 
     Raises:
-        ValueError: a message or a tool is none that a request can hold.
+        ValueError: a message or a tool does not fit into a request.
     """
     tools = [ToolSpec(**tool) for tool in orjson.loads(tools_json or "[]")] or None
     return ChatRequest(messages=[ProviderMessage(**message) for message in messages], tools=tools, **more)
 
 
 async def answer_of(call: Callable[[], Any], timeout_s: float, error: type[Exception]) -> Any:
-    """What a provider answers. Only the cancellation of the caller's own task is passed on.
+    """Get a provider's answer. Only the cancellation of the caller's own task is passed on.
 
     Args:
         call: makes the request, and calls the provider's module.
         timeout_s: how long to wait.
-        error: what is raised where there is no answer; it says why, and nothing of the request.
+        error: the exception to raise if there is no answer; its text has the reason, and no content of the request.
     """
     try:
         async with asyncio.timeout(timeout_s):
@@ -65,13 +64,13 @@ class _NoCountError(Exception):
 async def counted_by(
     provider: Any, view: Sequence[Message], tools_json: str, model: str, estimate: int
 ) -> tuple[int, int] | None:
-    """What a provider counts of a request, and the most that it takes, both in its tokens; None where it cannot say.
+    """A provider's count of a request, and the most that it accepts, both in its tokens; None if it does not count.
 
     Args:
         provider: its module, or None.
         view: the view, with its system text.
         tools_json: the definitions of the mounted tools.
-        model: its model, where it is known.
+        model: its model, if known.
         estimate: our count of the view.
     """
     budget = getattr(provider, "request_budget", None)

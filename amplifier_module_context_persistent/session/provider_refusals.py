@@ -1,14 +1,13 @@
-"""What providers' refusals taught about a session: kept in its log, and applied from the first request of a process.
+"""Facts that a session learns from providers' refusals: kept in its log, applied from a process's first request on.
 
-A fact is a text and the reader that it is about:
+A fact is one of these names, and the reader that it is about:
 
-- `prefill`: the reader refuses a request that ends with an answer. A line follows one from then on.
-- `reasoning`: a reader refused reasoning although the view showed it as it was made. So the host, or a gateway, adds to
-  requests after their views are made, and no view shows stored reasoning to a reader that checks prefixes any more. It
-  is true for every such reader.
-- `others`: the reader dropped reasoning for who made it. Views for this reader show no stored reasoning.
+- `prefill`: the reader refuses a request that ends with an answer. From then on such a view gets a line at its end.
+- `reasoning`: a reader refused reasoning that the view showed unaltered. So the host or a gateway adds to requests
+  after their views are made. From then on no view shows stored reasoning to any reader that checks prefixes.
+- `others`: the reader dropped reasoning because of its maker. Views for this reader show no stored reasoning.
 
-A session does not unlearn: a new one begins without facts.
+A session never forgets a fact; a new session begins without any.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from .host import error_text
 PREFILL, REASONING, OTHERS = "prefill", "reasoning", "others"
 
 _REASONING_TEXTS = ("bound to a different conversation", "in `thinking` block", "in `redacted_thinking` block")
-"""In Claude's errors about reasoning (Claude docs, "Fix a thinking block bound to a different conversation")."""
+"""Texts of Claude's errors about reasoning (Claude docs, "Fix a thinking block bound to a different conversation")."""
 _PREFILL_TEXTS = (
     "does not support assistant message prefill",  # Claude; github.com/cortexkit/magic-context/issues/511
     "conversation must end with a user message",
@@ -35,11 +34,11 @@ _PREFILL_TEXTS = (
     "assistant response prefill is incompatible",  # llama.cpp; github.com/ggml-org/llama.cpp/issues/20861
 )
 _PREFILL_WORDS = re.compile(r"pre-?fill.{0,60}\bnot (?:be )?(?:supported|allowed)|not support.{0,60}pre-?fill")
-"""Other ways to say it: older Claude models with tools (github.com/inngest/agent-kit/issues/41), gateways."""
+"""Other wordings of that error: older Claude models with tools (github.com/inngest/agent-kit/issues/41), gateways."""
 _TRANSFORMATIONS = "input_transformations"
 _DROPPED = "thinking_dropped"
 _MAKER_REASONS = ("model", "account", "user", "organization", "workspace")
-"""In the reason of a dropped block: it was dropped for who made it (Amazon Bedrock User Guide, Preserved thinking)."""
+"""Reasons of blocks that were dropped because of their maker (Amazon Bedrock User Guide, Preserved thinking)."""
 _MOST_DEPTH = 2
 _PLAIN_TYPES = frozenset({str, int, float, bool, type(None)})
 
@@ -52,11 +51,11 @@ SENTENCES = {
     OTHERS: "The provider {reader} dropped reasoning that another model, account or user made, so this session shows "
     "it no earlier reasoning from now on; nothing needs to be done.",
 }
-"""What a person is told once about each fact."""
+"""The sentence about each fact that a person is shown once."""
 
 
 class Fact(NamedTuple):
-    """One thing that was learned."""
+    """One learned fact."""
 
     what: str
     provider: str
@@ -68,13 +67,13 @@ class Fact(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What happened, and what a person can do."""
+        """A sentence for a person: what happened, and what to do."""
         reader = "/".join(name for name in (self.provider, self.model) if name) or "of this session"
         return SENTENCES[self.what].format(reader=reader)
 
 
 def knows(facts: Iterable[tuple[str, str, str]], what: str, provider: str, model: str) -> bool:
-    """Whether a fact about a reader is known; a name that nobody knows fits all."""
+    """Whether a fact about a reader is known. An empty name fits every name."""
     reader = Recipient.of(provider, model)
     for kind, own_provider, own_model in facts:
         if kind != what:
@@ -87,7 +86,7 @@ def knows(facts: Iterable[tuple[str, str, str]], what: str, provider: str, model
 
 
 class Refusals:
-    """Hears what providers refuse.
+    """Learns facts from providers' errors and answers.
 
     Args:
         session_id: events that name another session are ignored.
@@ -96,12 +95,12 @@ class Refusals:
     def __init__(self, session_id: str | None) -> None:
         self._session_id = session_id
         self.facts: set[Fact] = set()
-        """What this process learned."""
+        """The facts that this process learned."""
         self.asked: tuple[str, str] = ("", "")
         """The provider and the model of the last request."""
 
     def hear(self, event: Mapping[str, Any], *, certain: bool = False) -> Fact | None:
-        """Take in an event of a provider's module; a fact that is new, or None.
+        """Take in an event of a provider's module; returns a new fact, or None.
 
         Args:
             event: an error, a response, or an answer.
@@ -134,7 +133,7 @@ def _taught_by(event: Mapping[str, Any]) -> str | None:
 
 
 def tells_transformations(answer: Mapping[str, Any]) -> bool:
-    """Whether an answer, or its metadata, says what its provider dropped of the request."""
+    """Whether an answer, or its metadata, reports parts of the request that the provider dropped."""
     return bool(_drop_reasons(answer))
 
 

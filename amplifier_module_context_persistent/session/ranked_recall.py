@@ -1,8 +1,8 @@
 """The best answers to a question in a session's own log.
 
-`SessionIndex` is the ranked index of the log, kept up between recalls. The log's thread reads what is lacking, a few
-milliseconds at a time; another thread takes it, writes it to the catalogue and ranks. So appends and views come in
-between. An append never touches the index. After `FILL_S` an answer is given from what is indexed by then.
+`SessionIndex` is the ranked index of the log, kept between recalls. The log's thread reads the messages that are not yet
+indexed, a few milliseconds at a time, so that appends and views are not held up. Another thread indexes them, writes to
+the catalogue and ranks. An append never touches the index. After `FILL_S` the answer uses the messages indexed so far.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ FILL_S = 1.5
 STEP_S = 0.03
 _PLAIN_WORDS = re.compile(r"[\w\s,.;:?!'\u2019-]+")
 _SPARE, _NARROWED = 30, 1_000
-"""So many more messages are ranked than asked for; and at least so many if a search is narrowed to a role or a time."""
+"""Messages ranked beyond those asked for; and the least number if a search is narrowed to a role, tool or time."""
 _READ_TOGETHER = 16
 _TRIES = 3
 
@@ -60,8 +60,9 @@ class Answer:
 
     Attributes:
         found: their offsets, best first, each with its ranking.
-        may_match: the offsets of messages that may hold the question's text as it is; None if that is not known.
-        indexed, messages: how many messages of how many are indexed.
+        may_match: the offsets of messages that may contain the question's exact text; None if unknown.
+        indexed: the number of indexed messages.
+        messages: the number of all messages.
     """
 
     found: Sequence[tuple[int, Ranked]]
@@ -71,7 +72,7 @@ class Answer:
 
     @property
     def what_is_lacking(self) -> str:
-        """How much is not ranked yet, for people and models to read; empty if all is."""
+        """A sentence for people and models about messages that are not indexed yet; "" if all are."""
         if self.indexed >= self.messages:
             return ""
         return f"{self.indexed:,} of {self.messages:,} messages are ranked so far; ask again for the rest"
@@ -90,12 +91,12 @@ class SessionIndex:
         self._is_small = True
         """Whether the log is too small for the catalogue."""
         self._on_server: RankedLog | None = None
-        """What the log's database has of it."""
+        """The part of the index that the log's database has."""
         self._may_ask_server = True
         self.is_busy = False
 
     def read(self, log: Log) -> list[Batch]:
-        """Read what is lacking, on the log's thread, for a few milliseconds; empty if nothing is.
+        """Read messages that are not yet indexed, for a few milliseconds, on the log's thread; empty if none is left.
 
         Raises:
             LogUnreadableError: the log cannot be read.
@@ -121,7 +122,7 @@ class SessionIndex:
         return found
 
     def _begin(self, log: Log, reader: LogReader | None) -> None:
-        """Begin with what the catalogue has of the log."""
+        """Start with the part of the index that the catalogue, or the log's database, has."""
         self._index, target, noted, known = log.index, None, None, None
         self._is_small = reader is None or reader.size < LEAST_LOG_BYTES
         if reader is not None and not self._is_small:
@@ -144,21 +145,21 @@ class SessionIndex:
                 self._on_server, self._next = kept, kept.messages
 
     def forget(self, *, without_server: bool = False) -> None:
-        """Begin anew at the next reading, perhaps without what the log's database has."""
+        """Start again at the next reading; `without_server`: without the log's database."""
         self._index = None
         self._may_ask_server = self._may_ask_server and not without_server
 
     def take(self, found: Sequence[Batch]) -> None:
-        """Index what was read; on any thread."""
+        """Index messages that were read; may run on any thread."""
         for batch in found:
             self._fill.take(batch)
 
     def answer(self, question: Question, *, most: int) -> Answer:
-        """Rank what is indexed; on any thread.
+        """Rank the indexed messages; may run on any thread.
 
         Raises:
-            CatalogueError: the catalogue was changed or damaged; begin anew.
-            LogUnreadableError: the database did not give what it has of the log; begin anew without it.
+            CatalogueError: the catalogue was changed or damaged; start again.
+            LogUnreadableError: the database failed; start again without it.
         """
         self._fill.finish()
         with ExitStack() as open_ones:
@@ -193,14 +194,14 @@ class _OneLog:
         self._columns: dict[int, MessageColumns] = {}
 
     def frequencies(self, keys: Sequence[int]) -> list[int]:
-        """How many messages have each term."""
+        """For each term, the number of messages that have it."""
         counts = [sum(len(found.weights) for _, found in self._local(key)) for key in keys]
         if self._server is None:
             return counts
         return [count + more for count, more in zip(counts, self._server.frequencies(keys), strict=True)]
 
     def postings(self, key: int, among: Collection[int] | None = None) -> list[tuple[int, Postings]]:
-        """The postings of a term in all segments, or in some, each with the number of its segment."""
+        """The postings of a term, with the number of their segment; `among`: only in these segments."""
         found = self._local(key)
         if among is not None:
             found = [one for one in found if one[0] in among]
@@ -221,11 +222,11 @@ class _OneLog:
                 yield number, found
 
     def seconds(self, segment: int, number: int) -> int:
-        """When a message that was found was written; 0 if that is not known."""
+        """The time of a found message, in seconds; 0 if unknown."""
         return self._place(segment, number)[1]
 
     def offset(self, segment: int, number: int) -> int:
-        """Where a message that was found begins in the log."""
+        """The offset of a found message in the log."""
         return self._place(segment, number)[0]
 
     def _place(self, segment: int, number: int) -> tuple[int, int]:
@@ -244,25 +245,37 @@ class _OneLog:
 
 
 def _may_match(text: str, index: _OneLog) -> frozenset[int] | None:
-    """The offsets of messages that may hold a text as it is; None if the index does not know.
+    """The offsets of messages that may contain a text exactly; None if the index cannot tell.
 
-    The words between the first and the last one are whole words of a message that holds the text, so it has their
-    terms.
+    A message that contains the text has at least the words between its first and its last word as whole words, so it
+    has their terms.
     """
-    between = " ".join(text.split()[1:-1])
-    if len(text.split()) < LEAST_WORDS or _PLAIN_WORDS.fullmatch(text) is None:
+    words = text.split()
+    if len(words) < LEAST_WORDS or _PLAIN_WORDS.fullmatch(text) is None:
         return None
-    keys = list({key_of(term) for _, terms in asked_words(between) for term in terms})
+    keys: set[int] = set()
+    for _, terms in asked_words(" ".join(words[1:-1])):
+        keys.update(map(key_of, terms))
     if not keys:
         return None
-    counts = dict(zip(keys, index.frequencies(keys), strict=True))
+    listed = list(keys)
+    rarest_first = sorted(zip(index.frequencies(listed), listed, strict=True))
     places: set[int] | None = None
-    for key in sorted(keys, key=lambda key: (counts[key], key)):
-        having = {index.places[segment] + number for segment, found in index.postings(key) for number in found.messages}
-        places = having if places is None else places & having
+    for _, key in rarest_first:
+        with_key = _places_of(key, index)
+        places = with_key if places is None else places & with_key
         if not places:
             return frozenset()
     return frozenset(_offset_of(place, index) for place in places or ())
+
+
+def _places_of(key: int, index: _OneLog) -> set[int]:
+    """The places of the messages that have a term."""
+    places: set[int] = set()
+    for segment, found in index.postings(key):
+        first = index.places[segment]
+        places.update(first + number for number in found.messages)
+    return places
 
 
 def _offset_of(place: int, index: _OneLog) -> int:
@@ -277,9 +290,9 @@ async def best_answers(
 
     Args:
         session: the session.
-        kept: its index; if another recall has it in hand, one is made for this recall alone.
+        kept: its index; if another recall is using it, this recall makes its own.
         wanted: the question.
-        most: how many answers are needed; more are found, since some may not be live, or not what is asked for.
+        most: how many answers are needed; more are ranked, since some may not be live or fit the narrowed search.
         clock: seconds that pass.
 
     Raises:
@@ -311,12 +324,12 @@ async def best_answers(
 async def hits_of(
     session: Session, answer: Answer, wanted: RecallQuery, known: Collection[str], *, most: int
 ) -> list[Hit]:
-    """Read the best answers, as far as they are live and what is asked for, and make hits of them.
+    """Make hits of the best answers that are live and fit the narrowed search.
 
     Args:
         session: the session.
         answer: the ranking.
-        wanted: the question, and what it is narrowed to.
+        wanted: the question, and the role, tool or time that it is narrowed to.
         known: ids of messages that are hits already.
         most: how many hits are made.
 
@@ -336,7 +349,7 @@ async def hits_of(
 def _read_answers(
     log: Log, found: Sequence[tuple[int, Ranked]], wanted: RecallQuery
 ) -> list[tuple[Message, str, Ranked]]:
-    """Read messages, each with the tool whose result it is; without those that the search is not about."""
+    """Read messages that fit the narrowed search, each with the tool whose result it is."""
     index, known, read = log.index, log.index.columns.offsets, []
     for offset, ranked in found:
         ordinal = bisect_left(known, offset)
@@ -352,7 +365,7 @@ def _read_answers(
 
 
 def _position_of(index: Index, ordinal: int) -> int:
-    """Where a live message is in the live history, whose ordinals are in order but for what a host put in between."""
+    """The position of a live message. Ordinals of the live history ascend, except for messages that a host inserted."""
     at = bisect_left(index.live, ordinal)
     return at if at < len(index.live) and index.live[at] == ordinal else index.live.index(ordinal)
 

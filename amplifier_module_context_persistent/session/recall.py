@@ -1,16 +1,16 @@
 """Recall from a session's log: one message by its id, or a search.
 
-A search has two parts: messages that hold the text as it is, newest first, and then those that answer it best as a
-question (`ranked_recall.py`). An expression has the first part only. That part goes backwards through the live history.
-The log's thread reads and parses for about `STEP_S` at a time; what it read is matched on another thread, so that
-appends and views come in between whatever the expression. A history that was replaced meanwhile is searched anew. A
-line that cannot match is not parsed. After `SEARCH_S` a search stops, and its page says where; a message that alone
-takes `MESSAGE_S` is given up, and counted in the page.
+A search has two parts: first the messages that contain the text, newest first; then the best answers to the text as a
+question (`ranked_recall.py`). A regular expression has the first part only.
 
-Messages that hold a text exactly as it was asked for come first, each part newest first. Where there are such, and the
-text has a capital letter, those that differ in the case of letters are no hits: else one name would be lost among many
-words. Of a question of three words or more, the ranked index says which messages may hold it as it is, so no others are
-searched.
+The first part goes backwards through the live history. The log's thread reads and parses for about `STEP_S` at a time.
+Another thread matches, so that even a slow expression does not hold up appends and views. Lines that cannot match are
+not parsed. If the history is replaced meanwhile, the search starts again. After `SEARCH_S` a search stops, and its page
+says where. A message that alone takes `MESSAGE_S` is skipped, and counted in the page.
+
+Messages with the exact text come before messages that differ in the case of letters. If the text has a capital letter
+and was found exactly, other cases are not hits at all: a name would be lost among common words. For a question of three
+words or more, the ranked index tells which messages may contain the text, and only these are searched.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _STORED_BATCHES = 16
 
 @dataclass(slots=True)
 class RecallState:
-    """What one recall of a session leaves to the next one: the ranked index, if there was a question."""
+    """State that a session keeps between recalls: the ranked index, once a question was asked."""
 
     index: SessionIndex | None = None
 
@@ -82,21 +82,21 @@ class RecallSearch:
         self._generation = 0
         self._live: Sequence[int] = ()
         self._at = 0
-        """How many of the oldest live messages are not searched yet."""
+        """Number of live messages, counted from the oldest, that are not searched yet."""
         self._read: list[tuple[int, Message, str]] = []
-        """Messages that were read and not matched yet, newest first: positions, and the tools of results."""
+        """Messages that were read and not matched yet, newest first: position, message, and the tool of a result."""
         self._given_up = 0
-        """Messages that took too long."""
+        """Number of messages that were skipped because they took too long."""
         self._is_cancelled = False
         self._stopped_at: str | None = None
         self._among: frozenset[int] | None = None
         """The offsets of messages that may match; None for all."""
         self._hits: list[Hit] = []
         self._alike: list[Hit] = []
-        """Those that differ from what was asked for in the case of letters."""
+        """Hits that differ from the text in the case of letters."""
 
     def step(self, log: Log) -> bool:
-        """Take in what was matched and read on; whether there is nothing more to match or to read.
+        """Read the next messages; returns whether nothing is left to read or to match.
 
         Raises:
             LogUnreadableError: the log cannot be read.
@@ -126,7 +126,7 @@ class RecallSearch:
         if self._among is None or self._index is None:
             return len(self._live)
         if not self._among:
-            return 0  # as is usual: nobody asks a question in the words of its answer
+            return 0  # the usual case: a question seldom has the words of its answer
         last = max(self._among)
         offsets = self._index.columns.offsets
         return 1 + max((at for at, ordinal in enumerate(self._live) if offsets[ordinal] <= last), default=-1)
@@ -136,7 +136,7 @@ class RecallSearch:
         self._among = offsets
 
     def match(self) -> None:
-        """Search the messages that were read; call it on a thread that may be kept busy."""
+        """Match the messages that were read. It may take long, so call it on a thread of its own."""
         read, self._read = self._read, []
         for position, message, tool in read:
             begin = self._clock()
@@ -146,25 +146,25 @@ class RecallSearch:
             self._match(message, tool, min(self._deadline, begin + MESSAGE_S))
 
     def cancel(self) -> None:
-        """Nobody waits for this search any more: `match` ends soon."""
+        """End a running `match` soon, because nobody waits for this search any more."""
         self._is_cancelled = True
 
     @property
     def enough(self) -> int:
-        """How many hits fill the page and show that there are more."""
+        """Enough hits to fill the page and to know that there are more."""
         return self._wanted.offset + (self._wanted.limit or HITS) + 1
 
     def hits(self) -> list[Hit]:
-        """What was found: first as it is written, then in other case."""
+        """The hits: those with the exact text first."""
         return self._hits if self.is_as_meant else self._hits + self._alike
 
     @property
     def is_as_meant(self) -> bool:
-        """Whether a text with a capital letter was found as it is written."""
+        """Whether the text has a capital letter and was found exactly."""
         return bool(self._hits) and self._wanted.pattern is not None and self._wanted.pattern.has_capitals
 
     def tell(self, answers: Sequence[Hit] = (), *, unranked: str = "") -> RecallPage:
-        """Tell what was found, and then the best answers to the question."""
+        """Make the page: the hits, and then the best answers to the question."""
         first, end = self._wanted.offset, self.enough - 1
         as_written = self.hits()
         hits = [*as_written, *answers]
@@ -185,27 +185,31 @@ class RecallSearch:
         return self._count(recall_output(output)) <= self._most_tokens
 
     def _next_batch(self, log: Log) -> range:
-        """The positions of the next messages to search; more where the storage looks through them."""
-        pattern, stop, size = self._wanted.pattern, self._at, 0
-        is_stored_search = finds_bytes(log) and pattern is not None and pattern.needle
-        times = _STORED_BATCHES if is_stored_search else 1
-        while stop - self._at < min(stop, times * BATCH_MESSAGES) and size < times * _BATCH_BYTES:
+        """The positions of the next messages to search; larger batches if the storage itself can search."""
+        pattern = self._wanted.pattern
+        storage_searches = finds_bytes(log) and pattern is not None and pattern.needle
+        batches = _STORED_BATCHES if storage_searches else 1
+        stop = self._at
+        first = max(0, stop - batches * BATCH_MESSAGES)
+        read_bytes = 0
+        while self._at > first and read_bytes < batches * _BATCH_BYTES:
             self._at -= 1
-            size += log.index.columns.lengths[self._live[self._at]]
+            read_bytes += log.index.columns.lengths[self._live[self._at]]
         return range(self._at, stop)
 
     def _read_batch(self, log: Log, batch: range) -> None:
-        """Read the messages that may match; what `recall` gave is not searched."""
+        """Read the messages of a batch that may match. Pages that `recall` returned are not searched."""
         index, live, wanted = log.index, self._live, self._wanted
         positions: Sequence[int] = batch
         if wanted.role:
             positions = [at for at in batch if index.columns.roles[live[at]] == ROLE_CODES[wanted.role]]
-        if (among := self._among) is not None:
+        among = self._among
+        if among is not None:
             positions = [at for at in positions if index.columns.offsets[live[at]] in among]
         if wanted.pattern is not None and wanted.pattern.needle:
-            ordinals = live[batch.start : batch.stop] if positions is batch else [live[at] for at in positions]
+            ordinals: Sequence[int] = [live[at] for at in positions]
             may_match = lines_that_may_match(log, ordinals, wanted.pattern)
-            positions = [at for at in positions if live[at] in may_match] if may_match else []
+            positions = [at for at in positions if live[at] in may_match]
         messages = list(log.read([live[at] for at in positions]))
         for at, message in zip(reversed(positions), reversed(messages), strict=True):
             tool = searched_tool(log, live, at, message, wanted)
@@ -229,7 +233,7 @@ class RecallSearch:
             return
         asked = pattern.text
         exact = text.find(asked, 0, searched) if asked else 0
-        if asked and exact >= 0:  # what is written alike is what was meant
+        if asked and exact >= 0:  # the exact text is the place that was meant
             same = (exact, exact + len(asked))
             spans = [same, *(span for span in spans if span != same)]
         hits = self._hits if exact >= 0 else self._alike
@@ -238,7 +242,7 @@ class RecallSearch:
 
 
 def _order(*, as_it_is: int, alike: int, ranked: int) -> str:
-    """How hits are ordered, as a page says it."""
+    """The sentence of a page about the order of its hits."""
     is_mixed = as_it_is and alike
     order = "first as it is written, then in other case, newest first" if is_mixed else "newest first"
     if not ranked:
@@ -251,16 +255,16 @@ async def recall(
 ) -> RecallPage:
     """Read back a piece of one message of a session's live history, or search it.
 
-    A page has at most a tenth of the budget of the request before it, and `MOST_PAGE_TOKENS`.
+    A page has at most `MOST_PAGE_TOKENS`, and at most a tenth of the last request's budget.
 
     Args:
         session: the session.
         wanted: which part of which message, or what to search for.
-        kept: what the last recall of the session left.
+        kept: the session's state from the last recall.
         clock: seconds that pass.
 
     Raises:
-        RecallError: there is no such message or page; says what can be asked.
+        RecallError: there is no such message or page; the text says what can be asked.
         LogUnreadableError: the log cannot be read.
     """
     budget_tokens = session.requests.last_budget_tokens
@@ -304,12 +308,12 @@ _FOREIGN = DAMAGED | UNCHAINED  # lines that we may not have written: their JSON
 
 
 def lines_that_may_match(log: Log, ordinals: Sequence[int], pattern: Pattern) -> set[int]:
-    """Choose the records that may match, without parsing them; none that matches is left out.
+    """Choose the records that may match, without parsing them. Every record that matches is among them.
 
     Args:
         log: the session's log.
         ordinals: which records are searched.
-        pattern: what is looked for; it has a needle.
+        pattern: the pattern; it must have a needle.
 
     Raises:
         LogUnreadableError: the log cannot be read.

@@ -28,19 +28,26 @@ def recall_message(log: Log, wanted: RecallQuery, *, count: Callable[[Message], 
     log.follow()
     position = find_live(log, wanted.reference)
     live = log.index.live
-    before, after = live[position - 1 : position] if position else (), live[position + 1 : position + 2]
-    found = list(log.read([*before, live[position], *after]))
-    ids = [str(metadata_of(message).get("message_id", "")) for message in found]
-    at, most_tokens = len(before), page_tokens(budget_tokens)
+    first = max(0, position - 1)
+    at = position - first
+    near = list(log.read(live[first : position + 2]))
+    message = near[at]
+    before = _id_of(near[at - 1]) if at > 0 else ""
+    after = _id_of(near[at + 1]) if at + 1 < len(near) else ""
+    most_tokens = page_tokens(budget_tokens)
     page = cut_page(
-        found[at],
+        message,
         wanted,
-        before=ids[0] if at else "",
-        after=ids[-1] if len(after) else "",
+        before=before,
+        after=after,
         most_chars=CHARS_PER_TOKEN * most_tokens,
         fits=lambda output: count(recall_output(output)) <= most_tokens,
     )
-    return with_media(page, found[at], wanted)
+    return with_media(page, message, wanted)
+
+
+def _id_of(message: Message) -> str:
+    return str(metadata_of(message).get("message_id", ""))
 
 
 def find_live(log: Log, reference: str) -> int:

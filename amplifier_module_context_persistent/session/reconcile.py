@@ -1,29 +1,29 @@
-"""Compare a list that a host hands back with the live history, and find what of it is new; nothing is written here.
+"""Compare a list that a host passes to `set_messages` with the live history, and find its new messages.
 
-`set_messages` does not replace a history that was loaded from a log. But two things that hosts do with it are more
-than a stale copy, and they are recognised:
+Nothing is written here. `set_messages` does not replace a history that was loaded from a log. But two kinds of lists
+have something new:
 
-- Turns that were made under another context module: the list is the live history and more messages after it (the
+- Turns that were made under another context module: the list is the live history followed by more messages (the
   *tail*). The tail is taken if it is new; see `new_messages`.
 - The host's repair of interrupted tool calls: the list is the live history with results for calls that lack one, with
-  closing assistant messages after results, and with results that came too late replaced by others after their call.
-  A result that the history lacks is taken, in the order of the calls. A closing message is taken if the history would
-  otherwise have nothing, or a person's message, right after a result. Closing messages elsewhere say nothing: hosts
-  that give no line numbers to their repair put one after every result of the history.
+  closing assistant messages after results, and with late results replaced by others right after their calls. A result
+  that the history lacks is taken, in the order of the calls. A closing message is taken only after a result that is
+  followed by nothing or by a person's message. Other closing messages mean nothing: hosts that give no line numbers to
+  their repair put one after every result of the history.
 
-Each part is judged by itself: a tail that only repeats the history does not keep a missing result out. Whatever the
-list is, every live message stays, in its order but for late results, which are moved to their calls. Any other list is
-not recognised. A host leaves out system messages; those of the history stay, and those that a list adds are not taken.
+The parts are judged independently: a tail that only repeats the history does not keep a missing result out. Any other
+list is not recognised. Every live message stays, and the order stays, except that late results are moved to their
+calls. Hosts leave out system messages; those of the history stay, and those that a list adds are not taken.
 
-What is new is appended. New messages in the middle of the history are appended too, each with the message that it
-follows (`messages.host_order`): so a repair makes no reset, and the plan and the provider's cache stay. Only a late
-result that is moved takes a reset.
+New messages are appended. A new message in the middle of the history is appended too, with the id of the message that
+it follows (`messages.host_order`). So a repair needs no reset, and the plan and the provider's cache stay. A reset is
+needed only to move a late result.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import NamedTuple
@@ -54,14 +54,14 @@ CLOSING_TEXT = "The tool calls before this were interrupted, and the turn ended 
 
 @dataclass(frozen=True, slots=True)
 class TakenMessages:
-    """What is taken of a list: messages to append, or a new order of the history if a late result is moved."""
+    """The messages to append from a list; if a late result is moved, also the new order of the history."""
 
     new: list[Message] = field(default_factory=list)
-    """The new messages in the order of the list, those in the middle with their places."""
+    """The new messages in the order of the list. A message in the middle names the message that it follows."""
     order: list[int | Message] = field(default_factory=list)
-    """All of the history, if a result is moved: ordinals, and new messages; else empty."""
+    """If a result is moved: the whole history, as ordinals and new messages; else empty."""
     repairs: bool = False
-    """Whether something of it is more than a tail."""
+    """Whether it has more than a tail."""
 
     def __bool__(self) -> bool:
         return bool(self.new or self.order)
@@ -75,11 +75,11 @@ class ListComparison:
     live: Sequence[Message]
     """The live history that the list was compared with."""
     unknown: int = 0
-    """How many messages of a list that is not taken the log does not hold, live or hidden."""
+    """Of a rejected list: the number of messages that the log does not have, neither live nor hidden."""
 
 
 class LiveHistory(NamedTuple):
-    """The live history as a host knows it: without ephemeral messages, and with those of repairs at their places."""
+    """The live history as a host sees it: without ephemeral messages, and with repairs in their places."""
 
     messages: list[Message]
     ordinals: Sequence[int]
@@ -89,7 +89,7 @@ class LiveHistory(NamedTuple):
 
     @classmethod
     def of(cls, log: Log) -> LiveHistory:
-        """Read it.
+        """Read the live history of a log.
 
         Raises:
             LogUnreadableError: the log cannot be read.
@@ -103,37 +103,43 @@ class LiveHistory(NamedTuple):
         return cls([stored[position] for position in order], [live[position] for position in order], live)
 
     def with_others(self, order: Sequence[int | Message]) -> list[int | Message]:
-        """A new order, and in it the messages that hosts do not know, each after the one that it follows now."""
+        """Add the messages that hosts do not see to a new order, each after the message that it follows now."""
+        at_start = -1
         followers = defaultdict[int, list[int]](list)
-        known, before = frozenset(self.ordinals), -1
+        seen_by_hosts = frozenset(self.ordinals)
+        before = at_start
         for ordinal in self.all_ordinals:
-            if ordinal in known:
+            if ordinal in seen_by_hosts:
                 before = ordinal
             else:
                 followers[before].append(ordinal)
-        whole: list[int | Message] = [*followers[-1]]
+        whole: list[int | Message] = [*followers[at_start]]
         for item in order:
-            whole += [item, *followers.get(item, ())] if isinstance(item, int) else [item]
+            whole.append(item)
+            if isinstance(item, int):
+                whole += followers.get(item, ())
         return whole
 
 
 def _any_out_of_place(stored: Sequence[Message]) -> bool:
-    """Whether hosts may see one of the log's messages elsewhere than in its place, or not at all."""
-    every = map(itemgetter("metadata"), stored)  # of many messages; a function for each takes twice the time
+    """Whether hosts see one of the log's messages in another place than the log has it, or not at all."""
+    every = map(
+        itemgetter("metadata"), stored
+    )  # the history may be long; a function call for each message takes twice the time
     return any(PLACE_KEY in metadata or "ephemeral" in metadata for metadata in every)
 
 
 def known_beginning(live: Sequence[Message], given: Sequence[object]) -> list[int]:
-    """Find the messages at the beginning of a list that are those of the history, to the last value.
+    """Find the messages at the beginning of a list that equal those of the history in every value.
 
-    A host that hands back what it was given is recognised by this alone, in little more than the time to read it.
+    If a host passes back the history unchanged, this comparison is enough, and takes little more time than reading.
 
     Args:
-        live: the history; its system messages may be missing in the list.
-        given: the list as the host gives it, not copied yet.
+        live: the history; the list may lack its system messages.
+        given: the host's list, not copied yet.
 
     Returns:
-        The positions in the history of the messages that are known.
+        The positions of these messages in the history.
     """
     known: list[int] = []
     place = 0
@@ -148,12 +154,12 @@ def known_beginning(live: Sequence[Message], given: Sequence[object]) -> list[in
 
 
 def is_whole(live: Sequence[Message], given: Sequence[object], known: Sequence[int]) -> bool:
-    """Whether a list is the history and nothing else, but that system messages may be missing.
+    """Whether a list is exactly the history, except that system messages may be missing.
 
     Args:
         live: the history.
         given: the list.
-        known: what `known_beginning` found.
+        known: the result of `known_beginning`.
     """
     rest = live[known[-1] + 1 :] if known else live
     return len(known) == len(given) and all(message["role"] in SYSTEM_ROLES for message in rest)
@@ -162,12 +168,12 @@ def is_whole(live: Sequence[Message], given: Sequence[object], known: Sequence[i
 def _is_equal(stored: Message, given: object) -> bool:
     try:
         return stored == given
-    except (TypeError, ValueError):  # a value of another library that cannot be compared; it is refused later
+    except (TypeError, ValueError):  # some libraries have values that cannot be compared; they are refused later
         return False
 
 
 def look_at(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> ListComparison:
-    """Find what of a list is to be taken, and count what is unknown if that is nothing.
+    """Find the new messages of a list; if none is taken, count the unknown ones.
 
     Args:
         log: the session's log.
@@ -196,9 +202,9 @@ def look_at(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> L
 
 
 def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> list[Message] | None:
-    """The new messages of a list that is the history and nothing but more messages; None for any other list.
+    """The new messages of a list that is the history with additions only; None for any other list.
 
-    For a session whose history a host may replace: such a list is appended, which costs no reset.
+    It is for sessions whose history a host may replace: additions can be appended without a reset.
 
     Args:
         log: the session's log.
@@ -224,30 +230,39 @@ def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = Tru
 
 
 def count_unknown(log: Log, given: Sequence[Message]) -> int:
-    """How many messages of a list the log does not hold, by their ids or else by their contents."""
-    ids = [brought for message in given if (brought := given_id(message)) is not None]
-    known = log.index.find_all(ids)
-    bare = [content_key(message) for message in given if given_id(message) is None]
-    contents = {content_key(message) for message in log.read(range(len(log.index)))} if bare else set()
-    return sum(brought not in known for brought in ids) + sum(content not in contents for content in bare)
+    """Count the messages of a list that the log does not have, by id or, without one, by content."""
+    ids: list[str] = []
+    contents: list[str] = []
+    for message in given:
+        message_id = given_id(message)
+        if message_id is None:
+            contents.append(content_key(message))
+        else:
+            ids.append(message_id)
+    known_ids = log.index.find_all(ids)
+    unknown = sum(message_id not in known_ids for message_id in ids)
+    if contents:
+        known_contents = {content_key(message) for message in log.read(range(len(log.index)))}
+        unknown += sum(content not in known_contents for content in contents)
+    return unknown
 
 
-# -- lay a list on the history -----------------------------------------------------------------------------------------
+# -- match a list with the history -------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class Alignment:
-    """What a list has beside the live history."""
+    """The messages of a list that the live history does not have."""
 
     results: dict[tuple[int, str], int | Message] = field(default_factory=dict)
-    """Results that calls lack or that come too late, by the position of the message that calls, and the call's id.
+    """Results for calls without one or with a late one, by the position of the calling message and the call's id.
 
-    They are messages of the list, or the positions of late ones in the history.
+    A value is a message of the list, or the position of a late result in the history.
     """
     closings: dict[str, Message] = field(default_factory=dict)
-    """Closing messages, each by the call of the result before it."""
+    """Closing messages, by the call id of the result before each."""
     tail: list[Message] = field(default_factory=list)
-    """What follows the live history in the list, as it was given."""
+    """The messages after the live history in the list."""
 
     @property
     def moved(self) -> set[int]:
@@ -261,7 +276,7 @@ class Alignment:
         self.closings = {call_id: item for call_id, item in self.closings.items() if not is_stale(item)}
 
     def new_ids(self) -> list[str]:
-        """The ids that the list's own messages bring."""
+        """The ids of the messages that come from the list."""
         results = [item for item in self.results.values() if isinstance(item, dict)]
         ids = [given_id(message) for message in (*results, *self.closings.values(), *self.tail)]
         return [one for one in ids if one is not None]
@@ -274,22 +289,28 @@ def align(live: Sequence[Message], given: Sequence[Message]) -> Alignment | None
         live: the live history, in order.
         given: the list.
     """
-    found, late, missing = Alignment(), late_results(live), open_calls(live)
-    lacking = set(late.values())
-    needed = [at for at, message in enumerate(live) if message.get("role") not in SYSTEM_ROLES and at not in lacking]
-    end = needed[-1] + 1 if needed else 0
-    called: dict[str, int] = {}
-    place, after_result = 0, ""
+    found = Alignment()
+    late = late_results(live)
+    missing = open_calls(live)
+    may_lack = set(late.values())
+    end = _end_of_needed(live, may_lack)
+    called: dict[str, int] = {}  # positions of the calling messages that the list has, by call id
+    place = 0  # the next position of the history
+    after_result = ""  # the call id of the result right before
     for number, message in enumerate(given):
         call_id = result_id_of(message)
-        if (position := _next_same(live, place, message, lacking)) is not None:
+        position = _next_same(live, place, message, may_lack)
+        if position is not None:
             called |= dict.fromkeys(given_calls(live[position]), position)
-            lacking.discard(position)
-            place, after_result = position + 1, call_id or ""
-        elif call_id in called and (call_id in missing or late.get(call_id, -1) >= place):
-            call = (called[call_id], call_id)
-            found.results[call] = _from_repair(message) if call_id in missing else late.pop(call_id)
+            may_lack.discard(position)
+            place = position + 1
+            after_result = call_id or ""
+        elif call_id in called and call_id in missing:
+            found.results[called[call_id], call_id] = _from_repair(message)
             missing.discard(call_id)
+            after_result = call_id
+        elif call_id in called and late.get(call_id, -1) >= place:
+            found.results[called[call_id], call_id] = late.pop(call_id)
             after_result = call_id
         elif after_result and _may_close(message, is_last=place >= end):
             found.closings[after_result] = _from_repair(message)
@@ -297,13 +318,23 @@ def align(live: Sequence[Message], given: Sequence[Message]) -> Alignment | None
         elif message.get("role") not in SYSTEM_ROLES:
             found.tail = list(given[number:])
             break
-    return found if place >= end and lacking <= found.moved else None
+    is_whole_history = place >= end and may_lack <= found.moved
+    return found if is_whole_history else None
+
+
+def _end_of_needed(live: Sequence[Message], may_lack: Collection[int]) -> int:
+    """The position after the last message that a list of the whole history must have."""
+    for position in reversed(range(len(live))):
+        if position not in may_lack and live[position].get("role") not in SYSTEM_ROLES:
+            return position + 1
+    return 0
 
 
 def _may_close(message: Message, *, is_last: bool) -> bool:
-    """Whether a message after a result may be the one with which a host's repair closes a turn.
+    """Whether a message after a result may be a closing message of the host's repair.
 
-    After all of the history only one without id and time is: else it is an answer that another module stored.
+    After the end of the history, only a message without id and time is one. With them it is an answer that another
+    module stored.
     """
     if message.get("role") != "assistant" or given_calls(message):
         return False
@@ -311,7 +342,7 @@ def _may_close(message: Message, *, is_last: bool) -> bool:
 
 
 def _next_same(live: Sequence[Message], place: int, message: Message, lacking: set[int]) -> int | None:
-    """The position of a message of a list, if it is the next one of the history but for those that a list may lack."""
+    """The position of a list's message in the history, if a list may lack all messages before it; else None."""
     for position in range(place, len(live)):
         if is_same(live[position], message):
             return position
@@ -323,31 +354,33 @@ def _next_same(live: Sequence[Message], place: int, message: Message, lacking: s
 def new_messages(
     tail: Sequence[Message], is_new: Callable[[Message], bool], *, ends_removed: bool
 ) -> list[Message] | None:
-    """Choose the messages of a tail that may be appended; None if one of them makes the tail unrecognised.
+    """Choose the messages of a tail that may be appended; None if the whole tail must be rejected.
 
-    A tail that follows a live message is newer than every reset before that message, so clocks are not consulted. If a
-    reset or a purge is the last thing that happened, only messages newer than it are new, and without a time none are.
+    A tail that follows a live message is newer than every reset before that message, so times are not compared. If the
+    last event was a reset or a purge, only messages with a later time are new.
 
     Args:
         tail: the messages after the live history.
-        is_new: whether the log never held a message.
-        ends_removed: whether a reset or a purge is the last thing that happened: what it took out may come first.
+        is_new: tells whether the log never had a message.
+        ends_removed: whether the last event was a reset or a purge. Then the tail may begin with removed messages.
     """
     times = [timestamp_of(message) for message in tail]
     if any(times) and not all(times):
         return None
     news = [is_new(message) for message in tail]
     old = news.index(True) if True in news else len(news)
-    return list(tail[old:]) if all(news[old:]) and (ends_removed or not old) else None
+    if old and not ends_removed:
+        return None
+    return list(tail[old:]) if all(news[old:]) else None
 
 
 def arranged(history: LiveHistory, found: Alignment, tail: Sequence[Message]) -> TakenMessages:
-    """Put what a list has beside the history into its places.
+    """Put the new messages of a list into their places.
 
     Args:
         history: the live history.
-        found: what the list has beside it.
-        tail: the new messages that will follow.
+        found: the match of the list with the history.
+        tail: the new messages that will follow the history.
     """
     items = _with_closings(history.messages, _with_results(history.messages, found), found, tail)
     repairs = any(isinstance(item, dict) for item in items) or bool(found.moved)
@@ -359,9 +392,9 @@ def arranged(history: LiveHistory, found: Alignment, tail: Sequence[Message]) ->
 
 
 def _with_results(live: Sequence[Message], found: Alignment) -> list[int | Message]:
-    """Positions in the history, and after each call's message the results that the list has for it.
+    """The positions of the history, with the list's results inserted after the messages of their calls.
 
-    A result comes after those of the calls before it, so that results are in the order of their calls.
+    Results are in the order of their calls: a result comes after the results of earlier calls.
     """
     moved = found.moved
     answers: dict[str | None, int] = {}
@@ -371,8 +404,9 @@ def _with_results(live: Sequence[Message], found: Alignment) -> list[int | Messa
     for position in sorted({position for position, _ in found.results}):
         place = position
         for call_id in given_calls(live[position]):
-            if (item := found.results.get((position, call_id))) is not None:
-                after[place].append(item)
+            result = found.results.get((position, call_id))
+            if result is not None:
+                after[place].append(result)
             else:
                 place = max(place, answers.get(call_id, place))
     items: list[int | Message] = []
@@ -385,9 +419,9 @@ def _with_results(live: Sequence[Message], found: Alignment) -> list[int | Messa
 def _with_closings(
     live: Sequence[Message], items: Sequence[int | Message], found: Alignment, tail: Sequence[Message]
 ) -> list[int | Message]:
-    """The items, and closing messages where a turn lacks its end.
+    """Add closing messages to the items, at the ends of turns that lack one.
 
-    If calls of a message got a result here and the list has no closing message, one is made, so that the host finds
+    If a message's calls got a result here and the list has no closing message, one is made, so that the host finds
     nothing more to repair.
     """
     touched = {call_id for position, _ in found.results for call_id in given_calls(live[position])}
@@ -401,7 +435,8 @@ def _with_closings(
         call_id = result_id_of(messages[number])
         if call_id is None or not all(map(is_person, messages[number + 1 : number + 2])):
             continue
-        if (closing := closings.get(call_id)) is not None:
+        closing = closings.get(call_id)
+        if closing is not None:
             order.append(closing)
         elif call_id in touched:
             order.append(_from_repair({"role": "assistant", "content": CLOSING_TEXT}))
@@ -409,7 +444,7 @@ def _with_closings(
 
 
 def _closings_by_call(live: Sequence[Message], found: Alignment) -> dict[str, Message]:
-    """The list's closing messages by each call of their message: another result may be its last one here."""
+    """The list's closing messages, by every call id of their message: any of its results may be the last one here."""
     closings = dict(found.closings)
     for position in {position for position, _ in found.results}:
         beside = given_calls(live[position])
@@ -420,12 +455,12 @@ def _closings_by_call(live: Sequence[Message], found: Alignment) -> dict[str, Me
 
 
 def _placed(live: Sequence[Message], items: Sequence[int | Message]) -> list[Message]:
-    """The new ones of some items; those in the middle of the history say after which message hosts see them.
+    """The new messages among the items. Those in the middle of the history name the message that they follow for hosts.
 
-    Views show a result beside its call, wherever it was appended, unless a model has answered without it. A closing
-    message is of no use to a model in the middle, and would be shown in the wrong place.
+    Views show a result beside its call, wherever it was appended, unless a model has already answered without it. Views
+    do not show a closing message in the middle: a model does not need it, and it would appear at the wrong place.
     """
-    answered = len(live)  # where the model's last answer is
+    answered = len(live)  # the position after the model's last answer
     while answered and not _is_answer(live[answered - 1]):
         answered -= 1
     placed: list[Message] = []
@@ -442,21 +477,21 @@ def _placed(live: Sequence[Message], items: Sequence[int | Message]) -> list[Mes
 
 
 def _is_answer(message: Message) -> bool:
-    """Whether a model wrote a message, and models see it."""
+    """Whether a model wrote a message and models see it."""
     return message.get("role") == "assistant" and not is_repair(message) and not is_kept_from_models(message)
 
 
 def _from_repair(message: Message) -> Message:
-    """A message that the host's repair made: when it was stored says nothing of when the tool or the turn ended."""
+    """Mark a message as made by the host's repair: its time is not the time at which the tool or the turn ended."""
     return {**message, "metadata": {"source": REPAIR_SOURCE, **metadata_of(message)}}
 
 
-# The host calls a result misplaced if a person's message, or an assistant message without `tool_calls`, stands between
-# it and its call. A person's message is one of the role user whose text is no reminder.
+# For the host, a result is misplaced if a person's message, or an assistant message without `tool_calls`, is between it
+# and its call. A person's message has the role user and is not a reminder.
 
 
 def is_person(message: Message) -> bool:
-    """Whether the host's diagnosis takes a message for a person's."""
+    """Whether the host's diagnosis regards a message as a person's."""
     if message.get("role") != "user" or "tool_call_id" in message:
         return False
     return not any(text.strip().startswith(f"{REMINDER_PREFIX}>") for text in texts_of(message))
@@ -469,18 +504,18 @@ def open_calls(live: Sequence[Message]) -> set[str]:
 
 
 def late_results(live: Sequence[Message]) -> dict[str, int]:
-    """Results that a person's message or an assistant message parts from their call: their positions, by call.
+    """The positions of late results, by call id: a person's or an assistant's message is between call and result.
 
-    As the host's diagnosis has it: an assistant message with `tool_calls` does not part them.
+    As in the host's diagnosis, an assistant message with `tool_calls` does not count.
     """
     late: dict[str, int] = {}
     called_at: dict[str, int] = {}
-    partings = 0
+    separators = 0  # so far
     for position, message in enumerate(live):
         call_id = result_id_of(message)
-        if call_id is not None and called_at.get(call_id, partings) < partings:
+        if call_id is not None and called_at.get(call_id, separators) < separators:
             late[call_id] = position
         if is_person(message) or (message.get("role") == "assistant" and "tool_calls" not in message):
-            partings += 1
-        called_at.update(dict.fromkeys(given_calls(message), partings))
+            separators += 1
+        called_at.update(dict.fromkeys(given_calls(message), separators))
     return late

@@ -1,9 +1,10 @@
-"""Build the records of a message, a reset, and the first append of a session.
+"""Build the records of messages, of resets, and of the first append of a session.
 
-The functions here return functions that prepare records from the index as it is under the log's lock; those change
-nothing and may run twice. History is never rewritten: a reset is a record, and what it hides stays in the log.
+The methods here return functions that prepare records. The log calls such a function under its lock, with the current
+index; it changes nothing and may run twice. History is never rewritten: a reset is a record, and the messages that it
+hides stay in the log.
 
-Messages that a host replays when it resumes a session are recognised in `replayed_messages.py`.
+`replayed_messages.py` recognises messages that a host replays when it resumes a session.
 """
 
 from __future__ import annotations
@@ -49,19 +50,19 @@ class Deferred:
 
     body: bytes
     index: Index
-    """Of the history that it is about; a log that was read anew, as after a purge, has another one."""
+    """The index of the history that it is about. After a purge, for example, the log has another index."""
 
 
 class RecordBuilder:
-    """The history of one session in one log.
+    """Builds the records of one session in one log.
 
     Args:
         log: the log; it is read under its lock only.
         extras: the session's messages that are in no log.
-        session_id: named in the header.
-        tokenizer: likewise.
-        late_system: how the session shows late system messages; a new log's header says so.
-        working_dir: where the session works; a new log's header names the remote repository of the checkout there.
+        session_id: written to the header.
+        tokenizer: written to the header.
+        late_system: how the session shows late system messages; written to the header of a new log.
+        working_dir: the session's directory; the header of a new log names the remote repository of the checkout there.
         now: gives ISO 8601 timestamps.
         new_id: gives unique message ids.
     """
@@ -84,12 +85,12 @@ class RecordBuilder:
         index = log.index
         self.is_empty = len(index) == 0
         self.authoritative = self._holds_conversation(index)
-        """Whether the log decides at a resume: it holds, or held, messages other than memory files as it is opened."""
+        """Whether the log decides at a resume: when opened, it had (or had had) messages other than memory files."""
         self._opened_with = len(index)
         self._replays = TimestampReplays(len(index))
         self._headed = False
         self.shown_line: tuple[int, str] | None = None
-        """The last message that the last view took in, and the line that the view ended with; None without a line."""
+        """The ordinal of the last view's last message, and the `[continued]` line after it; None without a line."""
         self._deferred: deque[Deferred] = deque()
 
     def _holds_conversation(self, index: Index) -> bool:
@@ -98,11 +99,11 @@ class RecordBuilder:
         return not all(map(is_memory_file, self._log.read(range(len(index)))))
 
     def defer(self, *bodies: bytes) -> None:
-        """Buffer records until the next append or close; they go if the log is another one by then."""
+        """Buffer records until the next append or close. If the log is replaced meanwhile, they are dropped."""
         self._deferred.extend(Deferred(body, self._log.index) for body in bodies)
 
     def withdraw(self, body: bytes) -> None:
-        """Take back a buffered record, unless it is in the log already."""
+        """Remove a buffered record, unless it is in the log already."""
         for one in [one for one in tuple(self._deferred) if one.body == body]:
             with contextlib.suppress(ValueError):
                 self._deferred.remove(one)
@@ -122,9 +123,9 @@ class RecordBuilder:
         self._deferred.extend(taken)
 
     def carrying(self, carried: Sequence[Deferred], prepare: Prepare) -> Prepare:
-        """Prepare buffered records, and then what `prepare` gives.
+        """Prepare buffered records, and then the records of `prepare`.
 
-        What was buffered before the log was replaced is left out: a purge may have removed what it is about.
+        Records that were buffered before the log was replaced are left out: a purge may have removed their messages.
         """
         return lambda index: [
             *self.control([one.body for one in carried if one.index is index])(index),
@@ -225,42 +226,53 @@ class RecordBuilder:
         return line if line and index.live and index.live[-1] == ordinal else ""
 
     def replace(self, messages: Sequence[Message], *, reason: str, timestamp: str) -> Prepare:
-        """Prepare a reset: the live history becomes `messages`; those that the log holds are kept, not written again.
+        """Prepare a reset: the live history becomes `messages`. Live messages among them are not written again.
 
-        Memory files that are live stay first, unless the reason is `clear`.
+        Live memory files stay at the beginning, unless the reason is `clear`.
         """
-        reset_id, own_ids = self._new_id(), [self._new_id() for _ in messages]
+        reset_id = self._new_id()
+        own_ids = [self._new_id() for _ in messages]
 
         def prepare(index: Index) -> list[bytes]:
             if not messages and not index.live:
                 return []
             items: list[int | NewMessage] = []
-            taken: set[int | str] = set()
-            for file in [] if reason == "clear" else self._memory_files(index):
-                taken.add(file if isinstance(file, int) else f"{given_id(file)}")
-                items.append(file if isinstance(file, int) else _member(file, f"{given_id(file)}", timestamp))
+            taken: set[int | str] = set()  # ordinals and new ids
+            if reason != "clear":
+                for file in self._memory_files(index):
+                    if isinstance(file, int):
+                        taken.add(file)
+                        items.append(file)
+                    else:
+                        file_id = f"{given_id(file)}"
+                        taken.add(file_id)
+                        items.append(_member(file, file_id, timestamp))
             for message, own_id in zip(messages, own_ids, strict=True):
                 brought = given_id(message)
                 known = stored_under(self._log, brought) if brought else None
-                if is_memory_file(message) and (brought in taken or (known is not None and known[0] in taken)):
+                is_taken = brought in taken or (known is not None and known[0] in taken)
+                if is_taken and is_memory_file(message):
                     continue
-                if known is not None and known[0] not in taken and is_live_as(self._log, known, message):
+                if known is not None and not is_taken and is_live_as(self._log, known, message):
                     taken.add(known[0])
                     items.append(known[0])
-                else:
-                    message_id = brought if brought and known is None and brought not in taken else own_id
-                    taken.add(message_id)
-                    items.append(_member(message, message_id, timestamp))
+                    continue
+                message_id = own_id
+                if brought and known is None and not is_taken:
+                    message_id = brought
+                taken.add(message_id)
+                items.append(_member(message, message_id, timestamp))
             return self._reset(index, items, reset_id=reset_id, reason=reason, timestamp=timestamp)
 
         return prepare
 
     def take(self, choose: Callable[[], TakenMessages], *, timestamp: str) -> Prepare:
-        """Prepare what is taken of a list that a host sets: messages at the end, or a reset with the new order."""
+        """Prepare the new messages of a host's list: appended at the end, or a reset with the new order."""
         reset_id, ids = self._new_id(), defaultdict[int, str](self._new_id)
 
         def prepare(index: Index) -> list[bytes]:
-            taken, number = choose(), itertools.count()
+            taken = choose()
+            number = itertools.count()
 
             def new(message: Message) -> Callable[[Member | None], bytes]:
                 return _member(message, given_id(message) or ids[next(number)], timestamp)
@@ -274,26 +286,29 @@ class RecordBuilder:
         return prepare
 
     def change(self, decide: Decide, *, reason: str, timestamp: str) -> Prepare:
-        """Prepare what a decision says: messages at the end, or a reset; the plan in force stays if it still fits.
+        """Prepare a decision's change: appended messages, or a reset. The plan in force stays if it still fits.
 
         Args:
-            decide: called under the log's lock; what it raises is the outcome.
-            reason: of the reset.
+            decide: called under the log's lock; if it raises, the append fails with that exception.
+            reason: the reason of the reset.
             timestamp: ISO 8601, for messages that have none.
         """
         reset_id, own_ids = self._new_id(), defaultdict[int, str](self._new_id)
 
         def prepare(index: Index) -> list[bytes]:
-            change, taken, new = decide(self._log), set[str](), list[Callable[[Member | None], bytes]]()
+            change = decide(self._log)
+            taken: set[str] = set()
+            new: list[Callable[[Member | None], bytes]] = []
             for number, message in enumerate(change.added):
-                brought = given_id(message)
-                is_free = brought is not None and brought not in taken and stored_under(self._log, brought) is None
-                message_id = brought if brought is not None and is_free else own_ids[number]
+                message_id = given_id(message)
+                if message_id is None or message_id in taken or stored_under(self._log, message_id) is not None:
+                    message_id = own_ids[number]
                 taken.add(message_id)
                 new.append(_member(message, message_id, timestamp))
             if change.kept is None or list(change.kept) == list(index.live):
                 encoded = [encode(None) for encode in new]
-                encoded += [encode_object(change.plan)] if change.plan is not None else []
+                if change.plan is not None:
+                    encoded.append(encode_object(change.plan))
                 return [*self._preamble(index), *encoded] if encoded else []
             items: list[int | NewMessage] = [*change.kept, *new]
             bodies = self._reset(index, items, reset_id=reset_id, reason=reason, timestamp=timestamp)
@@ -302,10 +317,11 @@ class RecordBuilder:
         return prepare
 
     def by_hand(self, make: Callable[[Index, Read, str], bytes | None]) -> Prepare:
-        """Prepare a record that a person or the model asks for; none where all is so already.
+        """Prepare a record that a person or the model asks for; none if it would change nothing.
 
         Args:
-            make: gives its body, from the index, what reads messages, and the record's id.
+            make: makes the body from the index, a function that reads messages, and the record's id; None if it would
+                change nothing.
         """
         record_id = self._new_id()
 
@@ -316,52 +332,60 @@ class RecordBuilder:
         return prepare
 
     def control(self, bodies: Sequence[bytes]) -> Prepare:
-        """Prepare control records; none in an empty log."""
+        """Prepare control records; nothing is prepared for an empty log."""
         return lambda index: [*self._header(index), *bodies] if bodies and len(index) else []
 
     def _reset(
         self, index: Index, items: Sequence[int | NewMessage], *, reset_id: str, reason: str, timestamp: str
     ) -> list[bytes]:
-        """The records of a reset: what the live history consists of from then on."""
+        """The records of a reset; `items` are the new live history."""
         ids = ids_in(self._log.read)
         bodies = reset_bodies(index.live, items, ids, reset_id=reset_id, reason=reason, time=timestamp)
         return [*self._header(index), *bodies]
 
     def _memory_files(self, index: Index) -> list[int | Message]:
-        """The memory files before the live history: records, or in an empty log messages to be written."""
+        """The memory files at the start of the history: ordinals, or for an empty log the messages to be written."""
         if len(index) == 0:
             return list(self._extras.unsaved)
         system = [ordinal for ordinal in index.live if index.columns.roles[ordinal] == SYSTEM]
         return [o for o, message in zip(system, self._log.read(system), strict=True) if is_memory_file(message)]
 
     def _preamble(self, index: Index) -> list[bytes]:
-        """What goes before a session's first message: its header, and in an empty log the memory files."""
+        """The records before a session's first message: its header, and in an empty log the memory files."""
         files = self._extras.unsaved if len(index) == 0 else ()
         return self._header(index) + [_member(file, f"{given_id(file)}", self.now())(None) for file in files]
 
     def _header(self, index: Index) -> list[bytes]:
-        """A header, unless the last one in the log is this session's."""
-        own = self._headed or (index.headers and index.headers[-1].get("session_id") == self._session_id)
-        if own:
-            self._headed = True
+        """The session's header; no record if the last header in the log is this session's."""
+        headers = index.headers
+        if not self._headed and headers:
+            self._headed = headers[-1].get("session_id") == self._session_id
+        if self._headed:
             return []
-        remote = index.headers[0].get(REMOTE) if index.headers else remote_of(self._working_dir)
+        if headers:
+            log_id = headers[0].get("log_id", self._log_id)
+            remote = headers[0].get(REMOTE)
+        else:
+            log_id = self._log_id
+            remote = remote_of(self._working_dir)
         header = encode_control(
             "header",
             version=FORMAT_VERSION,
-            log_id=index.headers[0].get("log_id", self._log_id) if index.headers else self._log_id,
+            log_id=log_id,
             session_id=self._session_id,
             tokenizer=self._tokenizer,
             created=self.now(),
-            **header_marks(index.headers, late_system="system" if len(index) else self._late_system),
+            **header_marks(headers, late_system="system" if len(index) else self._late_system),
             **({REMOTE: remote} if remote else {}),
         )
         return [header]
 
 
 def _with_line(message: Message, line: str) -> Message:
-    """Give an answer the line that its request ended with; a person's message gets none."""
-    return {**message, "metadata": {**metadata_of(message), LINE_KEY: line}} if is_answer(message) else message
+    """Note in an answer the line that its request ended with. Other messages are returned unchanged."""
+    if not is_answer(message):
+        return message
+    return {**message, "metadata": {**metadata_of(message), LINE_KEY: line}}
 
 
 def _body_with_line(body: bytes, line: str) -> bytes:
@@ -370,24 +394,24 @@ def _body_with_line(body: bytes, line: str) -> bytes:
 
 
 def _member(message: Message, message_id: str, timestamp: str) -> Callable[[Member | None], bytes]:
-    """Encode a message as the member of a reset, or of none; the time that it brings is kept."""
+    """Returns a function that encodes a message, as a member of a reset or not. A message's own time is kept."""
     return lambda member: encode_message(message, message_id=message_id, timestamp=timestamp, member=member)
 
 
 def _plan_within(index: Index, kept: Sequence[int]) -> list[bytes]:
-    """The record of the plan in force, if it covers nothing but the beginning of a history that stays."""
+    """The record of the plan in force, if it covers only messages at the start of the history that all stay."""
     stays = array("I", kept)
     if index.session.plan is None or stays != index.live[: len(stays)]:
         return []
     try:
         kept_ordinals(replace(index, live=stays), index.session.plan)
-    except ValueError:  # it names what goes
+    except ValueError:  # it names messages that do not stay
         return []
     return [encode_object(index.session.plan)]
 
 
 def overlap(first: Sequence[str], last: Sequence[str]) -> int:
-    """Return the length of the longest beginning of one list that is the end of another."""
+    """Return the length of the longest start of `first` that is also the end of `last`."""
     joined: list[str | None] = [*first, None, *last]
     lengths = [0] * len(joined)
     for at in range(1, len(joined)):

@@ -1,14 +1,14 @@
 """Redaction on write: keys of known services are replaced before a message is stored (`redact_on_write`).
 
-Only what is known by its form is replaced (`messages.secrets.formats`). Beside a name a value is only judged to be a
-secret; a wrong judgement costs an export a word, and would cost the memory that word for ever. A signed thinking block
-that holds a key is left out: providers refuse one whose signature does not fit its text.
+Only keys of a known form are replaced (`messages.secrets.formats`). A value beside a name such as `password` is only a
+guess: a wrong guess costs an export a word, but would cost the memory that word for ever. A signed thinking block that
+contains a key is left out, because providers refuse a block whose signature does not fit its text.
 
 Rules:
 - A list that a host hands back is redacted before it is compared with the log, so that it is recognised.
 - Long texts are searched in a thread. Calls are redacted one after the other, in the order in which they came.
-- The event and the message's metadata say what was replaced by kind and field, never by value.
-- A key that is an id or a name stays, because results are matched with calls by it; the event and a warning say so.
+- The event and the message's metadata name the kind and the field of a replaced key, never its value.
+- A key that is an id or a name stays, because results are matched with calls by it; an event and a warning say so.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class RedactionOnWrite:
         return self._is_on
 
     async def of(self, messages: Sequence[Message]) -> Sequence[Message]:
-        """Redact messages, and tell the host what was replaced; the same sequence if it is off."""
+        """Redact messages, and tell the host what was replaced; if redaction is off, return the same sequence."""
         if not self._is_on:
             return messages
         async with self._turn:
@@ -68,7 +68,7 @@ class RedactionOnWrite:
 
 
 def _redacted(messages: Sequence[Message]) -> tuple[list[Message], list[Redaction]]:
-    """Return redacted messages, and what was replaced in them."""
+    """Return redacted messages, and a description of each replaced key."""
     from ..messages.secrets.known_keys import redact_known_keys  # compiles the forms of all services
 
     redacted: list[Message] = []

@@ -15,7 +15,7 @@ from ..messages.metadata import given_id, timestamp_of
 
 
 def stored_under(log: Log, message_id: str) -> tuple[int, Message] | None:
-    """The message that a log holds under an id, live or hidden, and its ordinal."""
+    """The ordinal and the message that a log has under an id, live or hidden; None if it has none."""
     ordinal = log.index.find(message_id)
     if ordinal is None:
         return None
@@ -31,8 +31,8 @@ def is_live_as(log: Log, known: tuple[int, Message], message: Message) -> bool:
 def free_id_for(log: Log, message: Message, brought: str) -> str | None:
     """The id under which to store a message that has one already; None if the log holds the message.
 
-    If the id belongs to another message, or to one that is no longer live, another id is derived from it and the
-    content. So a host that brings the message again at each resume finds it, and it is stored once.
+    If the id belongs to another message, or to one that is no longer live, a new id is derived from it and the content.
+    So a host may bring the message again at each resume; it is stored once.
     """
     candidate = brought
     while (known := stored_under(log, candidate)) is not None:
@@ -44,21 +44,21 @@ def free_id_for(log: Log, message: Message, brought: str) -> str | None:
 
 
 class TimestampReplays:
-    """Messages without an id, recognised by timestamp and content; each record answers for one of them.
+    """Recognises replayed messages without an id by timestamp and content; each record matches one of them.
 
-    Only records that the log held when it was opened are looked at: what this process adds is no replay. They are
-    remembered by their ids, since a purge by another process gives records other ordinals.
+    Only records that the log had when it was opened can match: messages that this process adds are not replays. Records
+    are remembered by id, because a purge by another process changes ordinals.
     """
 
     def __init__(self, opened_with: int) -> None:
         self._opened_with = opened_with
         self._free: dict[bytes, deque[str]] | None = None
-        """The ids of the records that have answered for no message yet, by time and content; None until one asks."""
+        """The ids of the records that have matched no message yet, by time and content; None until the first call."""
         self._answers: dict[str, str] = {}
-        """By the own id of a message that replays a record, the id of that record."""
+        """The id of the matched record, by the id that the replayed message would have got."""
 
     def answer(self, log: Log, message: Message, own_id: str) -> bool:
-        """Whether a message replays a record, which may be hidden by now; asked again, it may get the same one."""
+        """Whether a message replays a record, live or hidden. Repeated calls for a message match the same record."""
         if not self._opened_with or not timestamp_of(message):
             return False
         if own_id in self._answers and stored_under(log, self._answers[own_id]) is not None:

@@ -1,11 +1,10 @@
-"""The way of a request on the event loop: gather what is asked, have the view made, report, and hear the answer.
+"""A request on the event loop: gather its inputs, have the view made, report, and take in the provider's answer.
 
-What touches the log or a window runs on the log's thread, in `view_service`. What providers reported goes from the
-meter to the log here (`settle_usage`).
+Code that uses the log or a window runs on the log's thread, in `view_service`. The usage that providers reported is
+moved from the meter to the log here (`settle_usage`).
 
-A provider that refuses reasoning although the view shows it as it was made got something else than the view: the host,
-or what is between, adds to requests (`provider_refusals`). From then on no reasoning is shown, and answers belong to no
-known request.
+If a provider refuses reasoning that the view shows unaltered, it got something else than the view: the host or a
+gateway adds to requests (`provider_refusals`). From then on no reasoning is shown, and answers are bound to no request.
 """
 
 from __future__ import annotations
@@ -44,16 +43,16 @@ SystemPromptFactory = Callable[[], Awaitable[str]]
 
 _EVENTS = {PREFILL: "prefill_refused", REASONING: "reasoning_refused", OTHERS: "reasoning_refused"}
 _COUNTS = 3
-"""So often at most a provider is asked how large a request is."""
+"""The most times that a provider is asked for the size of one request."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A request, and which answers its view showed without their reasoning."""
+    """The last request, and the answers that its view showed without their reasoning."""
 
     ask: Ask
     last: int | None
-    """The last message that the view took in."""
+    """The ordinal of the last message that the view covers."""
     left_out: frozenset[int]
 
 
@@ -64,10 +63,10 @@ class RequestFlow:
         config: the configuration.
         host: gets the events, and names the mounted tools.
         store: the session's store.
-        meter: what providers reported; it is settled before each request.
+        meter: the usage that providers reported; its records are queued before each request.
         pending: the requests that wait for their answers.
-        session_id: the session's id; events of others teach nothing.
-        is_child_session: whether the session has a parent; hosts resume such a one without a system prompt.
+        session_id: the session's id; events of other sessions are ignored.
+        is_child_session: whether the session has a parent; hosts resume a child session without a system prompt.
     """
 
     def __init__(
@@ -87,11 +86,11 @@ class RequestFlow:
         self.refusals, self._final = Refusals(session_id), FinalRequests()
         self._summary_pause = SummaryPause()
         self._last: _Shown | None = None
-        """The request before."""
+        """The previous request."""
         self.is_compacting = False
         """Whether a provider is asked for a summary."""
         self.factory: SystemPromptFactory | None = None
-        """Gives the system text that heads every view; None leaves the stored system messages."""
+        """Gives the system text of every view; if None, views show the stored system messages."""
 
     async def view(
         self, token_budget: int | None, provider: Any | None, *, retain: tuple[str, ...] = (), hard_fit: bool = False
@@ -121,7 +120,7 @@ class RequestFlow:
         return view
 
     def record_final_request(self, request: Any) -> Ticket:
-        """Note the request that was sent for the last view; what was added to it unbinds its answer's reasoning."""
+        """Note the request that was sent for the last view. If it has additions, its answer is bound to no request."""
         session = self._store.session
         if session is None:
             return Ticket(0)
@@ -141,7 +140,7 @@ class RequestFlow:
             session.history.defer(record)
 
     async def _counted(self, ask: Ask, answer: ViewResult) -> ViewResult:
-        """A view that its provider would refuse as too long is made again, as far as the provider counts requests."""
+        """Make a view again that its provider would refuse as too long, if the provider can count requests."""
         session, meter, name, model = await self._store.open(), self._meter, ask.facts.name, ask.facts.model
         if not meter.may_exceed(name, answer.counted_tokens, session.requests.last_budget_tokens):
             return answer
@@ -154,7 +153,7 @@ class RequestFlow:
         return answer
 
     async def hear(self, event: Mapping[str, Any], *, certain: bool = False) -> None:
-        """Learn from what a provider refused or dropped: keep it in the log, and tell a person and the host once.
+        """Learn what a provider refused or dropped: record it in the log, and tell the person and the host once.
 
         Args:
             event: an error, a response, or an answer.
@@ -175,19 +174,19 @@ class RequestFlow:
         await self._host.emit(f"context:{_EVENTS[fact.what]}", {"provider": fact.provider, "model": fact.model})
 
     async def on_provider_error(self, event: Mapping[str, Any]) -> None:
-        """Learn that a provider refused the last view, or the item in it."""
+        """Note that a provider refused the last view, or the compaction item in it."""
         self._native.on_error(event)
         await self.hear(event)
         await self.settle_usage()
 
     async def close(self) -> None:
-        """Ask no provider any more, and queue what providers reported."""
+        """Stop asking providers, and queue the usage that they reported."""
         await self._native.close()
         self._final.forget()
         await self.settle_usage()
 
     async def compact(self) -> None:
-        """Make a plan now, whatever the view's size."""
+        """Make a plan now, even for a small view."""
         await self._answer(replace(await self._ask(None, None), force=True))
 
     async def wants_compaction(self) -> bool:
@@ -204,7 +203,7 @@ class RequestFlow:
             await self._host.emit("context:usage", reading.payload())
 
     async def _ask(self, token_budget: int | None, provider: Any | None) -> Ask:
-        """Gather what a request is made from: budget, what the provider says, system text, tools."""
+        """Gather the inputs of a request: budget, the provider's facts, system text, tools."""
         await self.settle_usage()
         if self.factory is not None:
             head_text: str | None = well_formed(str(await self.factory()))
@@ -221,7 +220,7 @@ class RequestFlow:
         )
 
     async def _answer(self, ask: Ask) -> ViewResult:
-        """Make a view, ask for a summary where its plan wants one, and report what was planned."""
+        """Make a view, ask for a summary if its plan wants one, and report the plan."""
         async with CompactionEvents(self._host) as told:
             try:
                 answer = await self._planned(ask, told)
@@ -240,7 +239,7 @@ class RequestFlow:
             return answer
 
     async def _planned(self, ask: Ask, told: CompactionEvents) -> ViewResult:
-        """Make a view, with a summary if its plan wants one; tell that a compaction starts."""
+        """Make a view, with a summary if its plan wants one; emit the start of a compaction."""
         session = await self._store.open()
         answer = await session.read(lambda log: session.requests.answer(log, ask))
         if ask.force or answer.planning.is_due:
@@ -260,7 +259,7 @@ class RequestFlow:
         return await session.read(lambda log: session.requests.answer(log, second))
 
     def _method_of(self, answer: ViewResult | None) -> str:
-        """The method that a compaction begins with; of the configuration, if no plan was made."""
+        """The method of a compaction; the configured one if no plan was made."""
         if answer is not None and answer.planning.span is not None:
             return SEMANTIC
         if answer is not None and answer.item.fallback:
@@ -269,12 +268,12 @@ class RequestFlow:
         return method_of(self._config.compaction_strategy if made is None else made.plan.strategy)
 
     async def _tell_start(self, told: CompactionEvents, method: str, messages: int, tokens: int) -> None:
-        """Tell that a compaction starts, and what the view was before it."""
+        """Emit the start of a compaction, with the size of the view before it."""
         await self._host.emit("context:pre_compact", sizes(messages, tokens))
         await told.start(method, {"message_count": messages, "input_tokens": tokens})
 
     async def _tell_end(self, told: CompactionEvents, answer: ViewResult) -> None:
-        """Tell how a compaction ended, and what the view is after it."""
+        """Emit the end of a compaction, with the size of the view after it."""
         made = answer.planning.compaction
         messages = len(made.arrangement.items) if made is not None else answer.messages
         await self._host.emit("context:post_compact", sizes(messages, answer.counted_tokens))
@@ -282,10 +281,10 @@ class RequestFlow:
         await told.finish_with(made.plan.strategy if made is not None else None, counts)
 
     async def _report_left_out(self, ask: Ask, answer: ViewResult) -> None:
-        """Tell the host once of each change before reasoning, for which this view leaves some out.
+        """Tell the host when a change earlier in the view makes it leave out reasoning; once for each change.
 
-        An answer that no view has shown yet was lost by the change if the system text or the tools changed. Otherwise
-        only answers count whose reasoning the last view showed.
+        Only answers count whose reasoning the last view showed. If the system text or the tools changed, answers that
+        no view has shown yet count too.
         """
         shown, self._last = self._last, _Shown(ask, answer.last, answer.reasoning.left_out)
         if shown is None or answer.planning.compaction is not None:
@@ -305,7 +304,7 @@ class RequestFlow:
             await self._host.emit("context:reasoning_left_out", payload)
 
     async def _report_plan(self, answer: ViewResult) -> None:
-        """Tell of a plan that was made, and of one that could not be stored."""
+        """Emit the events of a plan: that it was made, or could not be stored."""
         if answer.planning.compaction is None:
             return
         await self._host.emit("context:compaction", answer.report())

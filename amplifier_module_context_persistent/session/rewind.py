@@ -11,7 +11,7 @@ from .store import Store
 
 
 async def change(store: Store, decide: Decide, *, reason: str, timestamp: str) -> None:
-    """Change the history as a decision says; errors as `Log.append`, and what the decision raises.
+    """Change the history by a decision. Errors as `Log.append`, and exceptions of the decision.
 
     Args:
         store: the session's store.
@@ -36,7 +36,7 @@ async def change(store: Store, decide: Decide, *, reason: str, timestamp: str) -
 
 
 async def rewind(store: Store, to: int | str, *, timestamp: str) -> int:
-    """Let the history end at a turn or a message; how many messages went. Errors as `rewound` and `change`."""
+    """End the history at a turn or a message; returns the number of hidden ones. Errors as `rewound` and `change`."""
     hidden = 0
 
     def decide(log: Log) -> HistoryChange:
@@ -50,7 +50,7 @@ async def rewind(store: Store, to: int | str, *, timestamp: str) -> int:
 
 
 async def pop(store: Store, *, timestamp: str) -> list[Message]:
-    """Take the last message that was given out of the history; what it is stored as. Errors as `change`."""
+    """Remove the last added message from the history; returns its stored messages. Errors as `change`."""
     taken: list[tuple[int, Message]] = []
 
     def decide(log: Log) -> HistoryChange:
@@ -63,4 +63,4 @@ async def pop(store: Store, *, timestamp: str) -> list[Message]:
 
 
 DecideOn = Callable[[Log, Sequence[Message]], HistoryChange]
-"""As `Decide`, with the messages as they would be stored."""
+"""Like `Decide`, but also gets the messages in their stored form."""

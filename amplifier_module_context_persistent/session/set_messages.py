@@ -1,8 +1,7 @@
-"""`set_messages`: replace the history, or take what is new of a list and change nothing else.
+"""`set_messages`: replace the history, or append the new messages of a list and change nothing else.
 
-A list is compared with the history first (`reconcile`), and with what else the log holds. Only if there is something to
-take is that done again under the log's lock, so that messages which another process added in the meantime are neither
-hidden nor stored twice.
+A list is first compared with the history (`reconcile`) and with the other messages of the log. If something is new, the
+comparison is repeated under the log's lock, so that messages of other processes are neither hidden nor stored twice.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ async def set_messages(
         redaction: replaces keys before they are compared and stored.
         messages: the list, as the host gives it.
         timestamp: ISO 8601, for messages that have none.
-        resumes: whether the host says that the list is the history of a session that it resumes: then nothing of what
-            the log holds is replaced.
+        resumes: whether the host passes the history of a session that it resumes. Then no message of the log is
+            replaced.
         form: the form of all of the messages; None: recognised by their shapes.
 
     Raises:
@@ -126,7 +125,7 @@ def _has_messages(log: Log) -> bool:
 
 
 def _known(log: Log, given: Sequence[Mapping[str, Any]]) -> tuple[list[Message], bool]:
-    """The messages at the beginning of a list that the history has too, and whether the list is all of the history."""
+    """The messages at the start of a list that the history has too, and whether the list is the whole history."""
     log.follow()
     live = LiveHistory.of(log).messages
     known = known_beginning(live, given)
@@ -136,7 +135,7 @@ def _known(log: Log, given: Sequence[Mapping[str, Any]]) -> tuple[list[Message],
 def _continued(
     log: Log, given: Sequence[Mapping[str, Any]], read: Sequence[Mapping[str, Any]], form: str | None
 ) -> Sequence[Mapping[str, Any]]:
-    """What a list was read as; of a list of items that begins with the history, the history and what follows it."""
+    """The messages of a list. For a list of items that begins with the history: the history, then the new messages."""
     copied = [json_copy(message, is_stored=comes_from_a_log(message)) for message in given]
     return after_items(LiveHistory.of(log).messages, copied, [dict(message) for message in read], form) or read
 
@@ -157,7 +156,7 @@ async def replace_history(store: Store, messages: Sequence[Message], reason: str
 
 
 async def _append_additions(store: Store, given: Sequence[Message], *, timestamp: str, may_repair: bool) -> bool:
-    """Append what a list has beside the history of a new session; False if the list does not only add to it."""
+    """Append a list's additions to the history of a new session; False if it has other changes than additions."""
     session = await store.open()
     if await session.read(lambda log: additions_only(log, given, may_repair=may_repair)) is None:
         return False
@@ -174,7 +173,7 @@ async def _append_additions(store: Store, given: Sequence[Message], *, timestamp
 
 
 async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp: str, may_repair: bool) -> None:
-    """Take what is new of a list, or nothing, and emit an event either way.
+    """Append the new messages of a list, if any, and emit an event either way.
 
     Args:
         store: the session's store.
@@ -214,7 +213,7 @@ async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp
 
 
 async def _tell_ignored(host: Host, given: int, stored: int, unknown: int) -> None:
-    """Tell that a list changes nothing: the counts of its messages, of those stored, and of those that are unknown."""
+    """Emit that a list changes nothing, with the numbers of its messages, of the stored and of the unknown ones."""
     logger.info("set_messages with %d messages is ignored: the log decides", given)
     if unknown and not host.is_there:  # nobody hears the event
         logger.warning(

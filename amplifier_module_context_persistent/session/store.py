@@ -1,7 +1,7 @@
 """A session's store: opens its log at the first use, appends to it, and continues in memory if none can be created.
 
-A log that exists and cannot be read is an error: the session does not continue in memory. Nor does it after a first
-append. `Session` holds the parts of a session whose log is open.
+If a log exists and cannot be read, that is an error: the session does not continue in memory. After a first successful
+append it does not continue in memory either. `Session` holds the parts of a session whose log is open.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 
 class _Opening:
-    """An opening that is under way.
+    """The running opening of a log.
 
     Args:
         task: opens the log.
@@ -60,11 +60,11 @@ class Store:
 
     Args:
         config: the configuration.
-        host: told of memory files and of degradation.
-        meter: loaded with what the log says of earlier processes.
-        chosen: the log, and why it is one in memory where a stored one was wanted.
-        session_id: named in the log's header.
-        working_dir: what the paths of memory files are relative to.
+        host: gets events about memory files, and about a session that continues in memory.
+        meter: gets the usage that earlier processes left in the log.
+        chosen: the log; and if it is in memory although a stored one was wanted, the reason.
+        session_id: written to the log's header.
+        working_dir: the base of relative paths of memory files.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
     """
@@ -95,21 +95,21 @@ class Store:
 
     @property
     def live_count(self) -> int | None:
-        """How many messages are live, as far as this process has read; None before the log is opened."""
+        """Number of live messages that this process has read; None before the log is opened."""
         return len(self._session.log.index.live) if self._session is not None else None
 
     @property
     def session(self) -> Session | None:
-        """The session, if its log was opened."""
+        """The session; None before its log is opened."""
         return self._session
 
     @property
     def path(self) -> str | None:
-        """Where the log lies; None for a session in memory."""
+        """The path of the log; None for a session in memory."""
         return self._log.describe().location or None
 
     async def open(self) -> Session:
-        """Open the log at the first use; in a fresh session, load the memory files.
+        """Open the log at the first use; in a new session, load the memory files.
 
         Raises:
             LogUnreadableError: the log is there and cannot be read.
@@ -125,7 +125,7 @@ class Store:
         return opening.task.result()
 
     async def _open(self) -> Session:
-        """Open the log, once for all who ask for it at the same time."""
+        """Open the log; concurrent callers share one opening."""
         commit, extras, config = self._commit, Extras(), self._config
         session = await commit.run(lambda log: self._begin(log, commit, extras))
         files: list[Message] = []
@@ -153,7 +153,7 @@ class Store:
         return self._session or session
 
     async def append(self, prepare: Callable[[RecordBuilder], Prepare], *, small: bool = True) -> Session:
-        """Append what a history prepares; in memory, with a warning to everybody, if no log can be created.
+        """Append the records that a history prepares. If no log can be created, warn and continue in memory.
 
         Raises:
             LogError: as `Log.append`; `LogCreateError` only with `require_persistence`.
@@ -178,7 +178,7 @@ class Store:
         return session
 
     async def initialize(self) -> None:
-        """Open the log now; open it anew if it was opened before, also after it failed."""
+        """Open the log now; reopen it if it is open or has failed."""
         if self._session is not None:
             await self.close()
         session = await self.open()
@@ -213,16 +213,16 @@ class Store:
             await asyncio.to_thread(archive_old_logs, location, days)
 
     def drop(self) -> None:
-        """Close the log of a manager that was dropped without a close, after what was queued. It never blocks.
+        """Close the log of a manager that was dropped without `close()`, after its queued appends. It never blocks.
 
-        A log that the host gave may be in use elsewhere, and what a forked child inherited is its parent's.
+        A log that the host passed in stays open, since others may use it. So does a log that a forked child inherited.
         """
         was_used = self._session is not None or self._opening is not None
         if was_used and not self._is_given and self._pid == os.getpid():
             self._commit.close_later()
 
     async def report_lost(self) -> None:
-        """Report acknowledged messages that the log no longer holds; it was cut, or an older copy took its place."""
+        """Report acknowledged messages that the log lacks: it was truncated, or replaced by an older copy."""
         described = self._log.describe()
         if (lost := described.lost_messages) > self._lost:
             payload: dict[str, Any] = {"lost_messages": lost - self._lost, "path": self.path}
@@ -232,7 +232,7 @@ class Store:
             await self._host.emit("context:log_lost_tail", payload)
 
     async def _tell_degraded(self, reason: str) -> None:
-        """Tell log, person and listeners that nothing is kept."""
+        """Tell the person, the listeners and Python's log that messages are kept in memory only."""
         level = logging.INFO if self._host.show(f"This session is NOT saved: {reason}") else logging.ERROR
         logger.log(level, "this session is kept in memory only and ends with its process: %s", reason)
         await self._host.emit("context:degraded", {"reason": reason})
@@ -298,12 +298,12 @@ class Session:
         return count_message(message, self.counter)
 
     def forget(self) -> None:
-        """Forget what belonged to the history that was replaced."""
+        """Drop state of the history that was replaced."""
         self.extras.clear()
         self.requests.forget()
 
     async def offloaded(self, message: Message) -> Message:
-        """A message as it is stored: a big tool result with the mark of what views show of it; else the same object."""
+        """Mark a large tool result with the part of it that views show; any other message is returned unchanged."""
         threshold, preview = self.config.offload_threshold, self.config.preview_tokens
         if threshold is None or not may_offload(message, threshold):
             return message
@@ -314,8 +314,8 @@ class Session:
     async def read(self, function: Callable[[Log], T]) -> T:
         """Call a function that only reads the log, on the log's thread.
 
-        Where the log's snapshot proves wrong, the log is scanned anew under the function's hands: then it is called
-        once more.
+        If the log's snapshot proves wrong during the call, the log is scanned again and the function is called once
+        more.
 
         Raises:
             LogUnreadableError: the log cannot be read.

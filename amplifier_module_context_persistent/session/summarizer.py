@@ -31,22 +31,22 @@ _TAGS = re.compile(r"</?summary>")  # they mark a summary in a view
 
 
 class SummaryPause:
-    """How long no summary is asked for after one failed, counted in requests for views.
+    """The pause after a failed summary, counted in requests for views.
 
     A provider that is down or too slow would make every request wait. So the next `FIRST_PAUSE` requests do not ask;
-    each failure in a row doubles that.
+    each further failure doubles the pause.
     """
 
     def __init__(self) -> None:
         self._left, self._next = 0, FIRST_PAUSE
 
     def lets_ask(self) -> bool:
-        """Whether the request at hand may ask for a summary."""
+        """Whether the current request may ask for a summary."""
         self._left = max(0, self._left - 1)
         return self._left == 0
 
     def note(self, *, failed: bool) -> None:
-        """Note how an answer came out."""
+        """Note whether a summary succeeded."""
         self._left = self._next if failed else 0
         self._next = min(MOST_PAUSE, 2 * self._next) if failed else FIRST_PAUSE
 
@@ -54,10 +54,10 @@ class SummaryPause:
 async def sum_up(
     session: Session, meter: Meter, ask: Ask, span: Span | SummaryError, host: Host, pause: SummaryPause
 ) -> tuple[Summary | None, dict[str, int]]:
-    """Ask the provider of a request to sum up what its plan leaves out; if it fails, pause.
+    """Ask the provider of a request to summarise the messages that its plan leaves out; if it fails, pause.
 
     Returns:
-        The summary, or None, with an event that says why, if there is none; and what the provider billed for it.
+        The summary, or None after an event with the reason; and the usage that the provider billed for it.
     """
     meter.answered()  # the usage that is reported for the summary belongs to no view
     cap, billed = session.config.summary_max_tokens, dict[str, int]()
@@ -100,8 +100,8 @@ async def ask_for_summary(
     Args:
         provider: its `complete` is called with a `ChatRequest`.
         messages: the request's messages.
-        tools_json: the definitions of the tools that travel with every request, so that the request begins as the one
-            before it did.
+        tools_json: the definitions of the tools, so that the request begins like the one before it and the provider's
+            cache fits.
         max_tokens: the cap on the answer.
         timeout_s: how long to wait.
 

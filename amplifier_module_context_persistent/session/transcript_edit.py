@@ -1,8 +1,8 @@
 """Notice at a resume that `transcript.jsonl` was edited apart from this module, and tell the person.
 
-The host's own script rewinds and repairs that file. The log knows nothing of such an edit, and the host's next save
-undoes it; so the person is told, with the command that does it for good. Signs of an edit are: the script keeps the old
-file under a name with the time; or the file was written after the last message of the log.
+The host's own script rewinds and repairs that file. The log does not see such an edit, and the host's next save undoes
+it. So the person is told, with the command that changes the log too. There are two signs of an edit: the script keeps
+the old file under a name with the time; or the file was written after the last message of the log.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def find_edit(log: str | None, live: Sequence[Message], given: Sequence[Message]
         given: the transcript, as the host sets it.
 
     Returns:
-        The kind; empty if there is no sign of an edit, or the transcript lacks no turn.
+        The kind of edit; "" if there is no sign of one, or if the transcript has all turns.
     """
     if log is None or Path(log).name != LOG_NAME or not live:
         return ""
@@ -42,10 +42,11 @@ def find_edit(log: str | None, live: Sequence[Message], given: Sequence[Message]
         names = [path.name for path in Path(log).parent.iterdir()]
     except OSError:  # the directory may be entered, but not listed
         names = []
-    kept = [found for name in names if (found := _KEPT.fullmatch(name)) is not None]
-    for found in sorted(kept, key=lambda name: name[2], reverse=True):
-        if found[2] >= last.astimezone(UTC).strftime("%Y%m%d%H%M%S"):
-            return found[1]
+    kept = [match for match in map(_KEPT.fullmatch, names) if match is not None]
+    if kept:
+        newest = max(kept, key=lambda match: match[2])
+        if newest[2] >= last.astimezone(UTC).strftime("%Y%m%d%H%M%S"):
+            return newest[1]
     try:
         saved_s = (Path(log).parent / _TRANSCRIPT).stat().st_mtime
     except OSError:
@@ -54,7 +55,7 @@ def find_edit(log: str | None, live: Sequence[Message], given: Sequence[Message]
 
 
 def advice(kind: str, log: str, live: Sequence[Message], given: Sequence[Message]) -> str:
-    """The text about an edit for a person: the log keeps its history; what to do to follow the edit."""
+    """Tell a person about an edit: the log keeps its history; a command makes the log follow the edit."""
     done = {"rewind": "was rewound", "repair": "was repaired"}.get(kind, "was cut")
     turns = sum(map(is_human, given))
     told = f"{_TRANSCRIPT} {done} outside this session, but the log still has all {len(live):,} messages, and goes on."

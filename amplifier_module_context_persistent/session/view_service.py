@@ -1,10 +1,10 @@
-"""Making the view of a request on the log's thread: budget, windows, plans, and what is reported of a compaction."""
+"""Make the view of a request, on the log's thread: its budget, window, plan and receipt."""
 
 from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -39,48 +39,57 @@ from .record_builder import RecordBuilder
 logger = logging.getLogger(__name__)
 
 _SIDE_WINDOWS = 4
-SIDE_SHARE = 0.5  # of the largest window so far; a provider with a smaller one has plans of its own
+SIDE_SHARE = 0.5  # a provider whose window is smaller than this share of the largest one gets plans of its own
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a caller asks for, and what host and provider say about it."""
+    """The inputs of a request: what the caller asks for, and facts of host and provider."""
 
     explicit_tokens: int | None = None
     provider: Any | None = None
     facts: ProviderFacts = field(default_factory=ProviderFacts)
     head_text: str | None = None
-    """The factory's system prompt; None where no factory is set."""
+    """The factory's system prompt; None if no factory is set."""
     tools_json: str = ""
     force: bool = False
-    """Plan now, whatever the view's size, and write no receipt."""
+    """Plan now, even for a small view, and write no receipt."""
     retain: tuple[str, ...] = ()
-    """Bodies that the view has to hold complete."""
+    """Texts that the view must contain in full."""
     hard_fit: bool = False
-    """Plan anew for this budget, and let the session go on with that plan."""
+    """Make a new plan for this budget; the session continues with that plan."""
     learned: frozenset[tuple[str, str, str]] = frozenset()
-    """What providers' refusals taught in this process; the log has what earlier ones learned."""
+    """Facts from providers' refusals in this process; the log has the facts of earlier processes."""
     sums_up: bool = False
-    """Whether a summary is to be made before a plan."""
+    """Whether a summary may be asked for before a plan."""
     summary: Summary | None = None
-    """What the provider made of the older part."""
+    """The provider's summary of the older part, once it was asked for."""
     native: NativeTurn | None = None
-    """What the provider can do with items of its own."""
+    """The provider's support of its own compaction in this request."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Completed:
-    """What was asked for, complete, and for which window."""
+    """The complete request, and the kind of window that answers it."""
 
     request: ViewRequest
     given_tokens: int
-    """Its budget in the provider's tokens, as a caller, the provider's window or the configuration gives it."""
+    """The budget in the provider's tokens, from the caller, the provider's window or the configuration."""
     is_aside: bool
-    """Whether its budget is a smaller one of its own, so that the session's plan does not change for it."""
+    """Whether a side window answers it, because its budget is smaller than the session's."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tools:
+    """The definitions of a request's tools as JSON, their tokens, and their hash."""
+
+    json: str = ""
+    tokens: int = 0
+    hash: str = ""
 
 
 class ViewService:
-    """The windows of one session."""
+    """Makes the views of one session; it has the session's window, and side windows for smaller budgets."""
 
     def __init__(
         self,
@@ -97,23 +106,23 @@ class ViewService:
         self._side: OrderedDict[tuple[int, frozenset[int]], Window] = OrderedDict()
         self._holders = RetainedTexts(extras)
         self._cache = PromptCache(config.cache_ttl_s)
-        self._tools: tuple[str, int, str] = ("", 0, "")
+        self._tools = _Tools()
         self._own_budget: int | None = None
         self._largest_budget = 0
-        """Of providers that told their windows."""
+        """The largest budget of the providers that named their window."""
         self.last_budget_tokens = config.max_tokens
         """The budget of the last request."""
         self._render = render_options(config)
         self._heads: set[str] = set()
-        """Hashes of head texts that are queued for the log, as long as it is not replaced."""
+        """Hashes of the head texts that are queued for the log of `_heads_of`."""
         self._heads_of: Index | None = None
 
     def answer(self, log: Log, ask: Ask) -> ViewResult:
-        """Make the view of a request, with a new plan where it needs one.
+        """Make the view of a request, with a new plan if it needs one.
 
         Raises:
             FloorError: the view cannot be made to fit.
-            RetentionError: a text that the view must hold is in no message.
+            RetentionError: no message contains a text that the view must contain.
             LogError: the log cannot be read.
         """
         asked = self._complete(log, ask)
@@ -150,21 +159,22 @@ class ViewService:
         return replace(built, planning=planning, line=line, receipt=receipt)
 
     def _note_line(self, built: ViewResult) -> None:
-        """Note the line that a view ends with: the answer to it keeps the line.
+        """Note the `[continued]` line that a view ends with, for the answer to it.
 
-        A view of the same messages for a reader that needs no line leaves the note in place.
+        A view of the same messages for a reader that needs no line does not change the note.
         """
-        line, known = last_line(built.items), self._history.shown_line
+        line = last_line(built.items)
+        noted = self._history.shown_line
         if line and built.last is not None:
             self._history.shown_line = built.last, line
-        elif known is not None and known[0] != built.last:
+        elif noted is not None and noted[0] != built.last:
             self._history.shown_line = None
 
     def _build(self, log: Log, window: Window, request: ViewRequest) -> ViewResult:
         followed = window.plan
         try:
             return window.build(log, request)
-        except FloorError:  # a plan that left out images may be followed all the same
+        except FloorError:  # a new plan that left out images is kept all the same
             plan, stored = window.plan, log.index.session.plan or {}
             if plan is not None and plan is not followed and stored.get("id") != plan.id:
                 self._store_plan(log, window)
@@ -181,7 +191,7 @@ class ViewService:
         self._side.clear()
 
     def close(self) -> None:
-        """Drop all windows, for a host may hold a closed session for as long as its process lives.
+        """Drop all windows, because a host may keep a closed session as long as its process lives.
 
         The next request begins as after a resume.
         """
@@ -189,56 +199,76 @@ class ViewService:
         self._window = Window(self._config, self._counter, self._extras, self._new_id)
 
     def _complete(self, log: Log, ask: Ask) -> _Completed:
-        """What is asked for, complete, of the log as it is now."""
+        """Complete a request from the log, the configuration and the provider's facts."""
         log.follow()
-        facts, head = ask.facts, head_of(ask.head_text)
-        if ask.tools_json != self._tools[0]:
-            self._tools = (ask.tools_json, self._counter.count_text(ask.tools_json), tools_hash(ask.tools_json))
-        own = budget_tokens(self._config, None, facts.window, step_tokens=facts.step_tokens)
-        if ask.explicit_tokens is None:
-            self._own_budget = given = own
-            if facts.window is not None:
-                self._largest_budget = max(own, self._largest_budget or self._planned_budget(log, facts.name, own))
-                own = max(own, int(SIDE_SHARE * self._largest_budget))
-        else:
-            given = budget_tokens(self._config, ask.explicit_tokens, facts.window)
-            if ask.provider is None and self._own_budget is not None:
-                own = self._own_budget
-        bodies = [body for body in ask.retain if not shows_all(head, [body])]
-        reader, facts_known = Recipient.of(facts.name, facts.model), {*ask.learned, *log.index.session.learned}
-        reader_name = facts.name, facts.model
-        refused = any(knows(facts_known, what, *reader_name) for what in (REASONING, OTHERS))
-        room = Room(
-            fixed_tokens=self._tools[1] + sum(count_message(message, self._counter) for message in head),
-            fixed_bytes=MARGIN_BYTES + len(ask.tools_json) + len((ask.head_text or "").encode(errors="replace")),
-            spare_tokens=max(0, facts.window.context_tokens - given) if facts.window is not None else 0,
-            limits=limits_of(family_of(facts.name, facts.model), self._config, facts.told),
-        )
+        facts = ask.facts
+        head = head_of(ask.head_text)
+        given_tokens, is_smaller = self._budgets(log, ask)
+        learned = {*ask.learned, *log.index.session.learned}
+        reader = Recipient.of(facts.name, facts.model)
+        is_refused = any(knows(learned, what, facts.name, facts.model) for what in (REASONING, OTHERS))
+        missing = [body for body in ask.retain if not shows_all(head, [body])]
+        retained: frozenset[int] = frozenset()
+        if missing:
+            retained = self._holders.find(log, missing, has_factory=ask.head_text is not None)
+        tools = self._tools_of(ask.tools_json)
         request = ViewRequest(
-            budget_tokens=self._meter.counted_budget(facts.name, given),
-            room=room,
+            budget_tokens=self._meter.counted_budget(facts.name, given_tokens),
+            room=self._room_of(ask, head, tools, given_tokens),
             reader=reader,
             head_text=ask.head_text,
-            line_last=reader.refuses_prefill or knows(facts_known, PREFILL, *reader_name),
-            tools=self._tools[2] + (REFUSED if refused else ""),
-            retained=self._holders.find(log, bodies, has_factory=ask.head_text is not None) if bodies else frozenset(),
+            line_last=reader.refuses_prefill or knows(learned, PREFILL, facts.name, facts.model),
+            tools=f"{tools.hash}{REFUSED}" if is_refused else tools.hash,
+            retained=retained,
             plans_now=ask.force or ask.hard_fit,
             sums_up=ask.sums_up,
             summary=ask.summary,
             native=ask.native,
         )
-        is_aside = given < own and not ask.hard_fit and not (ask.force and ask.explicit_tokens is None)
-        return _Completed(request, given, is_aside)
+        changes_session = ask.hard_fit or (ask.force and ask.explicit_tokens is None)
+        return _Completed(request, given_tokens, is_aside=is_smaller and not changes_session)
+
+    def _budgets(self, log: Log, ask: Ask) -> tuple[int, bool]:
+        """A request's budget in the provider's tokens, and whether it is smaller than the session's budget."""
+        facts = ask.facts
+        default = budget_tokens(self._config, None, facts.window, step_tokens=facts.step_tokens)
+        if ask.explicit_tokens is not None:
+            given = budget_tokens(self._config, ask.explicit_tokens, facts.window)
+            session_tokens = default
+            if ask.provider is None and self._own_budget is not None:
+                session_tokens = self._own_budget
+            return given, given < session_tokens
+        self._own_budget = default
+        if facts.window is None:
+            return default, False
+        self._largest_budget = max(default, self._largest_budget or self._planned_budget(log, facts.name, default))
+        return default, default < int(SIDE_SHARE * self._largest_budget)
+
+    def _tools_of(self, tools_json: str) -> _Tools:
+        """The size and the hash of tool definitions; those of the last request are kept."""
+        if tools_json != self._tools.json:
+            self._tools = _Tools(tools_json, self._counter.count_text(tools_json), tools_hash(tools_json))
+        return self._tools
+
+    def _room_of(self, ask: Ask, head: Sequence[Message], tools: _Tools, given_tokens: int) -> Room:
+        """The parts of a request beside its messages, and the limits of its provider."""
+        facts = ask.facts
+        return Room(
+            fixed_tokens=tools.tokens + sum(count_message(message, self._counter) for message in head),
+            fixed_bytes=MARGIN_BYTES + len(tools.json) + len((ask.head_text or "").encode(errors="replace")),
+            spare_tokens=max(0, facts.window.context_tokens - given_tokens) if facts.window is not None else 0,
+            limits=limits_of(family_of(facts.name, facts.model), self._config, facts.told),
+        )
 
     def _planned_budget(self, log: Log, provider: str, own: int) -> int:
-        """The least budget that an earlier process must have had, by its plans: what one made aside stays aside."""
+        """The least budget that an earlier process must have had, as its plans show."""
         index, records = log.index, log.index.session
         if records.plan is None and is_plan_for(index, records.side_plan, self._meter.counted_budget(provider, own)):
-            return int((own + 1) / SIDE_SHARE)
+            return int((own + 1) / SIDE_SHARE)  # that process answered this budget by a side window
         return budget_in_use(index, records.plan)
 
     def _side_window(self, log: Log, asked: _Completed, whole: frozenset[int], base: Window) -> Window:
-        """The window for an explicit budget, or for messages that must be whole; it starts as a copy of another one."""
+        """The window for an explicit budget, or for messages that must be shown in full; a new one starts as a copy."""
         name = asked.given_tokens, whole
         window = self._side.get(name)
         if window is None:
@@ -259,17 +289,16 @@ class ViewService:
         given_tokens: int,
     ) -> Receipt:
         """Make the receipt of a view, and queue its head text for the next append if the log lacks it."""
-        head = ""
-        if request.head_text is not None:
-            head = text_hash(request.head_text)
-            if self._heads_of is not log.index:
-                self._heads, self._heads_of = set(), log.index
-            if head in log.index.session.heads:
-                self._heads.discard(head)
-            elif head not in self._heads:
-                self._history.defer(encode_head(request.head_text))
-                self._heads.add(head)
+        head = self._queue_head(log, request.head_text) if request.head_text is not None else ""
         head_count = len(request.head)
+        render = dict(self._render)
+        if keeps_wire_rules(built.items):
+            render[WIRE] = 1
+        if request.line_last:
+            render[LINES] = 1
+        line = last_line(built.items)
+        if line:
+            render[LINE] = line
         return Receipt(
             id=self._new_id(),
             time=self._history.now(),
@@ -283,21 +312,29 @@ class ViewService:
             head=head,
             extras=extras_in(built.items) if self._extras.has_any else 0,
             hash=window.chain.hash_of(built.items, lambda at: view[head_count + at :], request.head, of=log.index),
-            render={
-                **self._render,
-                **({WIRE: 1} if keeps_wire_rules(built.items) else {}),
-                **({LINES: 1} if request.line_last else {}),
-                **({LINE: line} if (line := last_line(built.items)) else {}),
-            },
+            render=render,
             tools=request.tools,
             bound=built.reasoning.bound,
             unbound=len(built.reasoning.left_out),
         )
 
-    def _store_plan(self, log: Log, window: Window) -> str:
-        """Append the plan to the log. If that fails, the plan is used all the same, and the reason is returned.
+    def _queue_head(self, log: Log, text: str) -> str:
+        """Queue a head text for the next append, if the log lacks it; returns its hash."""
+        head = text_hash(text)
+        if self._heads_of is not log.index:
+            self._heads, self._heads_of = set(), log.index
+        if head in log.index.session.heads:
+            self._heads.discard(head)
+        elif head not in self._heads:
+            self._history.defer(encode_head(text))
+            self._heads.add(head)
+        return head
 
-        Plans of side windows are kept for the receipts that name them; the last one is followed in later processes too.
+    def _store_plan(self, log: Log, window: Window) -> str:
+        """Append a window's plan to the log. If that fails, return the reason; the plan is used all the same.
+
+        The plan of a side window is queued for the next append, because receipts name it. Later processes follow the
+        last such plan.
         """
         record = window.plan_record(log)
         aside = [record.replace(b'"plan"', b'"side_plan"', 1)] if self._config.receipts else []
@@ -316,8 +353,11 @@ class ViewService:
 
 
 def _upto(log: Log, built: ViewResult) -> str:
-    """The id of the last message up to which a view goes; mostly one of the last that it shows."""
+    """The id of the last message that a view covers. It is usually among the last ones that the view shows."""
     if built.last is None:
         return ""
-    entries = [item.entry for item in built.items[-3:] if item.entry is not None and item.entry.ordinal == built.last]
-    return entries[0].id if entries else next(f"{given_id(message) or ''}" for message in log.read([built.last]))
+    for item in built.items[-3:]:
+        if item.entry is not None and item.entry.ordinal == built.last:
+            return item.entry.id
+    [message] = log.read([built.last])
+    return given_id(message) or ""
