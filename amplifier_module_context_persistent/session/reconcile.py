@@ -31,10 +31,9 @@ from typing import NamedTuple
 from ..log.base import Log
 from ..messages.host_form import content_key
 from ..messages.host_order import host_order, with_place
-from ..messages.message import Message, given_calls, result_id_of, texts_of
+from ..messages.message import Message, given_calls, result_id_of
 from ..messages.metadata import (
     PLACE_KEY,
-    REMINDER_PREFIX,
     REPAIR_SOURCE,
     given_id,
     is_ephemeral,
@@ -45,6 +44,7 @@ from ..messages.metadata import (
 )
 from ..window.message_source import collector_paused
 from .growing_list import SYSTEM_ROLES, is_same, rest_of
+from .host_diagnosis import is_person, late_results, open_calls
 from .known_messages import KnownMessages
 from .memory_files import is_memory_file
 from .replayed_messages import stored_under
@@ -484,38 +484,3 @@ def _is_answer(message: Message) -> bool:
 def _from_repair(message: Message) -> Message:
     """Mark a message as made by the host's repair: its time is not the time at which the tool or the turn ended."""
     return {**message, "metadata": {"source": REPAIR_SOURCE, **metadata_of(message)}}
-
-
-# For the host, a result is misplaced if a person's message, or an assistant message without `tool_calls`, is between it
-# and its call. A person's message has the role user and is not a reminder.
-
-
-def is_person(message: Message) -> bool:
-    """Whether the host's diagnosis regards a message as a person's."""
-    if message.get("role") != "user" or "tool_call_id" in message:
-        return False
-    return not any(text.strip().startswith(f"{REMINDER_PREFIX}>") for text in texts_of(message))
-
-
-def open_calls(live: Sequence[Message]) -> set[str]:
-    """The ids of calls without a result."""
-    answered = {result_id_of(message) for message in live}
-    return {call_id for message in live for call_id in given_calls(message)} - answered
-
-
-def late_results(live: Sequence[Message]) -> dict[str, int]:
-    """The positions of late results, by call id: a person's or an assistant's message is between call and result.
-
-    As in the host's diagnosis, an assistant message with `tool_calls` does not count.
-    """
-    late: dict[str, int] = {}
-    called_at: dict[str, int] = {}
-    separators = 0  # so far
-    for position, message in enumerate(live):
-        call_id = result_id_of(message)
-        if call_id is not None and called_at.get(call_id, separators) < separators:
-            late[call_id] = position
-        if is_person(message) or (message.get("role") == "assistant" and "tool_calls" not in message):
-            separators += 1
-        called_at.update(dict.fromkeys(given_calls(message), separators))
-    return late

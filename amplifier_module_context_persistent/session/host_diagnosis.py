@@ -1,0 +1,43 @@
+"""The host's diagnosis of a history: calls without a result, and results that come too late.
+
+For the host, a result is late if a person's message, or an assistant message without `tool_calls`, is between the call
+and the result. A person's message has the role user and is not a reminder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..messages.message import Message, given_calls, result_id_of, texts_of
+from ..messages.metadata import REMINDER_PREFIX
+
+
+def is_person(message: Message) -> bool:
+    """Whether the host's diagnosis regards a message as a person's."""
+    if message.get("role") != "user" or "tool_call_id" in message:
+        return False
+    return not any(text.strip().startswith(f"{REMINDER_PREFIX}>") for text in texts_of(message))
+
+
+def open_calls(live: Sequence[Message]) -> set[str]:
+    """The ids of calls without a result."""
+    answered = {result_id_of(message) for message in live}
+    return {call_id for message in live for call_id in given_calls(message)} - answered
+
+
+def late_results(live: Sequence[Message]) -> dict[str, int]:
+    """The positions of late results, by call id: a person's or an assistant's message is between call and result.
+
+    As in the host's diagnosis, an assistant message with `tool_calls` does not count.
+    """
+    late: dict[str, int] = {}
+    called_at: dict[str, int] = {}
+    separators = 0  # so far
+    for position, message in enumerate(live):
+        call_id = result_id_of(message)
+        if call_id is not None and called_at.get(call_id, separators) < separators:
+            late[call_id] = position
+        if is_person(message) or (message.get("role") == "assistant" and "tool_calls" not in message):
+            separators += 1
+        called_at.update(dict.fromkeys(given_calls(message), separators))
+    return late
