@@ -1,6 +1,6 @@
 """The best answers to a question in a session's own log.
 
-`SessionIndex` is the ranked index of the log, kept between recalls. The log's thread reads messages that it lacks, a few
+`SessionIndex` is the ranked index of the log, kept between recalls. The log's thread reads missing messages, for a few
 milliseconds at a time, so that appends and views are not held up. Another thread indexes them, writes to the catalogue
 and ranks. An append never touches the index. After `FILL_S` the answer uses the messages indexed so far.
 """
