@@ -1,7 +1,7 @@
 """Choose which older messages to load when a long log has no plan.
 
-Only columns are read for it; of the messages themselves those are parsed that a view may keep: system text, pins with
-their tool groups, what `protect_first` names, the newest human messages and the first one.
+The choice reads only the index. Only messages that a view may keep are parsed: system text, pins with their tool
+groups, the messages of `protect_first`, the newest human messages and the first one.
 """
 
 from __future__ import annotations
@@ -19,48 +19,50 @@ from ..view.entry import Entry, with_closed
 from ..view.plan import live_positions
 
 BATCH = 256
-"""So many messages are read at once, from the end of a history to its beginning."""
+"""Messages to read at once, from the end of a history to its beginning."""
 _FIRST_BATCH = 8
 _AROUND = 64
-"""How far from a pin the other messages of its tool group are looked for."""
+"""The distance from a pin within which the messages of its tool group are searched."""
 
 _INSTRUCTIONS = re.compile(b"[%c%c]" % (SYSTEM, DEVELOPER))
 _WORDS = re.compile(b"%c?%c" % (ASSISTANT, USER))
-"""In the roles of neighbours: what a person may have written, after the message before it if that may be an answer."""
+"""Matches in the roles of a history: a user message, and an assistant message right before it."""
 _PINNED = bytes(1 if flags & PINNED else 0 for flags in range(256))
 
 ClassifyAll = Callable[[Sequence[int]], list[Entry]]
 """Describes messages of a log by their ordinals."""
 
 FAR_BUDGETS = 1
-"""History older than so many budgets is not loaded message by message."""
+"""How many budgets of the newest history are loaded message by message."""
 
 
 def near_and_older(index: Index, classify_all: ClassifyAll, budget_tokens: int, config: Config) -> list[Entry]:
-    """Entries of a live history that has no plan: all back to `FAR_BUDGETS` budgets, and of the rest what may stay."""
+    """Entries of a live history without a plan: the newest `FAR_BUDGETS` budgets, and older ones that may stay."""
     near, start = _newest(index.live, classify_all, FAR_BUDGETS * budget_tokens)
-    most = int(config.target_usage * budget_tokens)  # a plan keeps no more, even of people's words
+    most = int(config.target_usage * budget_tokens)  # a plan keeps no more, even of human messages
     return older_candidates(index, start, classify_all, most, first=config.protect_first) + near
 
 
 def older_candidates(
     index: Index, start: int, classify_all: ClassifyAll, budget_tokens: int, *, first: int = 0
 ) -> list[Entry]:
-    """Pick of a live history the entries before `start` that a view may keep, in order; also its `first` messages."""
+    """Pick the entries before `start` that a view may keep, in order, and the `first` messages of the history."""
     live = index.live
     looked_at = live[: start + _AROUND]
     roles = bytes(map(index.columns.roles.__getitem__, looked_at))
     pinned = bytes(map(index.columns.flags.__getitem__, looked_at)).translate(_PINNED)
-    texts = [at for found in _INSTRUCTIONS.finditer(roles) if not pinned[at := found.start()]]
-    held = classify_all([live[at] for at in texts])
+    instructions = [found.start() for found in _INSTRUCTIONS.finditer(roles)]
+    held = classify_all([live[at] for at in instructions if not pinned[at]])
     for pin in re.finditer(b"\1", pinned):
         held += group_around(live, pin.start(), classify_all)
-    if first := min(first, budget_tokens):  # more than one message a token fits no budget
+    first = min(first, budget_tokens)  # a message has at least one token
+    if first:
         near = classify_all(live[: first + _AROUND])
         held += _groups_of(near, set(live[:first]), to_the_end=len(near) == len(live))
     wanted = {entry.ordinal: entry for entry in held}
-    people = [live[at] for found in _WORDS.finditer(roles, 0, start) for at in range(*found.span())]
-    people = [ordinal for ordinal in people if ordinal not in wanted]
+    people: list[int] = []
+    for found in _WORDS.finditer(roles, 0, start):
+        people += [ordinal for ordinal in live[found.start() : found.end()] if ordinal not in wanted]
     entries = [*wanted.values(), *_peoples_words(people, classify_all, budget_tokens)]
     return [entry for position, entry in in_place(live, entries) if position < start]
 
@@ -78,32 +80,50 @@ def group_around(live: Sequence[int], position: int, classify_all: ClassifyAll) 
 
 
 def _groups_of(near: Sequence[Entry], ordinals: AbstractSet[int], *, to_the_end: bool) -> list[Entry]:
-    """The tool groups of some messages, their calls closed where nothing may answer them."""
+    """The tool groups of some messages. Calls that no later message can answer are closed."""
     groups = tool_groups(near)
     kept = [any(entry.ordinal in ordinals for entry in group.entries()) for group in groups]
-    held = (entry for group, keeps in zip(groups, kept, strict=True) if keeps for entry in group.entries())
+    held: list[Entry] = []
+    for group, is_kept in zip(groups, kept, strict=True):
+        if is_kept:
+            held += group.entries()
     return with_closed(held, closed_calls(groups, kept, to_the_end=to_the_end))
 
 
 def _newest(
     ordinals: Sequence[int], classify_all: ClassifyAll, budget_tokens: int, *, words_alone: bool = False
 ) -> tuple[list[Entry], int]:
-    """The newest messages that a budget could hold, and where they begin; or people's words, with their answers."""
-    batches, tokens, start = list[list[Entry]](), 0, len(ordinals)
+    """The newest messages that fit a budget, and the position at which they begin.
+
+    Args:
+        ordinals: the messages to choose from.
+        classify_all: describes messages.
+        budget_tokens: the budget.
+        words_alone: take only human messages and answers without calls; only human messages count.
+    """
+    batches: list[list[Entry]] = []
+    tokens, start = 0, len(ordinals)
     while start > 0 and tokens <= budget_tokens:
-        batch = classify_all(ordinals[max(0, start - BATCH) : start])
+        end = start
+        start = max(0, end - BATCH)
+        batch = classify_all(ordinals[start:end])
         if words_alone:
-            said = (entry.role == "assistant" and not entry.calls and not entry.form.blank for entry in batch)
-            batch = [entry for entry, may_be_last in zip(batch, said, strict=True) if entry.human or may_be_last]
+            batch = [entry for entry in batch if entry.human or _may_be_final(entry)]
         tokens += sum(entry.tokens for entry in batch if entry.human or not words_alone)
         batches.append(batch)
-        start = max(0, start - BATCH)
     return [entry for batch in reversed(batches) for entry in batch], start
 
 
+def _may_be_final(entry: Entry) -> bool:
+    """Whether an entry may be the final answer of a turn."""
+    return entry.role == "assistant" and not entry.calls and not entry.form.blank
+
+
 def _peoples_words(ordinals: Sequence[int], classify_all: ClassifyAll, budget_tokens: int) -> list[Entry]:
-    """The newest human messages that a budget could hold, with their answers, and the first one."""
+    """The newest human messages that fit a budget, with the answers before them, and the first human message."""
     newest, start = _newest(ordinals, classify_all, budget_tokens, words_alone=True)
-    batches = (classify_all(ordinals[at : min(start, at + _FIRST_BATCH)]) for at in range(0, start, _FIRST_BATCH))
-    first = next((entry for batch in batches for entry in batch if entry.human), None)
-    return [first, *newest] if first is not None else newest
+    for at in range(0, start, _FIRST_BATCH):
+        for entry in classify_all(ordinals[at : min(start, at + _FIRST_BATCH)]):
+            if entry.human:
+                return [entry, *newest]
+    return newest

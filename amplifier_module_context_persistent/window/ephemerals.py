@@ -1,4 +1,4 @@
-"""Ephemeral messages: what a host adds to one request and the log never holds."""
+"""Messages in no log: ephemeral ones that a host adds, and memory files before the first append."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class _Extra(NamedTuple):
     entry: Entry
     message: Message
     before: int
-    """The first ordinal that a record after it can have."""
+    """The ordinal of the next record after it."""
     is_unsaved: bool = False
-    """Whether it goes to the log with the first append."""
+    """Whether it is written to the log with the first append."""
 
 
 class Extras:
@@ -27,40 +27,41 @@ class Extras:
 
     def __init__(self) -> None:
         self._extras: dict[int, _Extra] = {}
-        """By their ordinals; memory files come first."""
+        """The messages by their (negative) ordinals; memory files come first."""
         self._next_ordinal = -1
 
     @property
     def unsaved(self) -> list[Message]:
-        """Memory files that go to the log with the first append."""
+        """Memory files that are written to the log with the first append."""
         return [extra.message for extra in self._extras.values() if extra.is_unsaved]
 
     @property
     def has_any(self) -> bool:
-        """Whether there are any."""
+        """Whether there are such messages."""
         return bool(self._extras)
 
     def set_unsaved(self, messages: Sequence[Message], count: Callable[[Message], int]) -> None:
-        """Put messages before all others until they are saved."""
+        """Add messages that come before all others until they are saved."""
         for message in messages:
             self._add(message, count, before=0, is_unsaved=True)
 
     def unsaved_copies(self, index: Index) -> list[Message]:
-        """Copies of the unsaved messages; none once the log holds messages."""
+        """Copies of the unsaved messages; empty once the log has messages."""
         return copy.deepcopy(self.unsaved) if not len(index) else []
 
     def add_ephemeral(
         self, index: Index, message: Message, count: Callable[[Message], int], *, reminds: bool = False
     ) -> None:
-        """Put a message after the last record; `reminds` as `late_system: reminder` has it."""
-        late, before = conversation_start(index) < len(index.live), len(index) or len(self.unsaved)
-        self._add(message, count, before=before, late=late, reminds=reminds)
+        """Add a message after the last record; `reminds`: whether late system text is shown as a reminder."""
+        is_late = conversation_start(index) < len(index.live)
+        before = len(index) or len(self.unsaved)
+        self._add(message, count, before=before, late=is_late, reminds=reminds)
 
     def leave_out_media(self, beyond: Mapping[int, AbstractSet[int]], count: Callable[[Message], int]) -> None:
         """Leave out media of ephemeral messages for the rest of the process.
 
         Args:
-            beyond: by ordinal, the numbers of media; those of other messages are passed over.
+            beyond: the numbers of the media, by ordinal; other messages are ignored.
             count: counts a message.
         """
         for ordinal in beyond.keys() & self._extras.keys():
@@ -68,7 +69,7 @@ class Extras:
             self._extras[ordinal] = extra._replace(entry=lighter(extra.entry, beyond[ordinal], count))
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Drop all messages."""
         self._extras.clear()
 
     def ordinals(self) -> AbstractSet[int]:
@@ -109,10 +110,8 @@ class Extras:
 
 
 def conversation_start(index: Index) -> int:
-    """The position in the live history of the first message that is no system text; its length without one."""
-    talks = (
-        position
-        for position, ordinal in enumerate(index.live)
-        if index.columns.roles[ordinal] not in (SYSTEM, DEVELOPER)
-    )
-    return next(talks, len(index.live))
+    """The position of the first live message that is not system text; the history's length if there is none."""
+    for position, ordinal in enumerate(index.live):
+        if index.columns.roles[ordinal] not in (SYSTEM, DEVELOPER):
+            return position
+    return len(index.live)

@@ -1,7 +1,7 @@
-"""The entries that one window keeps: those that the plan in force keeps, and those that came since.
+"""The entries that one window keeps: the entries of the plan in force, and those appended since.
 
-Only what is new is read, so taking in costs what was appended. The log's plan is followed when a log is taken up, and
-when another process compacted the session.
+Each request reads only new messages. The log's plan is followed when a log is opened, and when another process has
+compacted the session.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class KeptEntries:
     Args:
         config: the policy.
         source: describes messages.
-        follows_log: whether plans that others store in the log are followed.
+        follows_log: whether plans that other processes store in the log are followed.
     """
 
     def __init__(self, config: Config, source: MessageSource, *, follows_log: bool) -> None:
@@ -46,17 +46,17 @@ class KeptEntries:
         self._index: Index | None = None
         self._generation = -1
         self.state = PlanState([])
-        """The plan in force, the entries that it keeps and those that came since."""
+        """The plan in force, the entries that it keeps, and those appended since."""
         self._logged = ""
-        """The id of the log's plan that is known here, whether it is followed or not."""
+        """The id of the last known plan in the log, followed or not."""
         self.lost_item = False
-        """Whether that plan shows what a provider compacted, and cannot be followed."""
+        """Whether that plan shows a provider's item and cannot be followed."""
         self._taken = 0
-        """How much of `index.live` the entries cover."""
+        """The number of messages of `index.live` that the entries cover."""
         self._far_budget = 0
-        """Without a plan, the budget for which the older part of a long history was left out."""
+        """Without a plan: the budget for which the older part of a long history was not loaded; 0 if all is loaded."""
         self._dropped: set[int] = set()
-        """Ordinals of messages in no log that a plan left out."""
+        """Ordinals of ephemeral messages that a plan left out."""
 
     @property
     def plan(self) -> Plan | None:
@@ -65,20 +65,20 @@ class KeptEntries:
 
     @property
     def shows_item(self) -> bool:
-        """Whether the plan in force shows what a provider compacted."""
+        """Whether the plan in force shows a provider's item."""
         return self.plan is not None and self.plan.native is not None
 
     @property
     def basis(self) -> tuple[int, str]:
-        """What a summary, or an item, is valid for: this history under this plan."""
+        """Identifies the history and its plan. A summary or an item is valid for one basis."""
         return self._generation, self.plan.id if self.plan is not None else ""
 
     def last(self, log: Log) -> int | None:
-        """The ordinal of the last live message that was taken in."""
+        """The ordinal of the last live message that was read; None if there is none."""
         return log.index.live[self._taken - 1] if self._taken else None
 
     def _after_last(self, log: Log) -> int:
-        """The ordinal after that one."""
+        """The ordinal after `last`."""
         last = self.last(log)
         return last + 1 if last is not None else 0
 
@@ -90,29 +90,25 @@ class KeptEntries:
         state: PlanState | None = None,
         wanted: AbstractSet[int] = frozenset(),
     ) -> list[Entry]:
-        """All entries of a view: unsaved ones first, ephemeral ones after those that they were added after.
+        """All entries of a view: unsaved ones first, ephemeral ones after the record that was the last at their time.
 
         Args:
             log: the log.
             has_factory: whether stored system messages give way to a head text.
-            state: whose entries, where it is not the one in force.
-            wanted: ordinals of messages that are shown though the plan left them out.
+            state: the state to take the entries from; by default the one in force.
+            wanted: ordinals of ephemeral messages that are shown although the plan left them out.
         """
         stored = (state or self.state).entries
         without = self._dropped - wanted if wanted else self._dropped
         return visible(self._source.extras.merge(log.index, stored, without), has_factory=has_factory)
 
     def take_in(self, log: Log, budget_tokens: int) -> bool:
-        """Take in what is new in the log; whether it was taken up anew, with another plan or none."""
-        index, stored = log.index, log.index.session.plan
-        anew = index is not self._index or index.generation != self._generation
-        if not anew and self._follows_log and stored is not None and stored.get("id") != self._logged:
-            if self.plan is not None and stored.get("id") == self.plan.id:
-                self._logged = self.plan.id
-            else:
-                anew = True  # another process compacted this session
-        if anew:
-            self._take_up(log, stored)
+        """Read new messages of the log; returns whether the entries were loaded again, with another plan or none."""
+        index = log.index
+        is_other_history = index is not self._index or index.generation != self._generation
+        reloads = is_other_history or self._has_new_plan(index.session.plan)
+        if reloads:
+            self._load(log, index.session.plan)
         if 0 < self._far_budget < budget_tokens:
             self.state, self._taken = replace(self.state, entries=[], left_out=0), 0
         new = index.live[self._taken :]
@@ -122,26 +118,36 @@ class KeptEntries:
         else:
             self.state.entries.extend(self._source.describe(log, new))
         self._taken = len(index.live)
-        return anew
+        return reloads
 
-    def _take_up(self, log: Log, record: Message | None) -> None:
-        """Begin anew with what the log says: a plan of it, and what it keeps."""
+    def _has_new_plan(self, stored: Message | None) -> bool:
+        """Whether the log has a plan of another process that this window must follow."""
+        if not self._follows_log or stored is None or stored.get("id") == self._logged:
+            return False
+        if self.plan is not None and stored.get("id") == self.plan.id:
+            self._logged = self.plan.id
+            return False
+        return True
+
+    def _load(self, log: Log, record: Message | None) -> None:
+        """Load the entries of a stored plan; without a plan that can be followed, begin with none."""
         self._index, self._generation = log.index, log.index.generation
         self.state, self._far_budget = PlanState([]), 0
         if record is not None:
-            known, self._logged = self._logged, str(record.get("id"))
+            logged_before = self._logged
+            self._logged = str(record.get("id"))
             try:
                 self.state = self._follow_stored(log, record)
             except ValueError as error:
-                self.lost_item = "native" in record and known != self._logged
+                self.lost_item = "native" in record and logged_before != self._logged
                 logger.warning("the stored plan cannot be followed (%s); a new one is made when it is needed", error)
         self._taken = self.state.left_out + len(self.state.entries)
 
     def _follow_stored(self, log: Log, record: Message) -> PlanState:
-        """Follow the plan in force in the log, which another process may have made.
+        """The state of a plan that the log has.
 
         Raises:
-            ValueError: it cannot be followed.
+            ValueError: the plan cannot be followed.
         """
         ordinals, upto = kept_ordinals(log.index, record)
         entries = self._source.describe(log, ordinals)
@@ -151,10 +157,10 @@ class KeptEntries:
         return PlanState(entries, plan, cut_tokens, upto + 1 - len(ordinals), log.index.live[upto] + 1)
 
     def begin_with(self, log: Log, other: KeptEntries, budget_tokens: int) -> None:
-        """Begin with the log's plan for about this budget below the session's; else with another window's."""
+        """Begin with the log's side plan for about this budget; without one, copy another window."""
         record = log.index.session.side_plan
         if is_plan_for(log.index, record, budget_tokens):
-            self._take_up(log, record)
+            self._load(log, record)
             if self.plan is not None:
                 return
         self._index, self._generation = other._index, other._generation
@@ -163,7 +169,7 @@ class KeptEntries:
         self._logged, self._dropped = other._logged, set(other._dropped)
 
     def follow_plan(self, log: Log, made: Compaction, state: PlanState, *, has_factory: bool) -> None:
-        """Keep what a plan keeps, and what gives way to the head in this process."""
+        """Keep the entries of a new plan, and the system messages that the head text replaces in this process."""
         stays = made.kept_ordinals | hidden(state.entries, has_factory=has_factory)
         kept = [entry for entry in state.entries if entry.ordinal in stays]
         self._taken = len(log.index.live)
@@ -181,20 +187,20 @@ class KeptEntries:
         beyond: Mapping[int, frozenset[int]],
         plan_id: str,
     ) -> Compaction | None:
-        """Make and follow the plan that leaves out some media of a view and nothing else, cut as it is.
+        """Make and follow a plan that only leaves out some media; the rest of the view stays as it is.
 
-        So everything before the first image that goes stays as it was. None where a plan can name none of them.
+        So everything before the first of these media is unchanged. None if no plan can name any of the media.
 
         Args:
             log: the log.
             request: the request.
             arrangement: its view.
-            beyond: by ordinal, the numbers of media that have to go.
+            beyond: the numbers of the media to leave out, by ordinal.
             plan_id: the id of the new plan.
         """
         state = self.state
         if state.plan is None and state.left_out:
-            return None  # a long history that was not read yet needs a plan of its own first
+            return None  # a long history that is not fully loaded needs its first plan before this one
         going = {entry.id: beyond[entry.ordinal] for entry in state.entries if entry.ordinal in beyond and entry.id}
         lighter = without_some_media(state.entries, going, self._source.count)
         before = replace(state, entries=lighter, plan=state.plan or NO_PLAN)
@@ -210,14 +216,14 @@ class KeptEntries:
         self.follow_plan(log, made, state, has_factory=request.has_factory)
         return made
 
-    # -- messages that have to be whole ------------------------------------------------------------------------------
+    # -- messages that must be shown in full --------------------------------------------------------------------------
 
     def shows_whole(self, ordinals: AbstractSet[int]) -> bool:
-        """Whether some messages are shown whole."""
+        """Whether these messages are shown in full."""
         return self.state.shows_whole(ordinals) and not self._dropped & ordinals
 
     def bring_back(self, log: Log, ordinals: AbstractSet[int], plan_id: str) -> None:
-        """Show some messages whole, by a plan of this window's own."""
+        """Show some messages in full, by a new plan of this window."""
         state = self.state.with_whole(ordinals, log, self._source)
         plan, covers = state.as_plan(plan_id, self.last(log)), self._after_last(log)
         self.state = replace(state, plan=plan, entries=end_chains(state.entries), covers=covers)

@@ -1,7 +1,7 @@
-"""The messages of one session for its windows: described as entries, counted, and parsed afresh.
+"""The messages of one session for its windows: described as entries, counted, and parsed.
 
-Between two plans a view is the one before it with what was appended. So a request reads, verifies and renders only what
-is new, and parses the rest from bytes that are kept (`shown_messages`).
+Between two plans a view is the last view plus the appended messages. So a request reads, verifies and renders only the
+new messages, and parses the others from kept bytes (`shown_messages`).
 
 Messages that are in no log (`Extras`) have negative ordinals. An ephemeral one follows the record that was the last one
 when it was added.
@@ -29,7 +29,7 @@ from .shown_messages import ReadLines, ShownLines, ShownMessages
 
 
 class MessageSource:
-    """Messages of a log, and those that are in no log.
+    """Reads the messages of a log, and those in no log.
 
     Args:
         config: the policy.
@@ -69,17 +69,19 @@ class MessageSource:
         ]
 
     def cut_sizes(self, log: Log, entries: Sequence[Entry], cuts: Mapping[str, Cut]) -> dict[str, int]:
-        """By message id, what those of the entries come to that are cut."""
+        """Tokens of the entries that are cut, after the cut, by message id."""
         cut = [entry for entry in entries if entry.id in cuts]
-        shown = (shorten(e, m, cuts[e.id], self._boundary) for e, m in zip(cut, self.fetch(log, cut), strict=True))
-        return {entry.id: self.count(message) for entry, message in zip(cut, shown, strict=True)}
+        tokens: dict[str, int] = {}
+        for entry, message in zip(cut, self.fetch(log, cut), strict=True):
+            tokens[entry.id] = self.count(shorten(entry, message, cuts[entry.id], self._boundary))
+        return tokens
 
     def fetch(self, log: Log, entries: Sequence[Entry]) -> Iterator[Message]:
-        """Parse the messages of entries afresh, in order."""
+        """Parse the messages of entries, in order; each call returns new objects."""
         return self._fetch(partial(self._lines.read, log), entries)
 
     def view(self, log: Log, items: Sequence[Item]) -> list[Message]:
-        """The messages of a view; what is known of them is kept for the next one."""
+        """The messages of a view. Their bytes are kept for the next view."""
 
         def render_some(some: Sequence[Item], read: ReadLines) -> list[Message]:
             return render(Arrangement(list(some)), partial(self._fetch, read), boundary=self._boundary)
@@ -93,14 +95,14 @@ class MessageSource:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Keep the cyclic garbage collector from running; it is left as it was found.
+    """Pause the cyclic garbage collector in a `with` statement; afterwards it is enabled again if it was before.
 
-    The collector runs by the number of containers that were allocated, and looks at all of them again and again:
-    parsing 100,000 messages into one list, it takes twice the time of the parsing itself, and finds nothing, as parsed
-    JSON has no cycles. Mercurial pauses it for the same reason (its `util.nogc`).
+    The collector runs after a number of allocations and looks at all new containers again and again. While 100,000
+    messages are parsed into one list, this takes twice the time of the parsing. It finds nothing, as parsed JSON has no
+    cycles. Mercurial pauses it for the same reason (its `util.nogc`).
 
-    If much was parsed, it then counts as old, as if the collector had looked at it. Otherwise the next allocation of
-    the process, most often on the event loop, has it look at all of it at once: a pause of 100 ms for 80,000 messages.
+    If much was parsed, its objects are marked as old. Otherwise the next allocation, usually on the event loop, would
+    make the collector look at all of them at once: a pause of 100 ms for 80,000 messages.
     """
     was_enabled = gc.isenabled()
     young = gc.get_count()[0]
@@ -114,11 +116,11 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-_MANY_YOUNG = 30_000  # containers; to look at them takes the collector some 3 ms
+_MANY_YOUNG = 30_000  # containers; the collector needs about 3 ms for them
 
 
 def _let_young_count_as_old() -> None:
-    """Move what the collector has not looked at to its oldest generation; a process that froze objects keeps them."""
+    """Move all new objects to the collector's oldest generation, unless the process itself uses `gc.freeze`."""
     if not gc.get_freeze_count():
         gc.freeze()
         gc.unfreeze()

@@ -1,6 +1,6 @@
-"""Compaction by a provider, as a window sees it: the item that is shown, the one that arrived, and the next one.
+"""A window's part in compaction by a provider: the item that is shown, an item that arrived, and the next one.
 
-`NativeItems` is the only part of a window that knows of items; what a request's provider can do, `NativeTurn` says.
+`NativeItems` is the only part of a window that knows of items. `NativeTurn` has what a request's provider supports.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ FREES_TOO_LITTLE = "the item frees too little"
 
 @dataclass(frozen=True, slots=True)
 class ItemStep:
-    """What became of an item before a view is made."""
+    """The fate of an item before a view is made."""
 
     fallback: str = ""
-    """Why it is not shown."""
+    """Why an item is not shown; "" if one is shown or there is none."""
     made: Compaction | None = None
-    """The plan that shows it, or the one that lets it go."""
+    """The plan that shows the item, or the plan that drops it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Whether a provider is asked for an item beside the request at hand."""
+    """Whether a provider is asked for an item in parallel to the current request."""
 
     is_asked: bool = False
     cut: int | None = None
-    """The position in the view at which the next item would end; None if none is to be asked for."""
+    """The position in the view up to which the next item would reach; None if none is to be asked for."""
 
 
 NOT_ASKED = Asking()
@@ -56,7 +56,7 @@ class NativeItems:
         arranger: arranges its views.
         plans: its plans.
         new_id: makes the ids of plans.
-        stores: whether plans go to the log; else no new item is shown.
+        stores: whether plans go to the log; if not, no new item is shown.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class NativeItems:
         self._new_id, self._stores = new_id, stores
 
     def begin(self, log: Log, request: ViewRequest) -> ItemStep:
-        """Take in what is new in the log; let go of an item that cannot be shown, and show one that arrived.
+        """Read new messages of the log; drop an item that cannot be shown, and show an item that arrived.
 
         Raises:
             FloorError: the view cannot be made to fit without the item.
@@ -89,7 +89,7 @@ class NativeItems:
         return step
 
     def asking(self, log: Log, request: ViewRequest, arrangement: Arrangement) -> Asking:
-        """Decide whether the provider is to be asked for an item of a view, or is being asked."""
+        """Decide whether the provider is to be asked for an item, or is being asked already."""
         native = request.native
         if native is None or not self._compacts(request) or request.plans_now:
             return NOT_ASKED
@@ -100,7 +100,7 @@ class NativeItems:
     def offer(
         self, request: ViewRequest, arrangement: Arrangement, view: list[Message], asking: Asking
     ) -> NativeOffer | None:
-        """The beginning of a view, for its provider to compact; None without a cut."""
+        """The beginning of a view that its provider may compact; None if it is not to be asked."""
         cut, bound = asking.cut, self._arranger.bound
         first = arrangement.items[cut].entry if cut is not None else None
         if cut is None or first is None:
@@ -113,7 +113,8 @@ class NativeItems:
         return request.native is not None and self._config.compaction_strategy == NATIVE
 
     def _settle(self, log: Log, request: ViewRequest) -> ItemStep:
-        if refused := self._refused(request):
+        refused = self._refused(request)
+        if refused:
             return ItemStep(refused, self._plans.plan_whole_log(log, request))
         if not self._stores:
             return ItemStep()
@@ -133,7 +134,7 @@ class NativeItems:
         return request.native.refuses(plan.native.message)
 
     def _cut_now(self, request: ViewRequest, arrangement: Arrangement) -> int | None:
-        """Where the item that the provider may be asked for now would end; None if it may not be asked."""
+        """The position up to which a new item would reach; None if the provider may not be asked for one now."""
         native, budget, fixed = request.native, request.budget_tokens, request.room.fixed_tokens
         if native is None or not native.may_ask or self._kept.basis == native.failed:
             return None
@@ -142,7 +143,7 @@ class NativeItems:
         return cut_of(arrangement, self._config, budget, fixed)
 
     def _plan_of_arrived(self, log: Log, request: ViewRequest, before: Arrangement) -> Compaction | str:
-        """Make the plan that shows the item which arrived.
+        """Make the plan that shows an arrived item.
 
         Args:
             log: the log.
@@ -150,7 +151,7 @@ class NativeItems:
             before: the view under the plan in force.
 
         Returns:
-            The plan; or why the item is not shown, "" if there is none or it has to wait.
+            The plan; or why the item is not shown ("" if there is no item, or if it must wait).
         """
         ready = request.native.ready if request.native is not None else None
         if ready is None:

@@ -1,7 +1,7 @@
-"""The entries of a window under its plan, and the same with some messages whole again.
+"""The entries of a window under its plan, and the same state with some messages shown in full again.
 
-A message is whole where its tool group is shown and none of it is cut or offloaded. One that a plan left out is read
-from the log again with its group, and shown at its position.
+A message is shown in full if its tool group is shown and no message of the group is cut or offloaded. A message that a
+plan left out is read from the log again with its group, and shown in its place.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from .message_source import MessageSource
 
 @dataclass(frozen=True, slots=True)
 class PlanState:
-    """Entries of the live history in order, the plan that left them, and how many messages it left out."""
+    """Entries of the live history in order, the plan that kept them, and the number of messages that it left out."""
 
     entries: list[Entry]
     plan: Plan | None = None
     cut_tokens: Mapping[str, int] = field(default_factory=dict)
-    """By message id, what the cut messages come to."""
+    """Tokens of the cut messages after the cut, by message id."""
     left_out: int = 0
     covers: int = 0
     """The ordinal after the last message that the plan covers."""
 
     def shows_whole(self, ordinals: AbstractSet[int]) -> bool:
-        """Whether the messages of some ordinals are whole; those that are in no log are not looked for."""
+        """Whether these messages are shown in full; messages in no log (negative ordinals) are ignored."""
         if not ordinals:
             return True
         groups = (group.entries() for group in tool_groups(self.entries))
@@ -51,11 +51,15 @@ class PlanState:
         return all(ordinal in whole for ordinal in ordinals if ordinal >= 0)
 
     def _is_cut(self, entry: Entry) -> bool:
-        cut = self.plan.cuts.get(entry.id, entry.form.offload) if self.plan else entry.form.offload
-        return (cut is not None and cut.shortens) or (self.plan is not None and entry.id in self.plan.silent)
+        cut = entry.form.offload
+        if self.plan is not None:
+            if entry.id in self.plan.silent:
+                return True
+            cut = self.plan.cuts.get(entry.id, cut)
+        return cut is not None and cut.shortens
 
     def hides_in_item(self, index: Index) -> bool:
-        """Whether a turn was hidden that the item in force stands for."""
+        """Whether a hidden turn is among the messages that the provider's item replaces."""
         hidden_turns, plan = index.session.hidden, self.plan
         if not hidden_turns or plan is None or plan.native is None:
             return False
@@ -63,46 +67,59 @@ class PlanState:
         return any(index.columns.roles[ordinal] == USER for ordinal in hidden_turns - known)
 
     def with_whole(self, ordinals: AbstractSet[int], log: Log, source: MessageSource) -> PlanState:
-        """The same with some messages whole; this very object where they are so already.
+        """The state with some messages shown in full; returns self if they are shown so already.
 
         Args:
-            ordinals: which messages; each is live.
+            ordinals: the messages; each must be live.
             log: the log.
             source: describes and counts its messages.
         """
         if self.shows_whole(ordinals):
             return self
         entries = self._with_groups(ordinals, log.index.live, partial(source.describe, log))
-        groups = [group.entries() for group in tool_groups(entries)]
-        held = {e.id: e for group in groups if any(one.ordinal in ordinals for one in group) for e in group}
+        held: dict[str, Entry] = {}  # the messages and their groups, by id
+        for group in tool_groups(entries):
+            members = group.entries()
+            if any(entry.ordinal in ordinals for entry in members):
+                held.update((entry.id, entry) for entry in members)
         plan = self.plan or NO_PLAN
-        lines = {entry.id: plan.cuts.get(entry.id, WHOLE).then for entry in held.values()}
-        changed = [entry for entry in held.values() if entry.form.offload is not None or lines[entry.id]]
         cuts = {message_id: cut for message_id, cut in plan.cuts.items() if message_id not in held}
-        cuts |= {entry.id: replace(WHOLE, then=lines[entry.id]) for entry in changed}
-        cut_tokens = {message_id: n for message_id, n in self.cut_tokens.items() if message_id not in held}
+        changed: list[Entry] = []
+        for entry in held.values():
+            marker = plan.cuts.get(entry.id, WHOLE).then  # the text of a gap after this message stays
+            if marker or entry.form.offload is not None:
+                cuts[entry.id] = replace(WHOLE, then=marker)
+                changed.append(entry)
+        cut_tokens = {message_id: tokens for message_id, tokens in self.cut_tokens.items() if message_id not in held}
         cut_tokens |= source.cut_sizes(log, changed, cuts)
-        followed = replace(plan, cuts=cuts, silent=plan.silent - held.keys()) if self.plan or changed else None
+        followed = None
+        if self.plan is not None or changed:
+            followed = replace(plan, cuts=cuts, silent=plan.silent - held.keys())
         left_out = self.left_out - (len(entries) - len(self.entries))
         return PlanState(entries, followed, cut_tokens, left_out, self.covers)
 
     def _with_groups(self, ordinals: AbstractSet[int], live: array[int], classify_all: ClassifyAll) -> list[Entry]:
+        """The entries, and in their places the tool groups of messages that are not shown."""
         shown = {entry.ordinal for group in tool_groups(self.entries) for entry in group.entries()}
         missing = [ordinal for ordinal in ordinals if ordinal >= 0 and ordinal not in shown]
-        groups = (group_around(live, position, classify_all) for position in live_positions(live, missing))
-        wanted = {entry.ordinal: entry for group in groups for entry in group}
-        more = wanted.keys() - {entry.ordinal for entry in self.entries}
-        return [entry for _, entry in in_place(live, self.entries + [wanted[ordinal] for ordinal in more])]
+        known = {entry.ordinal for entry in self.entries}
+        more: dict[int, Entry] = {}
+        for position in live_positions(live, missing):
+            for entry in group_around(live, position, classify_all):
+                if entry.ordinal not in known:
+                    more[entry.ordinal] = entry
+        return [entry for _, entry in in_place(live, [*self.entries, *more.values()])]
 
     def as_plan(self, plan_id: str, last: int | None) -> Plan | None:
-        """The plan of these entries under another id, up to the last live message; None where there is none."""
+        """The plan in force with another id and these entries, up to the live message `last`; None without a plan."""
         plan = self.plan
         if plan is None:
             return None
+        last_id = next((entry.id for entry in reversed(self.entries) if entry.ordinal == last), plan.upto)
         return replace(
             plan,
             id=plan_id,
-            upto=next((entry.id for entry in reversed(self.entries) if entry.ordinal == last), plan.upto),
+            upto=last_id,
             keep=tuple(entry.id for entry in self.entries),
             closed={entry.id: entry.changes.closed for entry in self.entries if entry.changes.closed},
             media=media_left_out(self.entries),
@@ -113,17 +130,21 @@ class PlanState:
 
 
 def visible(entries: list[Entry], *, has_factory: bool) -> list[Entry]:
-    """The entries that views show where a factory gives the system text, or none does."""
-    return [entry for entry in entries if not gives_way(entry.role, entry.origin.source)] if has_factory else entries
+    """The entries that views show; `has_factory`: without system messages that the factory's text replaces."""
+    if not has_factory:
+        return entries
+    return [entry for entry in entries if not gives_way(entry.role, entry.origin.source)]
 
 
 def hidden(entries: list[Entry], *, has_factory: bool) -> frozenset[int]:
-    """The ordinals of those that give way to the factory's text: nothing of the history is missing there."""
-    return frozenset(entry.ordinal for entry in entries if has_factory and gives_way(entry.role, entry.origin.source))
+    """Ordinals of system messages that the factory's text replaces; they do not count as left out."""
+    if not has_factory:
+        return frozenset()
+    return frozenset(entry.ordinal for entry in entries if gives_way(entry.role, entry.origin.source))
 
 
 def mark(entries: list[Entry], *, pins: AbstractSet[int], retained: AbstractSet[int]) -> list[Entry]:
-    """The entries that a plan is made of, with those marked that it has to leave as they are."""
+    """Mark the entries that a plan must keep unchanged: pinned and retained ones."""
     return [_marked(entry, pins, retained) for entry in entries]
 
 
@@ -131,11 +152,13 @@ def _marked(entry: Entry, pins: AbstractSet[int], retained: AbstractSet[int]) ->
     is_retained = entry.ordinal in retained
     if entry.ordinal in pins:
         entry = replace(entry, pinned=True)
-    return with_changes(entry, protected=is_retained) if is_retained != entry.changes.protected else entry
+    if is_retained != entry.changes.protected:
+        entry = with_changes(entry, protected=is_retained)
+    return entry
 
 
 def without_hidden(entries: list[Entry], ordinals: AbstractSet[int]) -> tuple[list[Entry], list[Group]]:
-    """The entries without hidden turns, and the tool groups that go.
+    """The entries without hidden turns, and the tool groups that this leaves out.
 
     System text that stays, pins and the turn in progress are never hidden.
     """
@@ -150,7 +173,7 @@ def without_hidden(entries: list[Entry], ordinals: AbstractSet[int]) -> tuple[li
 
 
 def state_without_plan(log: Log, source: MessageSource, budget_tokens: int, config: Config) -> PlanState:
-    """The live history as if it had no plan, as far back as the view of a budget may need it."""
+    """The state of the live history without a plan, as far back as a view of this budget may need it."""
     entries = near_and_older(log.index, partial(source.describe, log), budget_tokens, config)
     return PlanState(entries, left_out=len(log.index.live) - len(entries))
 
@@ -164,23 +187,24 @@ def with_late_told(
     *,
     tells: bool,
 ) -> list[Entry]:
-    """The entries with results that came late told before the next person's message, or without them until then.
+    """Show late results as messages of their own before the next human message; until then they are left out.
 
-    Their stand-ins stay until the next plan, which puts them in their places.
+    Their calls keep a stand-in until the next plan, which puts the results in their places.
 
     Args:
         state: the state of the window.
-        entries: those of the view.
-        late_results: the late ones among them.
-        retained: the ordinals of messages that have to be in their places.
-        count: counts the line that says which call a result answers.
-        tells: whether they are told at all; logs of older versions wait for the plan.
+        entries: the entries of the view.
+        late_results: the late results among them.
+        retained: ordinals of messages that must be in their places.
+        count: counts the heading that says which call a result answers.
+        tells: whether they are shown at all; false for logs of older versions, which wait for the plan.
     """
-    late = {e.ordinal for e in late_results if e.ordinal >= state.covers} - retained
+    late = {entry.ordinal for entry in late_results if entry.ordinal >= state.covers} - retained
     if not late:
         return entries
     names = {call.id: call.name for entry in entries for call in entry.calls}
-    found, waiting = list[Entry](), list[Entry]()
+    found: list[Entry] = []
+    waiting: list[Entry] = []
     for entry in entries:
         if entry.ordinal in late:
             waiting.append(entry)

@@ -10,7 +10,7 @@ class PromptCache:
     """Tells whether a provider's prompt cache of this session has expired.
 
     Args:
-        ttl_s: how many seconds they keep it, in place of the table; 0 where no plan is to depend on that.
+        ttl_s: the seconds that providers keep it, in place of the table; 0 if plans must not depend on it.
     """
 
     def __init__(self, ttl_s: float | None) -> None:
@@ -18,13 +18,13 @@ class PromptCache:
         self._asked_at = ""
 
     def note_request(self, provider: str, model: str, *, now: str, viewed_at: str) -> bool:
-        """Note a request; whether what was cached by the one before it is gone.
+        """Note a request; returns whether the cached prefix of the last request has expired.
 
         Args:
-            provider: who is asked.
+            provider: the provider of the request.
             model: its model.
             now: ISO 8601.
-            viewed_at: when a process before this one made its last view, as the log says; empty where it does not.
+            viewed_at: the time of an earlier process's last view, from the log; "" if unknown.
         """
         before, self._asked_at = instant_of(self._asked_at or viewed_at), now
         asked = instant_of(now)

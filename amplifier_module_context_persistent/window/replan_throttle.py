@@ -1,4 +1,4 @@
-"""When not to plan again: a plan that freed little is not tried again before there is more to free."""
+"""When not to plan again: after a plan that freed little, the next is tried only once there is more to free."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .when_to_plan import matters, needs_plan
 
 
 class ReplanThrottle:
-    """What one window remembers of the plans that it tried.
+    """Remembers the plans that one window tried.
 
     Args:
         config: the policy.
@@ -20,21 +20,21 @@ class ReplanThrottle:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._tried: tuple[int, int, int] | None = None
-        """Tokens, messages and budget of the view when a plan was last made, or was not worth it: until the view has
-        grown by enough, another one is not tried."""
+        """Tokens, messages and budget of the view at the last plan, made or not worth it. The next plan is tried only
+        after the view has grown enough."""
         self._refused: tuple[int, FloorError] | None = None
-        """Tokens of a view that could not be made to fit, and why."""
+        """Tokens of a view that could not be made to fit, and the error."""
         self._retained: AbstractSet[int] = frozenset()
         self._pins: AbstractSet[int] = frozenset()
 
     def forget(self) -> None:
-        """Begin anew, as after the history was replaced."""
+        """Forget all plans, as after the history was replaced."""
         self._tried = self._refused = None
 
     def set_constraints(self, retained: AbstractSet[int], pins: AbstractSet[int]) -> None:
-        """Take in what plans have to leave whole.
+        """Set the messages that plans must keep in full.
 
-        A cached refusal is valid only for the same retained set, and pins change what a plan frees.
+        A remembered refusal is valid only for the same retained messages; other pins change what a plan can free.
         """
         if pins != self._pins:
             self._pins = frozenset(pins)
@@ -45,17 +45,17 @@ class ReplanThrottle:
     def wants_plan(
         self, request: ViewRequest, tokens: int, messages: int, *, unmovable_tokens: int = 0, begins_turn: bool = False
     ) -> bool:
-        """Whether a plan is to be tried for a view of so many tokens and messages.
+        """Whether a plan is to be tried for a view of this size.
 
         Args:
             request: the request.
-            tokens: of its view.
-            messages: of its view.
-            unmovable_tokens: as `needs_plan`.
-            begins_turn: as `needs_plan`.
+            tokens: the tokens of its view.
+            messages: the messages of its view.
+            unmovable_tokens: as in `needs_plan`.
+            begins_turn: as in `needs_plan`.
 
         Raises:
-            FloorError: it was tried for this very view, and cannot be made to fit.
+            FloorError: a plan was tried for the same view before, and the view cannot be made to fit.
         """
         budget = request.budget_tokens
         if request.plans_now:
@@ -81,4 +81,5 @@ class ReplanThrottle:
     def record_futile(self, tokens: int, messages: int, budget_tokens: int, refused: FloorError | None = None) -> None:
         """Remember a futile plan, to avoid replanning; `refused` says that the view cannot be made to fit at all."""
         self._tried = (tokens, messages, budget_tokens)
-        self._refused = (tokens, refused) if refused is not None else self._refused
+        if refused is not None:
+            self._refused = (tokens, refused)

@@ -1,4 +1,4 @@
-"""What passes between a session and its windows for one view: what is asked, and what is given."""
+"""The values that a session and its windows exchange for one view: the request and the result."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ REFUSED = "~"
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a request has room for besides its budget of tokens, and what is taken before its view."""
+    """The limits of a request besides its token budget, and its parts besides the view."""
 
     fixed_tokens: int = 0
     """Tokens of head text, tool definitions and overhead."""
     fixed_bytes: int = 0
-    """Bytes of the same."""
+    """Bytes of head text, tool definitions and overhead."""
     spare_tokens: int = 0
     """Tokens of the provider's window beyond the budget, for an answer."""
     limits: RequestLimits | None = None
-    """What the request may have besides tokens; None if nothing limits it."""
+    """The provider's limits other than tokens; None if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,100 +41,104 @@ class ViewRequest:
     """A request for a view."""
 
     budget_tokens: int
-    """By our count."""
+    """The budget, in tokens of our counter."""
     room: Room = Room()
     reader: Recipient = NOBODY
-    """Who gets the view, and the version of the rules by which it is made."""
+    """Who gets the view, and the version of the rules for making it."""
     line_last: bool = False
-    """Whether the reader refuses a request that ends with an answer, so that a line follows one."""
+    """Whether the reader refuses a request that ends with an answer; such a view gets a line at its end."""
     head_text: str | None = None
-    """The factory's system prompt; None where no factory is set."""
+    """The factory's system prompt; None if no factory is set."""
     tools: str = ""
-    """The hash of the tools' definitions; `REFUSED` follows it after a refusal of reasoning."""
+    """The hash of the tool definitions, with `REFUSED` at its end after a refusal of reasoning."""
     retained: frozenset[int] = frozenset()
-    """Ordinals of the messages that the view has to hold complete."""
+    """Ordinals of the messages that the view must show in full."""
     is_cold: bool = False
-    """Whether the provider no longer has what it cached of the request before, so that every token is paid for."""
+    """Whether the provider's cache no longer has the last request, so that every token is paid for."""
     plans_now: bool = False
-    """Whether a plan is made whatever the view's size."""
+    """Whether a plan is made even for a small view."""
     sums_up: bool = False
-    """Whether a summary is to be made before a plan."""
+    """Whether a summary may be asked for before a plan."""
     summary: Summary | None = None
-    """What a provider made of the older part, for the plan that is to be made."""
+    """A provider's summary of the older part, for the plan to be made."""
     native: NativeTurn | None = None
-    """What the provider can do with items; None where none is named."""
+    """The provider's support of its own compaction; None if no provider is named."""
 
     @property
     def shows_history(self) -> bool:
-        """Whether a view without a plan is the history as it stands: nobody is named for whom it would change."""
+        """Whether a view without a plan is the unchanged history, because no reader is named."""
         return self.reader.rules > FIRST_RULES and not self.reader.is_named and not self.tools.endswith(REFUSED)
 
     @property
     def head(self) -> tuple[Message, ...]:
-        """The system text that heads the view."""
+        """The system text at the start of the view."""
         return head_of(self.head_text)
 
     @property
     def has_factory(self) -> bool:
-        """Whether stored system messages give way to the head, but for those of hooks and memory files."""
+        """Whether the head text replaces stored system messages (except those of hooks, and memory files)."""
         return self.head_text is not None
 
     def with_room_for(self, tokens: int, size_bytes: int) -> ViewRequest:
-        """Lower the token budget until messages of so many tokens fit the byte limit; the very same where they do."""
+        """Lower the token budget so that messages of this size will fit the byte limit; returns self if they fit."""
         room = self.room
-        most = room.limits.request_bytes - room.fixed_bytes if room.limits is not None else size_bytes
-        if size_bytes <= most:
+        if room.limits is None:
             return self
-        fewer = int((room.fixed_tokens + tokens) * _BYTES_SHARE * most / size_bytes)
+        most_bytes = room.limits.request_bytes - room.fixed_bytes
+        if size_bytes <= most_bytes:
+            return self
+        fewer = int((room.fixed_tokens + tokens) * _BYTES_SHARE * most_bytes / size_bytes)
         return replace(self, budget_tokens=min(self.budget_tokens, max(1, fewer)))
 
 
 def head_of(text: str | None) -> tuple[Message, ...]:
-    """The system text that heads a view, where a factory gives one."""
-    return ({"role": "system", "content": text},) if text is not None and text.strip() else ()
+    """The factory's system prompt as messages; empty without a text."""
+    if text is None or not text.strip():
+        return ()
+    return ({"role": "system", "content": text},)
 
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Whether a view's plan was due, and what came of it."""
+    """Whether a plan was due for a view, and its outcome."""
 
     is_due: bool = False
-    """Whether a plan was wanted for the view's size."""
+    """Whether a plan was due."""
     span: Span | SummaryError | None = None
-    """What a summary is wanted of, or why there can be none."""
+    """The messages to summarise and the request for it; or why there can be no summary."""
     compaction: Compaction | None = None
-    """The plan that was made and is followed."""
+    """The plan that was made and is now followed."""
     floor: dict[str, int] | None = None
-    """If a plan was wanted and would have freed too little: what cannot be compacted, in tokens by name."""
+    """If a due plan would have freed too little: tokens that cannot be compacted, by the name of their kind."""
     error: str = ""
-    """Why the plan could not be stored."""
+    """Why the plan could not be stored; "" if it was."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemOutcome:
-    """What came of compaction by the provider itself."""
+    """The outcome of the provider's own compaction."""
 
     fallback: str = ""
-    """Why the item that the plan before showed, or one that arrived, is not shown."""
+    """Why the last plan's item, or an item that arrived, is not shown."""
     offer: NativeOffer | None = None
-    """What the provider may compact beside the conversation."""
+    """The part of the view that the provider may compact in the background."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningShown:
-    """Which reasoning a view shows, and what the answer to its request is bound to."""
+    """The reasoning of a view, and the hash that its answer is bound to."""
 
     bound: str = ""
-    """The hash of all that the request is sent."""
+    """The hash of the whole request."""
     left_out: frozenset[int] = frozenset()
-    """The ordinals of answers that are shown without their reasoning, because what stood before it changed."""
+    """Ordinals of answers without their reasoning, because something before it changed."""
     is_refused: bool = False
-    """Whether no stored reasoning may be shown, because its reader refused some."""
+    """Whether no stored reasoning is shown, because the reader refused some."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredReceipt:
-    """The record of a view that goes to the log with the next append."""
+    """A view's receipt, which is written to the log with the next append."""
 
     record: bytes = b""
     id: str = ""
@@ -142,7 +146,7 @@ class StoredReceipt:
 
 @dataclass(frozen=True, slots=True)
 class ViewResult:
-    """The view of a request, or None if a summary is wanted first; and what was done for it."""
+    """The view of a request (None if a summary is wanted first), and a report of how it was made."""
 
     view: list[Message] | None
     tokens: int
@@ -150,15 +154,15 @@ class ViewResult:
     messages: int
     """Messages of the view before a plan."""
     budget_tokens: int = 0
-    """By our count."""
+    """The budget, in tokens of our counter."""
     planning: Planning = Planning()
     item: ItemOutcome = ItemOutcome()
     reasoning: ReasoningShown = ReasoningShown()
     items: Sequence[Item] = ()
     last: int | None = None
-    """The ordinal of the last live message that was taken in."""
+    """The ordinal of the last live message that the view covers."""
     line: Hashable = ()
-    """Stays the same while each view continues the one before it."""
+    """Identifies a series of views in which each continues the last one."""
     receipt: StoredReceipt = StoredReceipt()
 
     @property
@@ -168,7 +172,7 @@ class ViewResult:
         return made.plan.tokens_after if made is not None else self.tokens
 
     def futile(self) -> dict[str, Any] | None:
-        """What `context:compaction_futile` says: why no plan was followed though one was wanted."""
+        """The payload of `context:compaction_futile`: why a due plan was not followed; None if that did not happen."""
         floor = self.planning.floor
         if floor is None:
             return None
@@ -177,7 +181,7 @@ class ViewResult:
         return {**sizes, "floor": floor}
 
     def report(self) -> dict[str, Any]:
-        """What `context:compaction` says: counts, never content."""
+        """The payload of `context:compaction`: counts, never content."""
         made = self.planning.compaction
         if made is None:
             return {}
@@ -199,5 +203,5 @@ class ViewResult:
 
 
 def sizes(messages: int, tokens: int) -> dict[str, int]:
-    """What `context:pre_compact` and `context:post_compact` say of a view."""
+    """The sizes of a view in `context:pre_compact` and `context:post_compact`."""
     return {"message_count": messages, "tokens": tokens, "token_count": tokens}

@@ -1,8 +1,8 @@
-"""Bodies that a request's view has to hold complete: where they are in a session, and whether a view shows them.
+"""Texts (*bodies*) that a view must contain in full: find their messages, and check that a view shows them.
 
-A body's *holder* is the message that has it as its whole text, or else as a part of one of its texts; one that a host,
-a hook or a person wrote before one that the model or a tool did; the newest of those. It is looked for once: as long
-as it is live it stays the holder, so that later views stay the same.
+A body's *holder* is a message that contains it. A message of a host, hook or person is preferred to one of the model
+or a tool, then one that has the body as its whole text, then the newest. A holder is searched once and kept as long as
+it is live, so that later views stay the same.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .cold_start import BATCH
 from .ephemerals import Extras
 
 _HOST_ROLES = frozenset({"user", "system", "developer"})
-_WHOLE, _PART, _SAID = 3, 2, 1  # how well a message holds a body
+_WHOLE, _PART, _SAID = 3, 2, 1  # ranks of holders: whole text, part of a text, text of the model or a tool
 
 
 class RetainedTexts:
-    """The holders that are known in one session; asked on the log's thread.
+    """Finds the holders of bodies in one session; it is used on the log's thread.
 
     Args:
         extras: the session's messages that are in no log.
@@ -43,10 +43,10 @@ class RetainedTexts:
         Args:
             log: the log, followed.
             bodies: the bodies.
-            has_factory: whether stored system messages give way to a head text: such a message holds nothing.
+            has_factory: whether a head text replaces stored system messages; such messages cannot be holders.
 
         Raises:
-            RetentionError: no message holds one of them.
+            RetentionError: no message contains one of them.
         """
         index = log.index
         if index is not self._index or index.generation != self._generation:
@@ -62,7 +62,7 @@ class RetainedTexts:
                     " stands in no live message of this session"
                 )
             known[body] = ordinal
-        self._known = known  # forget what no request asks for any more
+        self._known = known  # drop bodies that are no longer asked for
         return frozenset(known.values())
 
     def _search(self, log: Log, body: str, *, has_factory: bool) -> int | None:
@@ -77,7 +77,7 @@ class RetainedTexts:
         return best
 
     def _newest_first(self, log: Log) -> Iterator[tuple[int, Message]]:
-        """All messages of the session."""
+        """All messages of the session, the newest first."""
         for ordinal in sorted(self._extras.ordinals()):
             yield ordinal, self._extras.message(ordinal)
         live = log.index.live
@@ -87,16 +87,20 @@ class RetainedTexts:
 
 
 def shows_all(view: Iterable[Message], bodies: Iterable[str]) -> bool:
-    """Whether every body is complete in a message of a view, in the form in which views show it."""
+    """Whether every body, in the form of views, is in one message of a view in full."""
     texts = [well_formed(text) for message in view for text in texts_of(message)]
-    return all(any(well_formed(body) in text for text in texts) for body in bodies)
+
+    def is_shown(body: str) -> bool:
+        return any(body in text for text in texts)
+
+    return all(is_shown(well_formed(body)) for body in bodies)
 
 
 def checked_bodies(given: Any) -> tuple[str, ...]:
-    """The bodies that a caller asks for, each once; empty ones are in every view.
+    """Check a caller's list of bodies; duplicates and empty texts are dropped.
 
     Raises:
-        ValueError: it is no list of texts.
+        ValueError: it is not a list of texts.
     """
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise ValueError(f"retain_contents must be a list of texts, not {type(given).__name__}")  # noqa: TRY004 - a ValueError is documented

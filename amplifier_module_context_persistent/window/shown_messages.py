@@ -1,13 +1,13 @@
-"""The messages of a window's last view, kept as bytes: they are verified and rendered once, and parsed for each view.
+"""The messages of a window's last view, kept as bytes: verified and rendered once, and parsed again for each view.
 
 Rules:
-- What is handed out is parsed anew, so nothing that is done to a message reaches another view.
-- The bytes are those of one index. Before each request `Log.follow` notices a purge, a lost tail, and a file that was
-  replaced or removed; then the index is another object, and the bytes are forgotten.
-- A view begins as the last one did as far as the very same items show it. Another plan, another reader and another
-  text before a message make other items. From the first one on, all is rendered again.
-- At most `MOST_BYTES` of lines are kept, and as much of what is shown. What a view shows beyond is read and verified
-  for each request.
+- Each view gets new objects, so that changes to a message do not reach another view.
+- The bytes belong to one index. After a purge, a lost tail, or a replaced or removed file, `Log.follow` makes a new
+  index, and the bytes are dropped.
+- A view repeats the start of the last one as far as both have identical items. Another plan, another reader or another
+  text before a message makes other items. From the first different item on, everything is rendered again.
+- At most `MOST_BYTES` of lines are kept, and as many bytes of rendered messages. Messages beyond that are read and
+  verified for each request.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ Render = Callable[[Sequence[Item], ReadLines], Sequence[Message]]
 class _Kept(NamedTuple):
     content: bytes
     is_message: bool
-    """Whether it is the message's JSON alone; else it is the line."""
+    """Whether `content` is the message's JSON; if false, it is the whole line."""
 
 
 class ShownLines:
-    """The lines of messages that the views of one window show."""
+    """Keeps the lines of messages that the views of one window show."""
 
     def __init__(self) -> None:
         self._index: Index | None = None
@@ -48,12 +48,12 @@ class ShownLines:
         self._bytes = 0
 
     def read(self, log: Log, ordinals: Sequence[int], *, keeps: bool = False) -> Iterator[Message]:
-        """Parse messages afresh, in the order asked for; errors as `Log.read`.
+        """Parse messages in the given order; errors as `Log.read`.
 
         Args:
             log: the log.
-            ordinals: which messages.
-            keeps: whether their lines are kept.
+            ordinals: the messages.
+            keeps: whether to keep their lines.
         """
         index = log.index
         if index is not self._index:
@@ -72,12 +72,12 @@ class ShownLines:
             yield message
 
     def message_alone(self, ordinal: int) -> bytes | None:
-        """The JSON of a message whose line is kept, if it is the line without the keys of the log."""
+        """The JSON of a message whose line is kept; None if it cannot be cut out of the line."""
         kept = self._lines.get(ordinal)
         return kept.content if kept is not None and kept.is_message else None
 
     def let_go(self, shown: Collection[int]) -> None:
-        """Forget the lines of all messages but some."""
+        """Drop the lines of all messages except these."""
         self._lines = {ordinal: self._lines[ordinal] for ordinal in shown if ordinal in self._lines}
         self._bytes = sum(len(kept.content) for kept in self._lines.values())
 
@@ -89,7 +89,7 @@ class ShownLines:
 
 
 class ShownMessages:
-    """What the messages of one window's last view are parsed from.
+    """Keeps the rendered messages of one window's last view as bytes.
 
     Args:
         lines: keeps the lines of the messages that it shows.
@@ -109,7 +109,7 @@ class ShownMessages:
         """The positions of the messages that are rendered for each view."""
 
     def view(self, log: Log, items: Sequence[Item], render: Render) -> list[Message]:
-        """The messages of a view; those that are known are parsed, the others are rendered.
+        """The messages of a view: kept ones are parsed, the others are rendered.
 
         Args:
             log: the log.
@@ -134,7 +134,7 @@ class ShownMessages:
         return view
 
     def _begin_with(self, same: int, items: Sequence[Item]) -> None:
-        """Forget what is known of the last view from a position on."""
+        """Drop the kept bytes of the last view from a position on."""
         if same == len(self._shown):
             return
         del self._shown[same:]
@@ -158,7 +158,7 @@ _NOT_KEPT = b"null"
 
 
 def _as_bytes(message: Message) -> bytes | None:
-    """JSON that gives a message when it is parsed; None for what `orjson` alters or refuses (as `canonical` has it)."""
+    """The JSON of a message; None if `orjson` would alter or refuse it (as in `receipts.canonical`)."""
     try:
         encoded: bytes = orjson.dumps(message)
     except TypeError:

@@ -1,13 +1,14 @@
 """The request that asks for a summary.
 
-The instruction is appended to the current view, which the provider's cache holds. The answer may use what the window of
-the provider holds besides the budget, as any answer does. If view, instruction and answer do not fit, the span alone is
-sent, as text, each message shortened to what there is room for.
+The instruction is appended to the current view, which the provider's cache has. The answer may use the part of the
+provider's window beyond the budget, as any answer may. If view, instruction and answer do not fit, only the messages to
+be replaced are sent, as one text, shortened to the room.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 
 from ..compaction.draft import Draft
 from ..compaction.plan_request import PlanRequest
@@ -33,7 +34,7 @@ Say, in this order, and leave out what does not apply:
 5. What is open, what was going on just now, and what comes next.
 
 Be exact and complete rather than short; no introduction and no closing words."""
-"""What a provider is asked for, unless `summary_prompt` says something else."""
+"""The default instruction; the option `summary_prompt` replaces it."""
 
 _LONGEST_CHARS = 16_000
 _SHORTEST_CHARS = 60
@@ -43,36 +44,45 @@ _LEAST_CHARS = 1_000  # of a conversation, to be worth a summary
 def span_of(
     planned: PlanRequest, arrangement: Arrangement, request: ViewRequest, basis: Hashable
 ) -> Span | SummaryError:
-    """Choose what a summary in the next plan would replace, and make the request for it.
+    """Choose the messages that a summary in the next plan would replace, and make the request for it.
 
     Args:
-        planned: what the plan is made from.
-        arrangement: the view without it.
+        planned: the inputs of the plan.
+        arrangement: the present view.
         request: the request that needs a plan.
-        basis: what a summary is valid for.
+        basis: the history and plan for which a summary is valid.
 
     Returns:
-        It; or why there can be none.
+        The span; or why there can be none.
     """
-    config, count, fetch, plan = planned.config, planned.count, planned.fetch, planned.previous
-    if not (ordinals := older_ordinals(Draft(planned))):
+    config, count = planned.config, planned.count
+    ordinals = older_ordinals(Draft(planned))
+    if not ordinals:
         return SummaryError("there is nothing to sum up")
-    asks = instruction(config.summary_prompt or PROMPT)
+    prompt = config.summary_prompt or PROMPT
+    last_summary = planned.previous.summary
     replaced = [entry for entry in planned.entries if entry.ordinal in ordinals]
-    messages = list(fetch(replaced))
-    said = evidence_of(replaced, [text for message in messages for text in texts_of(message)], plan.summary)
-    size = sum([entry.tokens for entry in replaced])
-    room = request.budget_tokens - config.summary_max_tokens
-    room_with_view = request.budget_tokens - max(0, config.summary_max_tokens - request.room.spare_tokens)
-    if (tokens := request.room.fixed_tokens + arrangement.tokens + count(asks)) <= room_with_view:
-        view = render(arrangement, fetch, head=request.head, boundary=config.truncate_boundary)
-        return Span(ordinals, basis, [*view, asks], with_tools=True, tokens=tokens, evidence=said, replaced_tokens=size)
-    if plan.summary:
-        messages.insert(0, inserted_message("user", plan.summary.join(SUMMARY_TAGS)))
-    flat = flattened_to(messages, config.summary_prompt or PROMPT, room, count)
+    messages = list(planned.fetch(replaced))
+    texts = [text for message in messages for text in texts_of(message)]
+    span = partial(
+        Span,
+        ordinals,
+        basis,
+        evidence=evidence_of(replaced, texts, last_summary),
+        replaced_tokens=sum(entry.tokens for entry in replaced),
+    )
+    asks = instruction(prompt)
+    tokens = request.room.fixed_tokens + arrangement.tokens + count(asks)
+    answer_within_budget = max(0, config.summary_max_tokens - request.room.spare_tokens)
+    if tokens <= request.budget_tokens - answer_within_budget:
+        view = render(arrangement, planned.fetch, head=request.head, boundary=config.truncate_boundary)
+        return span([*view, asks], with_tools=True, tokens=tokens)
+    if last_summary:
+        messages.insert(0, inserted_message("user", last_summary.join(SUMMARY_TAGS)))
+    flat = flattened_to(messages, prompt, request.budget_tokens - config.summary_max_tokens, count)
     if flat is None:
         return SummaryError("there is no room to ask for it")
-    return Span(ordinals, basis, [flat], with_tools=False, tokens=count(flat), evidence=said, replaced_tokens=size)
+    return span([flat], with_tools=False, tokens=count(flat))
 
 
 def instruction(prompt: str) -> Message:
@@ -81,29 +91,36 @@ def instruction(prompt: str) -> Message:
 
 
 def flattened(messages: Sequence[Message], prompt: str, most_chars: int) -> Message:
-    """One message that holds a conversation as text, in at most so many characters, and the instruction.
+    """One message with a conversation as text, of at most `most_chars` characters, and the instruction.
 
-    Its texts are shortened to one length, as long as there is room for; where even the shortest do not fit, the oldest
-    are left out.
+    All texts are shortened to the same length, until they fit. If even the shortest length does not fit, the oldest
+    texts are left out.
     """
     chars = _LONGEST_CHARS
-    while len(text := "\n\n".join(_said(m, chars) for m in messages)) > most_chars and chars > _SHORTEST_CHARS:
+    text = _joined(messages, chars)
+    while len(text) > most_chars and chars > _SHORTEST_CHARS:
         chars //= 2
+        text = _joined(messages, chars)
     shown = text[len(text) - min(len(text), most_chars) :]
     return {"role": "user", "content": well_formed(f"<conversation>\n{shown}\n</conversation>\n\n{prompt}")}
 
 
-def _said(message: Message, most_chars: int) -> str:
-    """What a message says, its middle left out where it is long."""
-    text, half = full_text(message)[0], most_chars // 2
+def _joined(messages: Sequence[Message], most_chars: int) -> str:
+    return "\n\n".join(_shortened(message, most_chars) for message in messages)
+
+
+def _shortened(message: Message, most_chars: int) -> str:
+    """The role, the name and the text of a message; the middle of a long text is left out."""
+    text = full_text(message)[0]
+    if len(text) > most_chars:
+        half = most_chars // 2
+        text = f"{text[:half]} [...] {text[-half:]}"
     name = f" {message['name']}" if message.get("name") else ""
-    return (
-        f"[{message.get('role')}{name}]\n{text if len(text) <= most_chars else f'{text[:half]} [...] {text[-half:]}'}"
-    )
+    return f"[{message.get('role')}{name}]\n{text}"
 
 
 def flattened_to(messages: Sequence[Message], prompt: str, most_tokens: int, count: Count) -> Message | None:
-    """`flattened`, in at most so many tokens; None where there is no room for more than the instruction."""
+    """`flattened` with at most `most_tokens`; None if there is room for little more than the instruction."""
     chars = 4 * most_tokens
     while chars > _LEAST_CHARS:
         message = flattened(messages, prompt, chars)

@@ -1,4 +1,4 @@
-"""The arrangement of a view: the entries that its window keeps, under its plan, for the reader of a request."""
+"""Arrange the entries that a window keeps, under its plan and for the reader of a request."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class ViewArranger:
         config: the policy.
         kept: the entries of the window.
         source: its messages.
-        for_reader: whether views are made for who reads them.
+        for_reader: whether views are made for their reader.
     """
 
     def __init__(self, config: Config, kept: KeptEntries, source: MessageSource, *, for_reader: bool) -> None:
         self._config, self._kept, self._source, self._for_reader = config, kept, source, for_reader
         self.last = Arrangement()
-        """The last view, with all reasoning that its reader takes."""
+        """The last view, with all reasoning that its reader accepts."""
         self.bound = BoundViews()
         """The reasoning that the last view shows."""
         self._late, self._totals = LateResults(), ViewTotals()
@@ -48,19 +48,26 @@ class ViewArranger:
     def arrange(
         self, log: Log, request: ViewRequest, entries: list[Entry] | None = None, *, plans: bool = False
     ) -> Arrangement:
-        """The view under the plan in force, for who asks; of its entries, unless others are given."""
+        """Arrange the view under the plan in force for a request's reader.
+
+        Args:
+            log: the log.
+            request: the request.
+            entries: the entries to arrange; by default those that the window keeps.
+            plans: whether a plan is being made (as in `BoundViews.bind`).
+        """
         if entries is None:
             entries = self._kept.entries(log, has_factory=request.has_factory)
-        plan, reader, wire = self._kept.plan, NOBODY, TAKES_ALL
-        if self._for_reader:
-            tells = request.reader.rules != FIRST_RULES and not has_old_lines(log.index.headers)
-            late, count = self._late.of(entries), self._source.count
-            entries = with_late_told(self._kept.state, entries, late, request.retained, count, tells=tells)
-            reader, wire = request.reader, self.wire(log, request)
-        how = Presentation(plan or NO_PLAN, self._kept.state.cut_tokens, reader, wire)
-        arranged = self.last = arrange(entries, self._source.count, how, after=self.last)
+        plan = self._kept.plan
+        state, count = self._kept.state, self._source.count
         if not self._for_reader:
-            return arranged
+            how = Presentation(plan or NO_PLAN, state.cut_tokens, NOBODY, TAKES_ALL)
+            self.last = arrange(entries, count, how, after=self.last)
+            return self.last
+        tells = request.reader.rules != FIRST_RULES and not has_old_lines(log.index.headers)
+        entries = with_late_told(state, entries, self._late.of(entries), request.retained, count, tells=tells)
+        how = Presentation(plan or NO_PLAN, state.cut_tokens, request.reader, self.wire(log, request))
+        arranged = self.last = arrange(entries, count, how, after=self.last)
 
         def rendered(start: int) -> list[Message]:
             part = Arrangement(arranged.items[start:])
@@ -71,7 +78,7 @@ class ViewArranger:
             arranged,
             rendered,
             of=log.index,
-            reader=reader,
+            reader=request.reader,
             tools=request.tools,
             head=request.head,
             native=native,
@@ -80,12 +87,13 @@ class ViewArranger:
         )
 
     def wire(self, log: Log, request: ViewRequest, *, strict: bool = False) -> WireRules:
-        """What the reader of a request takes; strict rules hold from a newer log's beginning, else from a plan on."""
+        """The rules of a request's reader. Strict rules hold from the beginning of a newer log, or from a plan on."""
         plan = self._kept.plan
-        strict = strict or (begins_strict(log.index.headers) if plan is None else plan.wire)
+        if not strict:
+            strict = begins_strict(log.index.headers) if plan is None else plan.wire
         reader = request.reader
         rules = rules_of(reader.family, strict=strict)
-        if request.reader.rules == FIRST_RULES:
+        if reader.rules == FIRST_RULES:
             return replace(rules, unnamed="")
         old_lines = has_old_lines(log.index.headers)
         return request_rules(rules, is_named=reader.is_named, line_last=request.line_last, old_lines=old_lines)

@@ -1,6 +1,6 @@
-"""Totals over a view: what a request with nothing new need not add up again.
+"""Totals over the items of a view, kept so that a request adds up only its new items.
 
-A view begins as the last one did as far as the very same items show it; the totals go on from there.
+A view repeats the start of the last one as far as both have identical items; the totals continue from there.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ class Totals(NamedTuple):
     """Totals of the first items of a view."""
 
     size_bytes: int = 0
-    """About the bytes of their messages, rather more than fewer."""
+    """Approximate bytes of the messages, rounded up."""
     unmovable_tokens: int = 0
-    """The tokens of those that no plan takes away."""
+    """Tokens of the messages that no plan may leave out."""
     with_media: int = 0
-    """How many of them have images or documents."""
+    """Number of messages with images or documents."""
 
 
 class ViewTotals:
@@ -29,7 +29,7 @@ class ViewTotals:
     def __init__(self) -> None:
         self._items: Sequence[Item] = ()
         self._totals = [Totals()]
-        """Before each item of the last view, and after the last one."""
+        """The totals before each item of the last view, and after the last item."""
 
     def of(self, items: Sequence[Item]) -> Totals:
         """The totals of a view; the sequence is kept, and must not change."""

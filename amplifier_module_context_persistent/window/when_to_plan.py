@@ -1,7 +1,7 @@
-"""When a view is to be compacted, when a plan frees enough to be followed, and when not to try again.
+"""When a view is to be compacted, and when a plan frees enough to be followed.
 
-A request that finds nothing in the provider's cache pays for all that it sends, so it is the cheapest moment to plan:
-one table says how long providers keep what they cached.
+If the provider's cache no longer has the prefix, a request pays for all its tokens. So this is the cheapest moment to
+make a plan. `view/cache_life.py` has how long providers keep a prefix.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import replace
 from ..compaction.planner import Compaction
 from ..config import Config
 
-COLD_TARGET = 0.86  # of `target_usage`, for a request that pays for every token: docs/experiments.md, "Pauses"
+COLD_TARGET = 0.86  # share of `target_usage` for a request with a cold cache: docs/experiments.md, "Pauses"
 
 
 def for_cold_cache(config: Config) -> Config:
-    """The policy of a plan for a request that finds nothing in the provider's cache."""
+    """The policy of a plan for a request with a cold cache."""
     return replace(config, target_usage=COLD_TARGET * config.target_usage)
 
 
@@ -31,34 +31,42 @@ def needs_plan(
 ) -> bool:
     """Whether a view of this size is to be compacted.
 
-    A plan in the middle of a tool loop ends the reasoning of the loop so far. So where a turn begins, half of the way
-    from the target to the threshold is enough (docs/views.md has what that was measured to bring). Where every
-    token is paid for, it is enough that a plan frees what makes it worth it.
+    A plan in the middle of a tool loop ends the reasoning of that loop. So at the beginning of a turn a lower threshold
+    applies: half way between target and threshold (docs/views.md has the measurement). With a cold cache, a plan is
+    made as soon as it frees `compact_min_gain`.
 
     Args:
         config: the policy.
-        tokens: of the view.
-        messages: of the view.
-        budget_tokens: the most that it may have.
-        unmovable_tokens: of those tokens that no plan can take away; the threshold is a share of the rest.
+        tokens: the tokens of the view.
+        messages: the messages of the view.
+        budget_tokens: the budget.
+        unmovable_tokens: the tokens of the view that no plan can free; the threshold is a share of the rest.
         begins_turn: whether a turn begins, in a session with reasoning.
-        is_cold: whether the provider has nothing cached, and no reasoning would be lost.
+        is_cold: whether the provider's cache is cold and no reasoning would be lost.
     """
-    many = config.max_messages is not None and messages > config.max_messages
-    threshold = (config.compact_threshold + config.target_usage) / 2 if begins_turn else config.compact_threshold
+    if config.max_messages is not None and messages > config.max_messages:
+        return True
+    threshold = config.compact_threshold
+    if begins_turn:
+        threshold = (config.compact_threshold + config.target_usage) / 2
     if is_cold:
         threshold = min(threshold, for_cold_cache(config).target_usage + config.compact_min_gain)
     room_tokens = max(0, budget_tokens - unmovable_tokens)
-    return many or tokens - unmovable_tokens >= threshold * room_tokens
+    return tokens - unmovable_tokens >= threshold * room_tokens
 
 
 def worth_it(config: Config, made: Compaction, *, budget_tokens: int, tokens: int, messages: int) -> bool:
     """Whether a plan frees enough to be followed, or the view of `tokens` and `messages` does not fit without it."""
-    fewer = {"tokens": tokens - made.plan.tokens_after, "messages": messages - len(made.arrangement.items)}
-    return tokens > budget_tokens or matters(config, budget_tokens=budget_tokens, **fewer)
+    if tokens > budget_tokens:
+        return True
+    freed_tokens = tokens - made.plan.tokens_after
+    freed_messages = messages - len(made.arrangement.items)
+    return matters(config, tokens=freed_tokens, messages=freed_messages, budget_tokens=budget_tokens)
 
 
 def matters(config: Config, *, tokens: int, messages: int, budget_tokens: int) -> bool:
-    """Whether a difference of so many tokens, or messages, is at least `compact_min_gain` of what is allowed."""
-    share, most = config.compact_min_gain, config.max_messages
-    return tokens >= max(1, share * budget_tokens) or (most is not None and messages >= max(1, share * most))
+    """Whether this many tokens or messages are at least the share `compact_min_gain` of the most allowed."""
+    share, most_messages = config.compact_min_gain, config.max_messages
+    if tokens >= max(1, share * budget_tokens):
+        return True
+    return most_messages is not None and messages >= max(1, share * most_messages)

@@ -1,10 +1,10 @@
-"""The window on the live history from which views are made, one for each request.
+"""The window on the live history from which the view of each request is made.
 
-A window belongs to one log and runs on its thread. What it is made of are the entries that `kept_entries` keeps, no
-messages, so a request costs what its view costs, whatever the history (I8).
+A window belongs to one log and runs on its thread. It keeps the entries of its view (`kept_entries`), not messages. So
+the cost of a request depends on its view, not on the length of the history (I8).
 
-A request with an explicit budget below the session's own gets a window of its own (`store=False`). It begins with the
-session's plan and is as sticky, for as long as the process lives; its plans are no plans of the session.
+A request with an explicit budget below the session's gets a side window (`store=False`). It begins with the session's
+plan. Its own plans are followed as long as the process lives, and do not become plans of the session.
 
 Each part uses only those before it: `MessageSource`, `KeptEntries`, `ViewArranger`, `WindowPlans`, `NativeItems`.
 """
@@ -12,20 +12,40 @@ Each part uses only those before it: `MessageSource`, `KeptEntries`, `ViewArrang
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
+from ..compaction.planner import Compaction
 from ..config import Config
 from ..log.base import Log
 from ..tokens.counter import TokenCounter
+from ..view.arrangement import Arrangement
 from ..view.plan import Plan, plan_record
 from ..view.receipts import ViewHashes
 from ..view.render import copied
 from .ephemerals import Extras
 from .kept_entries import KeptEntries
 from .message_source import MessageSource
-from .native_items import NOT_ASKED, NativeItems
+from .native_items import NOT_ASKED, Asking, NativeItems
 from .request import REFUSED, ItemOutcome, Planning, ReasoningShown, ViewRequest, ViewResult
 from .view_arranger import ViewArranger
 from .window_plans import PlanAttempt, PlanReason, WindowPlans
+
+
+class ViewSize(NamedTuple):
+    """The size of a view before a plan."""
+
+    tokens: int
+    messages: int
+
+
+def _planning(reason: PlanReason, attempt: PlanAttempt, made_before: Compaction | None) -> Planning:
+    """The report of a plan that was tried; `made_before` was made earlier in the same request."""
+    is_wanted = reason is not PlanReason.SMALL  # growing a small view is only tried
+    return Planning(
+        is_due=is_wanted or attempt.made is not None,
+        compaction=attempt.made or made_before,
+        floor=attempt.floor if is_wanted else None,
+    )
 
 
 class Window:
@@ -37,8 +57,7 @@ class Window:
         extras: messages that are in no log; shared between a session's windows.
         new_id: makes the ids of plans.
         store: whether plans go to the log.
-        for_reader: whether views are made for who reads them; not those whose receipts are from before there was
-            `bound` in them, which are made again as they were.
+        for_reader: whether views are made for their reader. False only to repeat a view whose receipt has no `bound`.
     """
 
     def __init__(
@@ -82,37 +101,44 @@ class Window:
         """
         step = self._items.begin(log, request)
         arrangement, lighter = self._plans.within_media_limits(log, request, self._arranger.arrange(log, request))
-        made, fallback = lighter or step.made, step.fallback
+        made = lighter or step.made
         request = self._plans.prepared(log, request)
         request = request.with_room_for(arrangement.tokens, self._arranger.totals(arrangement).size_bytes)
-        tokens, messages = request.room.fixed_tokens + arrangement.tokens, len(arrangement.items)
-        asking = self._items.asking(log, request, arrangement) if made is None else NOT_ASKED
-        waits = asking.is_asked and tokens <= request.budget_tokens
-        reason, attempt = None, PlanAttempt()
-        if not waits:
-            reason = self._plans.why_plan(log, request, arrangement, asks_provider=asking.is_asked)
-        if reason is not None and request.sums_up:
+        size = ViewSize(request.room.fixed_tokens + arrangement.tokens, len(arrangement.items))
+        asking = NOT_ASKED if made is not None else self._items.asking(log, request, arrangement)
+        if asking.is_asked and size.tokens <= request.budget_tokens:  # the view fits until the provider's item arrives
+            return self._result(log, request, arrangement, size, Planning(compaction=made), step.fallback, asking)
+        reason = self._plans.why_plan(log, request, arrangement, asks_provider=asking.is_asked)
+        if reason is None:
+            return self._result(log, request, arrangement, size, Planning(compaction=made), step.fallback)
+        if request.sums_up:
             planning = Planning(is_due=True, span=self._plans.span(log, request, arrangement), compaction=made)
-            return ViewResult(None, tokens, messages, request.budget_tokens, planning, ItemOutcome(fallback))
-        if reason is not None:
-            hides_in_item = self._kept.state.hides_in_item(log.index)
-            attempt = self._plans.plan(log, request, tokens, messages)
-            arrangement = attempt.made.arrangement if attempt.made is not None else arrangement
-            if hides_in_item and not self._kept.shows_item:
-                fallback = "a turn that it stands for was hidden"
-        is_due = reason in (PlanReason.SIZE, PlanReason.HIDDEN)
+            return ViewResult(None, *size, request.budget_tokens, planning, ItemOutcome(step.fallback))
+        hides_in_item = self._kept.state.hides_in_item(log.index)
+        attempt = self._plans.plan(log, request, size.tokens, size.messages)
+        lost_item = hides_in_item and not self._kept.shows_item
+        fallback = "a turn that it stands for was hidden" if lost_item else step.fallback
+        shown = attempt.made.arrangement if attempt.made is not None else arrangement
+        return self._result(log, request, shown, size, _planning(reason, attempt, made), fallback)
+
+    def _result(
+        self,
+        log: Log,
+        request: ViewRequest,
+        arrangement: Arrangement,
+        size: ViewSize,
+        planning: Planning,
+        fallback: str,
+        asking: Asking = NOT_ASKED,
+    ) -> ViewResult:
+        """Render the view of an arrangement; `size` is the view's size before a plan."""
         view = [*copied(request.head), *self._source.view(log, arrangement.items)]
         return ViewResult(
             view,
-            tokens,
-            messages,
+            *size,
             request.budget_tokens,
-            Planning(
-                is_due=is_due or attempt.made is not None,
-                compaction=attempt.made or made,
-                floor=attempt.floor if is_due else None,
-            ),
-            ItemOutcome(fallback, self._items.offer(request, arrangement, view, asking) if waits else None),
+            planning,
+            ItemOutcome(fallback, self._items.offer(request, arrangement, view, asking)),
             self._reasoning(request),
             items=arrangement.items,
             last=self._kept.last(log),
@@ -123,16 +149,16 @@ class Window:
         return ReasoningShown(bound.bound, bound.left_out, is_refused=request.tools.endswith(REFUSED))
 
     def begin_with(self, log: Log, other: Window, request: ViewRequest) -> None:
-        """Begin with the log's plan for the budget of a request; else take over another window's plan and entries."""
-        other.measure(log, request)  # takes in what is new
+        """Begin with the log's plan for the request's budget; without one, copy another window's plan and entries."""
+        other.measure(log, request)  # to read new messages
         self._kept.begin_with(log, other._kept, request.budget_tokens)
 
     def shows_whole(self, ordinals: frozenset[int]) -> bool:
-        """Whether its view shows some messages whole."""
+        """Whether the view shows these messages in full."""
         return self._kept.shows_whole(ordinals)
 
     def bring_back(self, log: Log, request: ViewRequest) -> bool:
-        """Show what a request wants whole by a plan of this window's own; whether one was needed."""
+        """Make a plan that shows the request's retained messages in full; returns whether one was needed."""
         self._plans.take_in(log, request)
         if self.shows_whole(request.retained):
             return False
@@ -140,7 +166,7 @@ class Window:
         return True
 
     def plan_record(self, log: Log) -> bytes:
-        """Encode the plan as a control record, its kept messages as runs of the live history."""
+        """Encode the plan in force as a control record."""
         if self.plan is None:
             raise ValueError("there is no plan")
         return plan_record(self.plan, log.index, self._kept.state.entries)

@@ -1,6 +1,6 @@
-"""Decides when a window needs a new plan, has it made, and applies it to the entries that the window keeps.
+"""Decide whether a window needs a new plan, have it made, and apply it to the entries that the window keeps.
 
-A plan is made and followed in one step, so that the entries that the window keeps are always those of its plan.
+A plan is made and followed in one step, so that the kept entries always belong to the plan in force.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from .summary_request import span_of
 from .view_arranger import ViewArranger
 from .when_to_plan import for_cold_cache, worth_it
 
-_ATTEMPTS = 4  # to bring the bytes of a view's text within the limits
-SMALL = 0.5  # of the target's room: a view that takes less may take in again what the log has
-SMALL_AFTER_SMALL_BUDGET = 0.75  # the same if its plan was made for half of the budget or less
+_ATTEMPTS = 4  # plans that may be tried until a view is within the byte limits
+SMALL = 0.5  # a view that uses less than this share of the target's room may get back messages that were left out
+SMALL_AFTER_SMALL_BUDGET = 0.75  # the same share if the plan was made for half of the budget or less
 
 
 class PlanReason(Enum):
-    """Why a plan is to be made."""
+    """The reason to make a plan."""
 
     SIZE = "the view has reached the threshold, or a plan was asked for"
     HIDDEN = "turns were hidden, or shown again, since the plan in force"
@@ -49,11 +49,11 @@ class PlanReason(Enum):
 
 
 class PlanAttempt(NamedTuple):
-    """The plan that was made and is followed; or, if it would free too little, the tokens that none can free."""
+    """The plan that was made and is now followed; or, if it would free too little, the tokens that no plan can free."""
 
     made: Compaction | None = None
     floor: dict[str, int] | None = None
-    """By name, in tokens: what cannot be compacted."""
+    """Tokens that cannot be compacted, by the name of their kind."""
 
 
 class WindowPlans:
@@ -82,11 +82,12 @@ class WindowPlans:
         self._new_id, self._stores = new_id, stores
         self._throttle = ReplanThrottle(config)
         self._grown_from = set[int]()
-        """Bits of the budgets after which a view was to grow: once for each, as two that drift may take turns (I6)."""
+        """Bit lengths of budgets whose plan was already replaced by a larger one. It happens once for each, so that two
+        alternating budgets do not make plans forever (I6)."""
         self._memory = PlanMemory()
 
     def take_in(self, log: Log, request: ViewRequest) -> None:
-        """Take in what is new in the log."""
+        """Read new messages of the log, and another process's plan."""
         if self._kept.take_in(log, request.budget_tokens):
             self._throttle.forget()
             if self._kept.plan is not None:
@@ -95,27 +96,29 @@ class WindowPlans:
                 self._throttle.record_plan(self._kept.plan.tokens_after, messages, self._kept.plan.budget_tokens)
 
     def prepared(self, log: Log, request: ViewRequest) -> ViewRequest:
-        """Note what plans must leave whole; and take a pause into account only if a plan may be made early.
+        """Note the messages that plans must keep in full; and drop `is_cold` if a pause must not bring a plan forward.
 
-        A pause brings no first plan forward, nor one that costs reasoning or a summary.
+        A pause brings forward neither the first plan nor a plan that costs reasoning or a summary.
         """
         self._throttle.set_constraints(request.retained, log.index.session.pins | log.index.session.hidden)
         may_be_early = self._kept.plan is not None and not request.sums_up and not self._arranger.bound.shows_running
-        return replace(request, is_cold=False) if request.is_cold and not may_be_early else request
+        if request.is_cold and not may_be_early:
+            return replace(request, is_cold=False)
+        return request
 
     def why_plan(
         self, log: Log, request: ViewRequest, arrangement: Arrangement, *, asks_provider: bool
     ) -> PlanReason | None:
-        """Decide whether a plan is to be made for a view, and why.
+        """Decide whether a plan is needed for a view, and why.
 
         Args:
             log: the log.
             request: the request.
             arrangement: its view.
-            asks_provider: whether its provider is asked to compact: then a new turn brings no plan forward.
+            asks_provider: whether its provider is asked to compact. Then a new turn brings no plan forward.
 
         Raises:
-            FloorError: it was tried for this very view, and cannot be made to fit.
+            FloorError: a plan was tried for the same view before, and the view cannot be made to fit.
         """
         fixed = request.room.fixed_tokens
         unmovable = fixed + self._arranger.totals(arrangement).unmovable_tokens
@@ -130,15 +133,17 @@ class WindowPlans:
     def within_media_limits(
         self, log: Log, request: ViewRequest, arrangement: Arrangement
     ) -> tuple[Arrangement, Compaction | None]:
-        """A view, its images and documents brought within the limits, and the plan that was made for that."""
+        """Bring the images and documents of a view within the limits; returns the view, and a plan if one was made."""
         limits = request.room.limits
         if limits is None or not self._arranger.totals(arrangement).with_media:
             return arrangement, None
         beyond = media_beyond(arrangement.items, limits, request.room.fixed_bytes)
-        return self._without_media(log, request, arrangement, beyond) if beyond else (arrangement, None)
+        if not beyond:
+            return arrangement, None
+        return self._without_media(log, request, arrangement, beyond)
 
     def plan(self, log: Log, request: ViewRequest, tokens: int, messages: int) -> PlanAttempt:
-        """Make a plan for a view of so many tokens and messages; a smaller one if its view still has too many bytes.
+        """Make a plan for a view of this size; repeat it with a smaller budget if its view still has too many bytes.
 
         Raises:
             FloorError: the view cannot be made to fit.
@@ -162,23 +167,27 @@ class WindowPlans:
 
     def _plan(self, log: Log, request: ViewRequest, tokens: int, messages: int) -> PlanAttempt:
         """Make a plan, and follow it if it frees enough."""
-        whole = request.retained | log.index.session.pins | set(self._hidden_before(log, hidden=False).values())
-        budget, state = request.budget_tokens, self._kept.state.with_whole(whole, log, self._source)
-        if self._kept.shows_item:  # its item says nothing to our own engine
+        budget = request.budget_tokens
+        if self._kept.shows_item:  # our engine cannot read the item, so it plans from the whole log
             state = self._whole_log(log, request)
+        else:
+            shown_again = set(self._hidden_before(log, hidden=False).values())
+            whole = request.retained | log.index.session.pins | shown_again
+            state = self._kept.state.with_whole(whole, log, self._source)
         try:
             made, entries = self._compact_protected(log, request, state)
             grown = self._grown(log, request, made)
         except FloorError as error:
-            self._throttle.record_futile(tokens, messages, budget, error if tokens > budget else None)
             if tokens <= budget:
+                self._throttle.record_futile(tokens, messages, budget)
                 return PlanAttempt(floor=error.fixed)
+            self._throttle.record_futile(tokens, messages, budget, error)
             error.tried = messages, tokens
             raise
-        sizes = {"budget_tokens": budget, "tokens": tokens, "messages": messages}
         if grown is not None:
-            made, entries, state = grown
-        elif not (request.plans_now or worth_it(self._config, made, **sizes)):
+            return PlanAttempt(self.follow(log, request, *grown))
+        frees_enough = worth_it(self._config, made, budget_tokens=budget, tokens=tokens, messages=messages)
+        if not frees_enough and not request.plans_now:
             self._throttle.record_futile(tokens, messages, budget)
             return PlanAttempt(floor=made.floor)
         return PlanAttempt(self.follow(log, request, made, entries, state))
@@ -186,15 +195,16 @@ class WindowPlans:
     def _plan_without_media(
         self, log: Log, request: ViewRequest, tokens: int, messages: int, refused: FloorError
     ) -> PlanAttempt:
-        """Make a plan of a view that fits in no other way without its images, the newest one last.
+        """Make a plan without the images of a view that does not fit otherwise; the newest image is the last to go.
 
         Raises:
-            FloorError: it does not fit without them either.
+            FloorError: the view does not fit without them either.
         """
         before = self._kept.state
         for spared in (1, 0):
             arrangement = self._arranger.arrange(log, request)
-            if beyond := all_media(arrangement.items, spared=spared):
+            beyond = all_media(arrangement.items, spared=spared)
+            if beyond:
                 self._without_media(log, request, arrangement, beyond)
                 try:
                     return self._plan(log, request, tokens, messages)
@@ -206,14 +216,14 @@ class WindowPlans:
     def _without_media(
         self, log: Log, request: ViewRequest, arrangement: Arrangement, beyond: Mapping[int, frozenset[int]]
     ) -> tuple[Arrangement, Compaction | None]:
-        """The view without some media, and the plan that was made for that, unless they are in no log."""
+        """Leave out media of a view; returns the view, and the plan that was made unless the media are in no log."""
         made = self._kept.leave_out_media(log, request, arrangement, beyond, self._new_id())
         self._source.extras.leave_out_media(beyond, self._source.count)
         shown = self._shown(log, request, made) if made is not None else None
         return self._arranger.arrange(log, request), shown
 
     def span(self, log: Log, request: ViewRequest, arrangement: Arrangement) -> Span | SummaryError:
-        """What a summary in the next plan would replace, and the request for it; or why there can be none."""
+        """The messages that a summary would replace in the next plan, and the request for it; or why there is none."""
         if not self._stores:
             return SummaryError("the request has a view of its own")
         entries, _ = without_hidden(self._kept.entries(log, has_factory=request.has_factory), log.index.session.hidden)
@@ -223,25 +233,29 @@ class WindowPlans:
     def follow(
         self, log: Log, request: ViewRequest, made: Compaction, planned: Sequence[Entry], state: PlanState
     ) -> Compaction:
-        """Follow a plan; reasoning before its first change stays in its view if there is room.
+        """Follow a plan. Reasoning before its first change stays in the view if there is room.
 
         Args:
             log: the log.
             request: the request.
             made: the plan.
-            planned: the entries that it was made of, whose reasoning may go.
-            state: the state that it was made of.
+            planned: the entries that the plan was made from; their reasoning may be left out.
+            state: the state that the plan was made from.
         """
         self._kept.follow_plan(log, made, state, has_factory=request.has_factory)
         shown = self._shown(log, request, made)
         if shown.plan.tokens_after > request.budget_tokens and planned:
-            unbound = {e.id for e in planned if e.reasoning.bond is not None} & set(made.plan.keep)
-            shown = self._shown(log, request, replace(made, plan=replace(made.plan, silent=made.plan.silent | unbound)))
+            bound = {entry.id for entry in planned if entry.reasoning.bond is not None} & set(made.plan.keep)
+            without_reasoning = replace(made.plan, silent=made.plan.silent | bound)
+            shown = self._shown(log, request, replace(made, plan=without_reasoning))
         self._throttle.record_plan(shown.plan.tokens_after, len(shown.arrangement.items), shown.plan.budget_tokens)
         return shown
 
     def _shown(self, log: Log, request: ViewRequest, made: Compaction) -> Compaction:
-        """Follow a plan and arrange its view; what a reader that checks no prefix is shown no more, the plan says."""
+        """Follow a plan and arrange its view.
+
+        For a reader that checks no prefix, the plan also records which reasoning the view no longer shows.
+        """
         self._kept.state = replace(self._kept.state, plan=made.plan)
         arrangement = self._arranger.arrange(log, request, plans=True)
         plan = made.plan
@@ -256,7 +270,7 @@ class WindowPlans:
         return replace(made, plan=plan, arrangement=arrangement)
 
     def plan_whole_log(self, log: Log, request: ViewRequest) -> Compaction:
-        """Make and follow a plan of the history, as if there were none in force.
+        """Make and follow a plan of the whole history, as if no plan were in force.
 
         Raises:
             FloorError: the view cannot be made to fit.
@@ -266,14 +280,14 @@ class WindowPlans:
         return self.follow(log, request, made, entries, state)
 
     def _whole_log(self, log: Log, request: ViewRequest, known: Plan | None = None) -> PlanState:
-        """The state as if there were no plan, or one that leaves out nothing and knows what the one in force does."""
+        """The state of the whole history without a plan, or with `known`, a plan that leaves out nothing."""
         state = state_without_plan(log, self._source, request.budget_tokens, self._config)
         return replace(state, plan=known).with_whole(request.retained | log.index.session.pins, log, self._source)
 
     def _unbound_by_plan(self, entries: Sequence[Entry]) -> frozenset[str]:
-        """The ids of messages of finished turns with reasoning: a new plan is made as if it showed none of it.
+        """The ids of messages with reasoning in finished turns. A new plan is made as if it showed none of it.
 
-        The reasoning of the running turn counts although it goes as well where it is bound: as much will come anew.
+        The reasoning of the running turn is counted, although a plan may remove it: as much new reasoning will come.
         """
         groups = tool_groups(entries)
         heads = (group.head for group in groups[: last_human(groups) or 0])
@@ -282,27 +296,31 @@ class WindowPlans:
         )
 
     def _may_grow(self, request: ViewRequest, arrangement: Arrangement) -> bool:
-        """Whether a turn begins in a small view that follows a plan for half of the budget or less."""
-        last, before = (
-            arrangement.items[-1].entry if arrangement.items else None,
-            (self._kept.plan or NO_PLAN).budget_tokens,
-        )
-        begins = self._stores and last is not None and last.human and self._is_small(request, arrangement.tokens)
-        grows = begins and 0 < 2 * before <= request.budget_tokens and before.bit_length() not in self._grown_from
-        if grows:
-            self._grown_from.add(before.bit_length())
-        return grows
+        """Whether a turn begins in a small view whose plan was made for half of the budget or less."""
+        plan = self._kept.plan
+        if not self._stores or plan is None or not arrangement.items:
+            return False
+        last = arrangement.items[-1].entry
+        begins_turn = last is not None and last.human
+        if not begins_turn or not self._is_small(request, arrangement.tokens):
+            return False
+        planned_size = plan.budget_tokens.bit_length()
+        was_much_smaller = 0 < 2 * plan.budget_tokens <= request.budget_tokens
+        if not was_much_smaller or planned_size in self._grown_from:
+            return False
+        self._grown_from.add(planned_size)
+        return True
 
     def _is_small(self, request: ViewRequest, tokens: int) -> bool:
-        """Whether messages are left out and those that stay leave much of the target's room empty.
+        """Whether a view that leaves out messages uses little of the target's room.
 
-        After a plan for half of the budget or less, a quarter is much: a long turn may have filled the rest since.
-        After any other plan half of the room is.
+        Little is less than the share `SMALL`. After a plan for half of the budget or less it is
+        `SMALL_AFTER_SMALL_BUDGET`, because a long turn may have filled the rest since.
         """
         config, plan = self._config, self._kept.plan
-        uses_room = STRATEGIES[config.compaction_strategy].uses_room and config.max_messages is None
-        follows = plan is not None and not plan.summary and plan.native is None and self._kept.state.left_out > 0
-        if plan is None or not (uses_room and follows):
+        if not STRATEGIES[config.compaction_strategy].uses_room or config.max_messages is not None:
+            return False
+        if plan is None or plan.summary or plan.native is not None or self._kept.state.left_out <= 0:
             return False
         room_tokens = int((request.budget_tokens - request.room.fixed_tokens) * config.target_usage)
         most = SMALL_AFTER_SMALL_BUDGET if 2 * plan.budget_tokens <= request.budget_tokens else SMALL
@@ -311,9 +329,9 @@ class WindowPlans:
     def _grown(
         self, log: Log, request: ViewRequest, made: Compaction
     ) -> tuple[Compaction, list[Entry], PlanState] | None:
-        """In place of a plan whose view is small, one of the history, with what it is made from.
+        """If a plan's view is small: a plan of the whole history, with the entries and the state that it is made from.
 
-        None where that brings back less than a quarter of the target.
+        None if the view is not small, or if less than a quarter of the target would be brought back.
         """
         tokens, plan = made.plan.tokens_after, self._kept.plan
         if plan is None or not self._is_small(request, tokens - request.room.fixed_tokens):
@@ -324,16 +342,18 @@ class WindowPlans:
             again, entries = self._compact_protected(log, request, state)
         except FloorError:
             return None
-        return (again, entries, state) if again.plan.tokens_after - tokens >= made.plan.target_tokens // 4 else None
+        if again.plan.tokens_after - tokens < made.plan.target_tokens // 4:
+            return None
+        return again, entries, state
 
     def _policy(self, request: ViewRequest) -> Config:
         return for_cold_cache(self._config) if request.is_cold else self._config
 
     def _compact_protected(self, log: Log, request: ViewRequest, state: PlanState) -> tuple[Compaction, list[Entry]]:
-        """Make a plan with the protections of the configuration, or without where it fits in no other way.
+        """Make a plan with the protections of the configuration, or without them if it does not fit otherwise.
 
         Returns:
-            It, and the entries that it is made of.
+            The plan, and the entries that it is made from.
         """
         entries = self._kept.entries(log, has_factory=request.has_factory, state=state, wanted=request.retained)
         entries = mark(end_chains(entries), pins=log.index.session.pins, retained=request.retained)
@@ -365,17 +385,20 @@ class WindowPlans:
         return bool(gone or self._hidden_before(log, hidden=False) or self._kept.state.hides_in_item(log.index))
 
     def _hidden_before(self, log: Log, *, hidden: bool) -> dict[str, int]:
-        """What the plan in force left out as hidden, that is hidden still, or is not any more: ordinals by id."""
-        found = (
-            log.index.find_all(self._kept.plan.hidden) if self._kept.plan is not None and self._kept.plan.hidden else {}
-        )
-        now = log.index.session.hidden
-        return {name: at for name, at in found.items() if log.index.is_live(at) and (at in now) == hidden}
+        """Ordinals, by id, of messages that the plan in force left out as hidden: those that are (not) hidden now."""
+        plan, index = self._kept.plan, log.index
+        if plan is None or not plan.hidden:
+            return {}
+        found = index.find_all(plan.hidden)
+        hidden_now = index.session.hidden
+        return {name: at for name, at in found.items() if index.is_live(at) and (at in hidden_now) == hidden}
 
     def _plan_request(
         self, log: Log, request: ViewRequest, state: PlanState, entries: Sequence[Entry], plan_id: str = ""
     ) -> PlanRequest:
         summary = request.summary
+        if summary is not None and summary.basis != self._kept.basis:
+            summary = None  # the history or its plan changed since it was asked for
         return PlanRequest(
             entries,
             config=self._policy(request),
@@ -394,5 +417,5 @@ class WindowPlans:
             unbound=self._unbound_by_plan(entries),
             shown_anyway=hidden(state.entries, has_factory=request.has_factory),
             memory=self._memory,
-            summary=summary if summary and summary.basis == self._kept.basis else None,
+            summary=summary,
         )
