@@ -197,7 +197,7 @@ def test_the_list_as_json() -> None:
         "failed_calls": None,
         "cost": None,
         "is_cost_estimated": False,
-            "resuming": None,
+        "resuming": None,
         "error": "",
     }
     tokens = session["tokens"]
