@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .config import Config
-from .config.checks import is_name
 from .errors import ConfigError
 from .log.database_location import stored_name
+from .log.filesystem import is_name
+
+if TYPE_CHECKING:
+    from .config import Config
 
 LOG_NAME = "context-messages.jsonl"
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..log.file_handle import size_of_log
-from ..log.index import UNCHAINED
-from ..log.reader import LogReader
 from .catalogue_file import DamagedError, catalogue_of
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from ..log.reader import LogReader
 
 WORDS, FIGURES, GLANCE, SNAPSHOT = "words", "figures", "glance", "snapshot"
 _TAIL_BYTES = 32
@@ -88,6 +88,8 @@ class LogCoverage:
         index = reader.index
         if index.damage or not 0 < self.end_offset <= reader.scanner.offset:
             return False
+        from ..log.index import UNCHAINED
+
         if any(flag & UNCHAINED for flag in index.columns.flags):
             return False
         return LogCoverage.up_to(reader, self.end_offset, self.stamp).tail == self.tail

@@ -20,11 +20,6 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def is_name(value: str) -> bool:
-    """Whether a text can be one part of a path: an id, or a project."""
-    return value not in ("", ".") and not any(bad in value for bad in ("/", "\\", "..", "\0"))
-
-
 def path(value: Any) -> bool:
     """Whether it is the path of a file, or nothing."""
     return value is None or (isinstance(value, str) and value != "") or hasattr(value, "__fspath__")

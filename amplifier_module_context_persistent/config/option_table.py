@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from ..log.database_location import PREFIXES
+from ..log.filesystem import is_name
 from ..log.record_line import MAX_RECORD_BYTES
 from ..tokens.counter import ENCODINGS
 from .checks import (
@@ -19,7 +20,6 @@ from .checks import (
     at_least,
     flag,
     is_int,
-    is_name,
     is_number,
     kinds_of_tools,
     one_of,

@@ -80,6 +80,11 @@ def is_postgres(location: str) -> bool:
     return location.startswith(PREFIXES)
 
 
+def shown_location(location: str) -> str:
+    """A log's location as it may be shown, without a password; it goes on naming the same log in this process."""
+    return without_password(location) if is_postgres(location) else location
+
+
 def refuse_other_url(place: str | os.PathLike[str]) -> None:
     """Refuse a URL that is no location in PostgreSQL: as a path it would name a new directory `mysql:`.
 

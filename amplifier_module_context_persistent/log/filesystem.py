@@ -31,6 +31,11 @@ else:
     _read_at = os.pread
 
 
+def is_name(value: str) -> bool:
+    """Whether a text can be one part of a path: an id, or a project."""
+    return value not in ("", ".") and not any(bad in value for bad in ("/", "\\", "..", "\0"))
+
+
 class FileSystem:
     """The real file system."""
 

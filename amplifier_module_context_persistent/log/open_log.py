@@ -10,7 +10,7 @@ from ..errors import LogUnreadableError
 from .atomic_file import NewFile, check_free
 from .atomic_file import taken_error as file_taken_error
 from .base import Log, ReadableLog, Snapshots
-from .database_location import is_postgres, refuse_other_url, without_password
+from .database_location import is_postgres, refuse_other_url, shown_location
 from .file import FileLog
 from .filesystem import FileSystem
 from .memory import MemoryLog
@@ -77,11 +77,6 @@ def not_there(location: str) -> LogUnreadableError:
     return LogUnreadableError(errno.ENOENT, what, location)
 
 
-def shown(location: str) -> str:
-    """A location as it may be shown, without a password; it goes on naming the same log in this process."""
-    return without_password(location) if is_postgres(location) else location
-
-
 def open_existing(location: str) -> ReadableLog | None:
     """Open the log at a location to be read; None where nothing has its name.
 
@@ -117,7 +112,8 @@ def taken_error(location: str) -> FileExistsError:
     """The error that says that something has a location already."""
     if not is_postgres(location):
         return file_taken_error(location)
-    return FileExistsError(errno.EEXIST, "there is a log of that name already; nothing was written", shown(location))
+    what = "there is a log of that name already; nothing was written"
+    return FileExistsError(errno.EEXIST, what, shown_location(location))
 
 
 def new_log(location: str, *, reads_back: bool = False) -> NewFile | NewStoredLog:

@@ -191,6 +191,13 @@ def instant_of(text: str) -> datetime | None:
     return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
 
 
+def seconds_between(start: datetime | None, end: datetime | None) -> float | None:
+    """The seconds between two times; None if one is unknown, or they are the wrong way round."""
+    if start is None or end is None or end < start:
+        return None
+    return (end - start).total_seconds()
+
+
 def given_id(message: Mapping[str, Any]) -> str | None:
     """The message id that a message brings along."""
     message_id = metadata_of(message).get("message_id")

@@ -13,7 +13,7 @@ from typing import Any
 from ..log.base import ReadableLog
 from ..log.index import ROLE_CODES
 from ..messages.message import Message, calls_of, parsed, result_id_of
-from ..messages.metadata import instant_of, is_repair, timestamp_of
+from ..messages.metadata import instant_of, is_repair, seconds_between, timestamp_of
 from ..messages.outcome import ANSWERED, asking_calls, outcome_of
 from ..messages.text import parts_of
 from ..search.tool_names import NEAR, caller_of
@@ -77,7 +77,7 @@ class CallLookup:
         caller = caller_of(self._log, live, position, call_id)
         call = _made_call(caller[1], caller[0] + 1, call_id) if caller is not None else None
         outcome = outcome_of(message, asks=call is not None and call.asks)
-        return CallOutcome(call, outcome, duration_s(call.instant if call else None, instant_of_message(message)))
+        return CallOutcome(call, outcome, seconds_between(call.instant if call else None, instant_of_message(message)))
 
     def open_calls(self, live: Sequence[int], position: int, message: Message) -> frozenset[str]:
         """Give the ids of a message's calls that no message near it answers."""
@@ -115,10 +115,3 @@ def subject_of(arguments: str) -> str:
 def instant_of_message(message: Mapping[str, Any]) -> datetime | None:
     """When a message was written; None if it does not say, or a host's repair wrote it afterwards."""
     return None if is_repair(message) else instant_of(timestamp_of(message))
-
-
-def duration_s(start: datetime | None, end: datetime | None) -> float | None:
-    """The seconds between two times; None if one is unknown, or they are the wrong way round."""
-    if start is None or end is None or end < start:
-        return None
-    return (end - start).total_seconds()

@@ -11,20 +11,25 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..catalogue.session_list_cache import Glance, Glances
+from ..catalogue.glance import Glance
+from ..catalogue.session_list_cache import Glances
 from ..errors import LogError
 from ..log.database_location import parse_location, split_location
 from ..log.file_handle import is_archived
 from ..log.filesystem import FileSystem
-from ..messages.metadata import instant_of
-from ..tokens.counter import TokenCounter, open_counter
-from .calls import duration_s
+from ..messages.metadata import instant_of, seconds_between
 from .find_session import SessionFile
 from .open_files import Identity, held_for_writing, is_open
 from .session_name import SessionName, named_by
-from .transcript import Transcript
+
+if TYPE_CHECKING:
+    from ..tokens.counter import TokenCounter
+
+
+ESTIMATE = "estimate"
+"""The counter by which lists count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +61,7 @@ class Overview(Glance):
     @property
     def duration_s(self) -> float | None:
         """From the first message to the last; None if one of them has no time."""
-        return duration_s(instant_of(self.first_message), instant_of(self.last_message))
+        return seconds_between(instant_of(self.first_message), instant_of(self.last_message))
 
     @property
     def state(self) -> str:
@@ -103,40 +108,49 @@ class Overview(Glance):
 
 def look_at(
     session: SessionFile,
-    counter: TokenCounter,
     held: Collection[Identity | str] | None,
     *,
     glances: Glances | None = None,
     files: FileSystem | None = None,
+    counter: TokenCounter | None = None,
 ) -> Overview:
     """Look at a session's log; where its catalogue says all, nothing else is read.
 
     Args:
         session: which one.
-        counter: counts tokens.
         held: what `held_logs` found; None to ask nobody but the marks.
-        glances: what the catalogues keep, by the estimate; what is new is put into it. By default nothing is kept.
+        glances: what the catalogues keep; what is new is put into it. By default nothing is kept.
         files: the system calls, to be told how far reading is.
+        counter: counts tokens; by default the estimate. Of another one nothing is kept.
     """
     try:
-        glance, location = None, session.path if isinstance(session.path, str) else ""
-        glances = glances if counter.name == "estimate" else None
-        if glances is not None:
+        glance, tokenizer = None, counter.name if counter is not None else ESTIMATE
+        if glances is not None and tokenizer == ESTIMATE:
             glance = glances.of(str(session.path), files)
         if glance is None:
-            with Transcript(session.path, files=files) as transcript:
-                glance = (glances or Glances()).look_at(transcript.reader, counter, location)
+            glance = _read(session.path, glances, files, counter)
         return Overview(
             **asdict(glance),
             session=session,
             is_open=_is_open(session.path, held),
             archived=isinstance(session.path, Path) and is_archived(session.path),
-            tokenizer=counter.name,
+            tokenizer=tokenizer,
             named=named_by(session.path, glance),
         )
     except (OSError, ValueError, LogError) as error:
         said = error.strerror if isinstance(error, OSError) else str(error)
         return Overview(session=session, error=str(said or error), named=named_by(session.path, Glance()))
+
+
+def _read(path: Path | str, glances: Glances | None, files: FileSystem | None, counter: TokenCounter | None) -> Glance:
+    """Read a log for what is said of it; these imports are half of a list's, and most lists read none."""
+    from ..catalogue.take_glance import take_glance
+    from .transcript import Transcript
+
+    with Transcript(path, files=files) as transcript:
+        if counter is not None:
+            return take_glance(transcript.reader, counter)[0]
+        return (glances or Glances()).look_at(transcript.reader, path if isinstance(path, str) else "")
 
 
 def look_at_all(sessions: Sequence[SessionFile], held: Collection[Identity | str] | None = None) -> list[Overview]:
@@ -146,9 +160,9 @@ def look_at_all(sessions: Sequence[SessionFile], held: Collection[Identity | str
         sessions: which ones.
         held: as `look_at` takes it.
     """
-    glances, counter = Glances(), open_counter("estimate")
+    glances = Glances()
     glances.expect(session.path for session in sessions if isinstance(session.path, str))
-    seen = [look_at(session, counter, held, glances=glances) for session in sessions]
+    seen = [look_at(session, held, glances=glances) for session in sessions]
     glances.keep()
     return seen
 

@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..catalogue.session_list_cache import Glance, Glances
-from ..config.checks import is_name
+from ..catalogue.glance import Glance
+from ..catalogue.session_list_cache import Glances
 from ..errors import LogError
 from ..log.database_location import stored_name
+from ..log.filesystem import is_name
 from ..paths import LOG_NAME
-from ..tokens.counter import open_counter
-from .transcript import Transcript
 
 METADATA_NAME = "metadata.json"
 MOST_CHARS = 200
@@ -58,7 +57,7 @@ class SessionNames:
     """
 
     def __init__(self) -> None:
-        self._glances, self._counter = Glances(), open_counter("estimate")
+        self._glances = Glances()
         self._known: dict[str, SessionName] = {}
 
     def expect(self, logs: Iterable[str | Path]) -> None:
@@ -84,9 +83,11 @@ class SessionNames:
         try:
             if (kept := self._glances.of(location)) is not None:
                 return kept
+            from .transcript import Transcript  # most names are kept
+
             with Transcript(location) as transcript:
                 where = location if stored_name(location) is not None else ""
-                return self._glances.look_at(transcript.reader, self._counter, where)
+                return self._glances.look_at(transcript.reader, where)
         except (OSError, ValueError, LogError):
             return Glance()
 

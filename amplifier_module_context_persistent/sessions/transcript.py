@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 from ..catalogue.index_snapshots import CatalogueSnapshots
 from ..errors import LogUnreadableError
 from ..log.base import ReadableLog
+from ..log.database_location import shown_location
 from ..log.filesystem import FileSystem
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED
-from ..log.open_log import open_reader, shown
+from ..log.open_log import open_reader
 from ..log.record_line import Message
 from ..paths import session_id_of
 from ..search.tool_names import tools_of
@@ -90,7 +91,7 @@ class Transcript:
     """
 
     def __init__(self, path: str | Path, *, files: FileSystem | None = None) -> None:
-        location = shown(os.fspath(path))  # and still names it
+        location = shown_location(os.fspath(path))  # and still names it
         self.reader: ReadableLog = open_reader(location, files=files, snapshots=CatalogueSnapshots())
         try:
             follow_log(self.reader)

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.catalogue import session_list_cache
 from amplifier_module_context_persistent.catalogue.catalogue_file import Catalogue, catalogue_of
-from amplifier_module_context_persistent.catalogue.session_list_cache import Glance, Glances, told_of
+from amplifier_module_context_persistent.catalogue.glance import Glance, told_of
+from amplifier_module_context_persistent.catalogue.session_list_cache import Glances
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.messages.normalize import tokens_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
@@ -22,8 +23,6 @@ from tests.support.busy_logs import lines, steps
 from tests.support.counted_sessions import CountedReads
 from tests.support.logs import append_to, body, content_of, sealed, write_file
 from tests.support.sweeps import some
-
-COUNTER = EstimateCounter()
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +34,7 @@ def looked_at(path: str, *, keeps: bool = False) -> Glance:
     glances = Glances()
     with closing(LogReader(path)) as reader:
         reader.follow()
-        found = glances.look_at(reader, COUNTER)
+        found = glances.look_at(reader)
     if keeps:
         glances.keep()
     return found
@@ -116,7 +115,7 @@ def test_the_first_line_is_the_first_in_the_live_history(path: str) -> None:
         reader.follow()
         for order in ([4, 5, 0, 1], [3], [2, 1]):
             reader.index.replace_live(order)
-            assert Glances().look_at(reader, COUNTER).first_line == f"message {order[0]}"
+            assert Glances().look_at(reader).first_line == f"message {order[0]}"
 
 
 def test_a_message_that_is_most_of_a_log_is_read_a_few_times(path: str) -> None:
@@ -128,7 +127,7 @@ def test_a_message_that_is_most_of_a_log_is_read_a_few_times(path: str) -> None:
     with closing(LogReader(path, files=files)) as reader:
         reader.follow()
         scanned = files.bytes_read
-        found = Glances().look_at(reader, COUNTER)
+        found = Glances().look_at(reader)
         assert files.bytes_read - scanned < 3 * os.path.getsize(path)
-        whole = sum(tokens_of(message, COUNTER) for message in reader.read(reader.index.live))
+        whole = sum(tokens_of(message, EstimateCounter()) for message in reader.read(reader.index.live))
         assert abs(found.tokens - whole) < whole / 10

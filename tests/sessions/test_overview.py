@@ -22,7 +22,7 @@ def session(path: Path) -> SessionFile:
 async def test_a_session_is_counted(tmp_path: Path) -> None:
     """Messages, tokens and the first line that a person wrote; nothing is open or torn."""
     path = await counted_session(tmp_path / "log.jsonl")
-    seen = look_at(session(path), EstimateCounter(), held=set())
+    seen = look_at(session(path), held=set())
     assert (seen.messages, seen.hidden, seen.damage, seen.open_calls, seen.error) == (len(MESSAGES), 0, 0, 0, "")
     assert (seen.tokens, seen.size_bytes) == (collected(path).total.tokens, path.stat().st_size)
     assert seen.first_line == next(m["content"] for m in MESSAGES if m["role"] == "user").split("\n")[0]
@@ -35,17 +35,17 @@ def test_what_another_counter_counts_is_neither_kept_nor_taken_from_what_is_kept
     path.chmod(0o600)
     assert path.stat().st_size > LEAST_LOG_BYTES
 
-    def tokens(counter: EstimateCounter) -> tuple[int, str]:
+    def tokens(counter: EstimateCounter | None) -> tuple[int, str]:
         glances = Glances()
-        seen = look_at(session(path), counter, held=set(), glances=glances)
+        seen = look_at(session(path), held=set(), glances=glances, counter=counter)
         glances.keep()
         return seen.tokens, seen.tokenizer
 
     other = DoubleCounter()
-    expected = {counter.name: tokens(counter) for counter in (other, EstimateCounter())}
+    expected = {counter: tokens(counter) for counter in (other, None)}
     assert len(set(expected.values())) == 2
-    for counter in (EstimateCounter(), other, EstimateCounter()):
-        assert tokens(counter) == expected[counter.name]
+    for counter in (None, other, None):
+        assert tokens(counter) == expected[counter]
 
 
 async def test_what_was_cleared_is_hidden(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ async def test_what_was_cleared_is_hidden(tmp_path: Path) -> None:
     path = await counted_session(tmp_path / "log.jsonl")
     async with PersistentContextManager(path, tokenizer="estimate") as manager:
         await manager.clear()
-    seen = look_at(session(path), EstimateCounter(), held=set())
+    seen = look_at(session(path), held=set())
     assert (seen.messages, seen.hidden, seen.tokens, seen.first_line) == (0, len(MESSAGES), 0, "")
 
 

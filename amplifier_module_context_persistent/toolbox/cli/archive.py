@@ -23,7 +23,6 @@ from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.open_files import is_held, is_open
 from ...sessions.overview import look_at
-from ...tokens.counter import open_counter
 from ..transfer.seal_log import LOG_ENDING, seal_log
 from .erasing import check_can_ask, check_says_which, erasing_options
 from .exit_codes import DONE, FINDINGS, UNUSABLE
@@ -167,8 +166,7 @@ def _older_than(sessions: Sequence[SessionFile], older: float | None) -> list[Se
     """The sessions whose last message is older than a time."""
     if older is None:
         return list(sessions)
-    counter = open_counter("estimate")
-    return [one for one in sessions if look_at(one, counter, None).last_s < older]
+    return [one for one in sessions if look_at(one, None).last_s < older]
 
 
 def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) -> list[_Candidate]:

@@ -9,7 +9,7 @@ import json
 
 import click
 
-from ...log.open_log import shown
+from ...log.database_location import shown_location
 from ..transfer.copy_log import copy_log, copy_target
 from ..transfer.erasures_of_log import check_not_erased
 from .progress import progress
@@ -34,7 +34,7 @@ def copy(source: str, target: str, *, dry_run: bool, again: bool, as_json: bool)
     """
     path = path_of(source)
     with unusable(path), progress(path, title="reading" if dry_run else "copying", passes=1 if dry_run else 2) as files:
-        location = copy_target(path, shown(target))
+        location = copy_target(path, shown_location(target))
         if not again:
             check_not_erased(path)
         done = copy_log(path, location, dry_run=dry_run, files=files)

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import click
 
-from ...catalogue.session_list_cache import Glance, Glances
+from ...catalogue.glance import Glance
+from ...catalogue.session_list_cache import Glances
 from ...clock import utc_now
 from ...errors import ContextPersistentError, DeleteError
 from ...log.database_location import stored_name
@@ -25,7 +26,6 @@ from ...paths import LOG_NAME, project_slug
 from ...sessions.filters import SessionFilter, matching
 from ...sessions.find_session import SessionFile, root_of, session_files
 from ...sessions.overview import Overview, held_logs, look_at
-from ...tokens.counter import open_counter
 from ..maintenance.written_files import DELETING, WrittenFiles
 from ..transfer.delete_sessions import Deletion, delete_session, is_fork, plan_deletion, with_sub_agents
 from ..transfer.erasures import SESSION, Erasure, erasure_of, lift, names_in_log, note_erasure
@@ -260,11 +260,11 @@ def _has_header(seen: Overview) -> bool:
 def _looked_at(sessions: Iterable[SessionFile]) -> list[Overview]:
     sessions = list(sessions)
     held = held_logs(sessions)
-    counter, seen = open_counter("estimate"), []
+    seen = list[Overview]()
     with stages() as tell:
         for number, session in enumerate(sessions):
             tell("looking at sessions", number, len(sessions))
-            seen.append(look_at(session, counter, held))
+            seen.append(look_at(session, held))
     return seen
 
 

@@ -11,18 +11,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ...log.filesystem import FileSystem
 from ...sessions.filters import ALL_SESSIONS, SessionFilter, candidates, matching
 from ...sessions.find_session import SessionFile
-from ...sessions.totals import Period
 from .parameters import TimeType
 from .progress import progress
 from .session_argument import complete_tool, storage
 from .terminal import UnusableError, one_line, unreadable, unusable
+
+if TYPE_CHECKING:
+    from ...sessions.totals import Period
 
 R = TypeVar("R")
 
@@ -51,6 +53,8 @@ def watched(paths: Sequence[str]) -> AbstractContextManager[FileSystem]:
 
 def period_of(wanted: SessionFilter) -> Period:
     """The time that a filter is about, for what is counted by time."""
+    from ...sessions.totals import Period
+
     return Period(wanted.since_s, wanted.until_s)
 
 

@@ -25,7 +25,6 @@ from rich.text import Text
 from ...catalogue.session_list_cache import Glances
 from ...errors import LogError, RecallError
 from ...log.filesystem import FileSystem
-from ...log.open_log import file_reader
 from ...paths import project_slug
 from ...sessions.filters import ALL_SESSIONS, SessionFilter, candidates, is_of_time, matching
 from ...sessions.find_session import (
@@ -38,8 +37,6 @@ from ...sessions.find_session import (
 )
 from ...sessions.open_files import Identity
 from ...sessions.overview import Overview, held_logs, look_at
-from ...sessions.transcript import Transcript
-from ...tokens.counter import open_counter
 from .filter_options import filter_options, watched
 from .parameters import check_place
 from .progress import progress
@@ -172,7 +169,7 @@ class _SessionPicker:
     ) -> None:
         self._pages, self._wanted, self._matches = pages, wanted, matches
         self._held: frozenset[Identity | str] = frozenset()
-        self._counter, self._glances = open_counter("estimate"), Glances()
+        self._glances = Glances()
         self.found = 0
         """How many sessions there were so far, wanted or not."""
 
@@ -198,7 +195,7 @@ class _SessionPicker:
             if self._matches is not None and not self._matches.is_found_in(session):
                 continue
             with _watched_file(session) as files:
-                one = look_at(session, self._counter, self._held, glances=self._glances, files=files)
+                one = look_at(session, self._held, glances=self._glances, files=files)
             if is_of_time(one, self._wanted):
                 heappush(waiting, (-one.last_s, -session.modified_s, session.id, number, one))
         while waiting:
@@ -238,7 +235,9 @@ class MessageFilter:
 
     def is_found_in(self, session: SessionFile) -> bool:
         """Whether one of a session's messages says it."""
+        from ...log.open_log import file_reader
         from ...sessions.search_session import search
+        from ...sessions.transcript import Transcript
 
         if self._stored is not None and session not in self._stored:
             return False

@@ -13,7 +13,6 @@ import click
 
 from ...log.database_location import why_no_place
 from ...sessions.filters import FilterError, moment_s
-from ...sessions.transcript import Transcript, Turn
 from .terminal import UnusableError, one_line, reason
 
 DEFAULT_BUDGET_TOKENS = 200_000
@@ -33,6 +32,7 @@ Span = tuple[int | None, int | None]
 
 if TYPE_CHECKING:
     from ...messages.secrets.own_forms import OwnForms
+    from ...sessions.transcript import Transcript, Turn
 
     _SpanBase = click.ParamType[Span]
 else:

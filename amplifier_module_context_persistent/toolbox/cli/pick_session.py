@@ -20,7 +20,6 @@ from ...sessions.overview import Overview, look_at
 from ...sessions.prices import PriceList
 from ...sessions.session_name import key_of
 from ...sessions.totals import gathered, totals
-from ...tokens.counter import open_counter
 from ...tokens.on_demand import named_counter
 from .terminal import cut, escaped, one_line
 
@@ -40,8 +39,8 @@ def pick_session(sessions: Sequence[SessionFile]) -> str | None:
     Args:
         sessions: those that there are, the one that was written last first.
     """
-    glances, counter = Glances(), open_counter("estimate")
-    seen = [look_at(one, counter, None, glances=glances) for one in islice(sessions, _MOST_LOOKED_AT)]
+    glances = Glances()
+    seen = [look_at(one, None, glances=glances) for one in islice(sessions, _MOST_LOOKED_AT)]
     glances.keep()
     seen = sorted((one for one in seen if not one.error), key=lambda one: -one.last_s)
     costs, words = _costs(seen), ""

@@ -1,7 +1,7 @@
 """Progress bars for what takes long, on the error stream if that is a terminal: reading logs, and stages of work.
 
 A bar is removed before anything else is printed there, and does not appear for what is read within a second. After
-something was printed it returns if the next thing takes longer than a second.
+something was printed it returns if the next thing takes longer than a second. Without a terminal rich is not imported.
 """
 
 from __future__ import annotations
@@ -12,31 +12,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
 from time import monotonic
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TaskProgressColumn, TextColumn
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from ...errors import LogError
 from ...log.database_location import split_location, stored_name
 from ...log.filesystem import FileSystem
-from ...sessions.transcript import Progress as StageProgress
-from .terminal import duration, one_line
+from .terminal import one_line
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from ...sessions.transcript import Progress as StageProgress
 
 LONG_BYTES = 32 << 20
 """For so much a bar is shown at once."""
 LATE_S = 1.0
-
-
-class TimeLeftColumn(ProgressColumn):
-    """The time that is left, if the rest goes as fast as what was done; nothing while nothing was done."""
-
-    def render(self, task: Task) -> Text:
-        """Say it, in two units at most."""
-        if not task.total or not task.completed or not task.elapsed or task.finished:
-            return Text("")
-        left_s = task.elapsed * (task.total - task.completed) / task.completed
-        return Text(f"{duration(max(1.0, left_s))} left", style="dim")
 
 
 class ReadFiles(FileSystem):
@@ -100,6 +90,11 @@ def progress(*paths: str, title: str = "reading", passes: int = 1, then: str = "
     if not paths or not sys.stderr.isatty():
         yield ReadFiles()
         return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+    from .time_left import TimeLeftColumn
+
     size = sum(map(_size_of, paths))
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeLeftColumn())
     screen = Console(file=sys.stderr)
@@ -135,6 +130,11 @@ def stages() -> Iterator[StageProgress]:
     if not sys.stderr.isatty():
         yield lambda *_: None
         return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    from .time_left import TimeLeftColumn
+
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeLeftColumn())
     with Progress(*columns, console=Console(file=sys.stderr), transient=True, redirect_stdout=False) as bar:
         task = bar.add_task("reading", total=None)

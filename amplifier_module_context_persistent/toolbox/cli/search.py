@@ -32,7 +32,6 @@ from ...sessions.overview import Overview, look_at
 from ...sessions.search_session import FoundLine, HiddenText, search
 from ...sessions.session_name import SessionNames
 from ...sessions.transcript import LiveMessage
-from ...tokens.counter import open_counter
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .found_lines import shown_line
@@ -199,7 +198,7 @@ class _Chosen:
     def look(self, path: str) -> Overview:
         """Look at one of them."""
         session = next(session for session in self.files if str(session.path) == path)
-        return look_at(session, open_counter("estimate"), None, glances=self.glances)
+        return look_at(session, None, glances=self.glances)
 
 
 def _chosen(sessions: Sequence[str], *, everywhere: bool, last: bool, wanted: SessionFilter) -> _Chosen:

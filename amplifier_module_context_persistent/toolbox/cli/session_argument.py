@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -17,15 +17,13 @@ from ...errors import LogError
 from ...log.database_location import (
     STORAGE_VARIABLE,
     parse_location,
+    shown_location,
     split_location,
     stored_name,
     why_no_place,
     without_password,
 )
-from ...log.open_log import shown as shown_location
-from ...messages.metadata import given_id
 from ...paths import project_slug, session_id_of
-from ...sessions.file_uses import with_sub_agents
 from ...sessions.find_session import (
     SessionFile,
     SessionNameError,
@@ -35,9 +33,11 @@ from ...sessions.find_session import (
     session_files,
 )
 from ...sessions.session_name import key_of, names_of
-from ...sessions.transcript import Transcript
 from .sealed_files import plain_path
 from .terminal import UnusableError, one_line, reason, say, tell_parts_left, unusable
+
+if TYPE_CHECKING:
+    from ...sessions.transcript import Transcript
 
 R = TypeVar("R")
 
@@ -164,6 +164,8 @@ def with_their_sub_agents(paths: Iterable[str]) -> list[SessionFile]:
     Raises:
         UnusableError: one is not there, or the database cannot be asked.
     """
+    from ...sessions.file_uses import with_sub_agents
+
     known = sessions_here(everywhere=True)
     by_path = {str(one.path): one for one in known}
     found = (by_path.get(path) or session_file(path) for path in paths)
@@ -214,6 +216,7 @@ def complete_tool(context: click.Context, _parameter: click.Parameter, incomplet
 
 def complete_turn_or_id(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the number of a turn, or the id of a turn's first message, of the session named before."""
+    from ...messages.metadata import given_id
 
     def positions(transcript: Transcript) -> list[str]:
         turns = transcript.turns()
@@ -226,6 +229,8 @@ def complete_turn_or_id(context: click.Context, _parameter: click.Parameter, inc
 
 def _look(context: click.Context, look: Callable[[Transcript], list[str]]) -> list[str]:
     """Look into the session that the command line names already; nothing if it names none, or one of many megabytes."""
+    from ...sessions.transcript import Transcript
+
     given = context.params
     left = context.args  # an option that still lacks its value leaves the arguments before it unread
     name = given.get("session") or next(iter(given.get("sessions") or left[-1:]), None)

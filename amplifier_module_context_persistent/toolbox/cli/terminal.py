@@ -19,7 +19,6 @@ import click
 from ...catalogue.catalogue_file import CatalogueError
 from ...errors import ContextPersistentError, DependencyError
 from ...log.filesystem import FileSystem
-from ...sessions.transcript import Transcript
 from .exit_codes import UNUSABLE
 
 _DOUBTFUL = re.compile(r"[^ -~\n]")
@@ -28,6 +27,8 @@ _USUAL_COLUMNS = 80
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from ...sessions.transcript import Transcript
 
 logging.getLogger(__name__.partition(".")[0]).addHandler(
     logging.NullHandler()
@@ -240,5 +241,7 @@ def open_transcript(path: str, *, files: FileSystem | None = None) -> Transcript
     Raises:
         UnusableError: it is not there or cannot be read.
     """
+    from ...sessions.transcript import Transcript  # `list` and `stats` open few logs
+
     with unusable(path):
         return Transcript(path, files=files)

@@ -72,7 +72,7 @@ class _Uncounted:
 
 def seen_of(session: SessionFile) -> Overview:
     """What a list says of a session, but for its tokens."""
-    return look_at(session, _Uncounted(), None, glances=Glances())
+    return look_at(session, None, glances=Glances(), counter=_Uncounted())
 
 
 def without_secrets(text: str) -> str:

@@ -27,11 +27,11 @@ from ...errors import LogUnreadableError, RecordError
 from ...log.base import Log, ReadableLog
 from ...log.batch import SEAL_BYTES
 from ...log.bundle import HEAD as BUNDLE_HEAD
-from ...log.database_location import location_of, split_location, stored_name
+from ...log.database_location import location_of, shown_location, split_location, stored_name
 from ...log.filesystem import FileSystem
 from ...log.index import Index
 from ...log.not_a_log import check_is_log
-from ...log.open_log import check_is_free, new_log, not_there, open_reader, shown
+from ...log.open_log import check_is_free, new_log, not_there, open_reader
 from ...log.reader import LogReader
 from ...log.record_line import MAX_RECORD_BYTES, ROLES, Message, decode, encode_message, message_id_of, seal
 from ...messages.incoming import to_plain
@@ -243,7 +243,7 @@ def copy_log(source: str, target: str, *, dry_run: bool = False, files: FileSyst
             for line in lines:
                 size += len(line)
                 digest.update(line)
-            return LogCopy(described.location, shown(target), size, len(reader.index), digest.hexdigest())
+            return LogCopy(described.location, shown_location(target), size, len(reader.index), digest.hexdigest())
         with new_log(target, reads_back=True) as new:
             for line in lines:
                 size += len(line)

@@ -26,10 +26,10 @@ from ... import clock
 from ...checkout_remote import REMOTE
 from ...config import Config
 from ...errors import ConfigError
-from ...log.database_location import location_of, split_location, stored_name
+from ...log.database_location import location_of, shown_location, split_location, stored_name
 from ...log.filesystem import FileSystem
 from ...log.index import USER
-from ...log.open_log import check_is_free, shown
+from ...log.open_log import check_is_free
 from ...log.record_line import FORMAT_VERSION, Message, encode_control, encode_object
 from ...messages.metadata import given_id
 from ...paths import LOG_NAME, log_name, log_path
@@ -165,7 +165,7 @@ def _checked(target: str) -> str:
     """
     target = target if stored_name(target) is not None else os.path.abspath(target)
     check_is_free(target)
-    return shown(target)
+    return shown_location(target)
 
 
 def _new_id(session_id: str | None, path: str | Path | None) -> str | None:

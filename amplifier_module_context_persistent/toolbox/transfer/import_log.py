@@ -18,8 +18,9 @@ from uuid import NAMESPACE_URL, uuid5
 
 from ...errors import ConfigError
 from ...log.base import ReadableLog
+from ...log.database_location import shown_location
 from ...log.index import UNCHAINED, Index
-from ...log.open_log import open_log, shown, taken_error
+from ...log.open_log import open_log, taken_error
 from ...log.reader import LogReader
 from ...log.record_line import CRC_TAIL_BYTES, ROLES, Message, has_crc
 from ...paths import check_session_id, session_id_of
@@ -184,11 +185,11 @@ def _bodies(lines: Iterator[bytes], target: str, common: int, earlier: ReadableL
 def _conflict(target: str, common: int, earlier: ReadableLog) -> ImportConflictError:
     if earlier.index.control_counts["purge"]:
         return ImportConflictError(
-            f"{shown(target)}: an earlier copy of this log was purged here since, and the file still holds what was "
-            "removed; nothing was added"
+            f"{shown_location(target)}: an earlier copy of this log was purged here since, and the file still holds "
+            "what was removed; nothing was added"
         )
     return ImportConflictError(
-        f"{shown(target)}: an earlier copy of this log differs from it after {common:,} lines; "
+        f"{shown_location(target)}: an earlier copy of this log differs from it after {common:,} lines; "
         "import the log to another place (-o), and compare them"
     )
 

@@ -27,11 +27,11 @@ from pathlib import Path
 from typing import Any
 
 from ...messages.message import Message, calls_of, parsed, result_id_of
-from ...messages.metadata import is_human, metadata_of
+from ...messages.metadata import is_human, metadata_of, seconds_between
 from ...messages.normalize import tokens_of
 from ...messages.outcome import ANSWERED
 from ...messages.text import TextPart, full_text, parts_of
-from ...sessions.calls import CallLookup, CallOutcome, duration_s, instant_of_message, subject_of
+from ...sessions.calls import CallLookup, CallOutcome, instant_of_message, subject_of
 from ...sessions.costs import Bills, RequestBill
 from ...sessions.prices import PriceList
 from ...sessions.session_name import name_of
@@ -220,7 +220,7 @@ class _Sums:
         facts = [
             f"{counts['messages']:,} message{'' if counts['messages'] == 1 else 's'}",
             calls if counts["calls"] or bad else "",
-            _duration(duration_s(self.first, self.last) or 0),
+            _duration(seconds_between(self.first, self.last) or 0),
             *(inline(model) for model in sorted(+self.models)),
             _bill(
                 RequestBill(

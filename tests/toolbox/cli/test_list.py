@@ -309,12 +309,12 @@ def test_hostile_names_and_words_are_shown_as_text(env: dict[str, str]) -> None:
 
 def test_a_long_log_is_not_held_in_memory_nor_counted_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long log a sample is counted, and the estimate is near the count of everything."""
-    from amplifier_module_context_persistent.catalogue import session_list_cache
+    from amplifier_module_context_persistent.catalogue import take_glance
 
     messages = [{"role": "user", "content": f"question {n} " + "word and number 12 " * (n % 40)} for n in range(1000)]
     write(log_of("s1"), messages)
     estimate = listed()["s1"]["tokens"]
-    monkeypatch.setattr(session_list_cache, "SAMPLES", 10_000)
+    monkeypatch.setattr(take_glance, "SAMPLES", 10_000)
     write(log_of("s2"), messages)
     exact = listed()["s2"]["tokens"]
     assert isinstance(estimate, int)

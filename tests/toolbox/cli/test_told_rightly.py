@@ -9,7 +9,8 @@ import pytest
 from rich.progress import Progress
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.toolbox.cli.progress import TimeLeftColumn, WatchedFiles
+from amplifier_module_context_persistent.toolbox.cli.progress import WatchedFiles
+from amplifier_module_context_persistent.toolbox.cli.time_left import TimeLeftColumn
 from tests.support.commands import refused, run, shows
 from tests.support.messages import fill
 from tests.support.sessions_of_a_home import CONVERSATION, log_of, write

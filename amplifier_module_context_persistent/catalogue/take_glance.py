@@ -1,0 +1,131 @@
+"""Look at an open log: count its messages, estimate its tokens, find its first line, its times and its model.
+
+At most `SAMPLES` messages are counted, picked at even distances in bytes, so that a large one is picked for what it is,
+and their tokens per byte stand for the whole. Where there are no more messages than that, all are counted.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice
+
+from ..log.base import ReadableLog
+from ..log.index import ASSISTANT, USER, Index, runs_of
+from ..messages.message import calls_of, result_id_of
+from ..messages.metadata import instant_of, metadata_of, timestamp_of
+from ..messages.normalize import tokens_of
+from ..tokens.counter import TokenCounter
+from .glance import Glance, said_first
+
+SAMPLES = 128
+_RUN = 512  # so many records at most are gone through for a place in bytes
+_FIRST_USERS = 20  # so many messages of users are looked at for a human one
+_NEIGHBOURS = 20  # so many messages at either end are looked at for a time
+
+
+def take_glance(log: ReadableLog, counter: TokenCounter) -> tuple[Glance, int]:
+    """Look at a log; also the ordinal of the message with its first line, -1 if there is none.
+
+    Raises:
+        LogUnreadableError: its bytes changed.
+    """
+    line, first = _first_line(log)
+    described, index, live = log.describe(), log.index, log.index.live
+    glance = Glance(
+        size_bytes=described.size_bytes,
+        messages=len(live),
+        hidden=len(index) - len(live),
+        tokens=_tokens(log, counter),
+        damage=len(index.damage),
+        torn_bytes=described.torn_bytes,
+        open_calls=_open_calls(log),
+        first_line=line,
+        first_message=_time_near(log, range(len(live))),
+        last_message=_time_near(log, range(len(live) - 1, -1, -1)),
+        model=_model(log),
+        label=index.session.name,
+        tags=" ".join(index.session.tags),
+    )
+    return glance, first
+
+
+def _tokens(log: ReadableLog, counter: TokenCounter) -> int:
+    live, lengths = log.index.live, log.index.columns.lengths
+    if len(live) <= SAMPLES:
+        return sum(tokens_of(message, counter) for message in log.read(live))
+    runs = [run[at : at + _RUN] for run in runs_of(live) for at in range(0, len(run), _RUN)]
+    ends = list(accumulate(sum(lengths[run.start : run.stop]) for run in runs))
+    total = ends[-1]
+    marks = ((2 * number + 1) * total // (2 * SAMPLES) for number in range(SAMPLES))
+    picked = Counter(_record_at(mark, runs, ends, lengths) for mark in marks)  # a large message may be most of a log
+    share = 0.0
+    for (ordinal, times), message in zip(picked.items(), log.read(list(picked)), strict=True):
+        share += times * tokens_of(message, counter) / lengths[ordinal]
+    return round(total * share / SAMPLES)
+
+
+def _record_at(mark: int, runs: Sequence[range], ends: Sequence[int], lengths: array[int]) -> int:
+    """The record that a byte of all live ones is in, by where the runs of them end."""
+    at = bisect_right(ends, mark)
+    run = runs[at]
+    start = ends[at] - sum(lengths[run.start : run.stop])
+    return run[bisect_right(list(accumulate(lengths[run.start : run.stop])), mark - start)]
+
+
+def _open_calls(log: ReadableLog) -> int:
+    """Count the calls of the last assistant message with calls that no later message answers."""
+    index = log.index
+    position = len(index.live)
+    while position and index.columns.roles[index.live[position - 1]] != ASSISTANT:
+        position -= 1
+    if not position:
+        return 0
+    messages = log.read(index.live[position - 1 :])
+    calls = {call.id for call in calls_of(next(messages))}
+    for message in messages if calls else ():
+        calls.discard(result_id_of(message) or "")
+    return len(calls)
+
+
+def _time_near(log: ReadableLog, positions: range) -> str:
+    """The time of the first message that has one, of some neighbours."""
+    for position in positions[:_NEIGHBOURS]:
+        for message in log.read([log.index.live[position]]):
+            if instant_of(said := timestamp_of(message)) is not None:
+                return said
+    return ""
+
+
+def _model(log: ReadableLog) -> str:
+    index = log.index
+    answers = (
+        position
+        for position in reversed(range(len(index.live)))
+        if index.columns.roles[index.live[position]] == ASSISTANT
+    )
+    for position in islice(answers, 1):
+        for message in log.read([index.live[position]]):
+            said = metadata_of(message).get("model") or message.get("model")
+            if isinstance(said, str) and said:
+                return said
+    return next((model for _, model in reversed(index.session.usage) if model), "")
+
+
+def _first_line(log: ReadableLog) -> tuple[str, int]:
+    """The first line that a person wrote, and the message's ordinal; empty and -1 if there is none."""
+    for ordinal in islice(_users(log.index), _FIRST_USERS):
+        for message in log.read([ordinal]):
+            if line := said_first(message):
+                return line, ordinal
+    return "", -1
+
+
+def _users(index: Index) -> Iterator[int]:
+    for run in runs_of(index.live):
+        ordinal = index.columns.roles.find(USER, run.start, run.stop)
+        while ordinal >= 0:
+            yield ordinal
+            ordinal = index.columns.roles.find(USER, ordinal + 1, run.stop)
