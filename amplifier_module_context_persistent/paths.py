@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .config import Config
 
 LOG_NAME = "context-messages.jsonl"
+SEALED_ENDING = ".age"
+"""The end of a sealed file's name: an encrypted export or log."""
 
 
 def log_path(

@@ -16,10 +16,10 @@ import click
 
 from ...errors import ContextPersistentError
 from ...messages.secrets.own_forms import OwnForms
+from ...paths import SEALED_ENDING as SEALED
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile
 from ..transfer.export_session import FORMATS, Export, export_session, redacted_values
-from ..transfer.sealing import ENDING as SEALED
 from .exit_codes import DONE, FINDINGS
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .list_ import MessageFilter

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from ...catalogue.catalogue_file import switched_off
-from ..transfer.sealing import ENDING, SealError, identities_in, opened_seal, recipients_of
+from ...paths import SEALED_ENDING
 from .terminal import unusable
 
 if TYPE_CHECKING:
@@ -67,8 +67,10 @@ def plain_path(path: str) -> str:
         SealError: the command does not read sealed logs, or the key does not open it, or there is none.
         OSError: the log or the key cannot be read, or there is no room for the copy.
     """
-    if not path.endswith(ENDING) or not os.path.isfile(path):
+    if not path.endswith(SEALED_ENDING) or not os.path.isfile(path):
         return path
+    from ..transfer.sealing import SealError, identities_in, opened_seal
+
     context = click.get_current_context()
     if _IDENTITY not in context.meta:
         raise SealError("it is sealed; import it with `import --identity FILE` first")
@@ -86,5 +88,7 @@ def public_keys(keys: Sequence[str]) -> list[Recipient]:
     Raises:
         UnusableError: one is no public key, or the extra `seal` is not installed.
     """
+    from ..transfer.sealing import recipients_of
+
     with unusable("--encrypt-to"):
         return recipients_of(keys) if keys else []

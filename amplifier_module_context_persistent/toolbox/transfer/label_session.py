@@ -11,8 +11,9 @@ from pathlib import Path
 
 from ... import clock
 from ...errors import ContextPersistentError
+from ...log.database_location import shown_location
 from ...log.index import Index
-from ...log.open_log import not_there, open_existing, open_log, shown
+from ...log.open_log import not_there, open_existing, open_log
 from ...log.record_line import encode_control
 from ...log.session_records import SessionRecords
 from ...sessions.session_name import MOST_CHARS, key_of
@@ -113,7 +114,7 @@ def _write(
         return [encode_control("label", title=name, tags=list(tags), time=time)] if done.is_new else []
 
     if (present := open_existing(str(path))) is None:  # an append would make a log there
-        raise not_there(shown(str(path)))
+        raise not_there(shown_location(str(path)))
     present.close()
     append_all(open_log(str(path), lock_timeout_s=lock_timeout_s), prepare)
     return done

@@ -14,14 +14,15 @@ from ...log.base import ReadableLog
 from ...log.filesystem import FileSystem
 from ...log.not_a_log import check_is_log
 from ...log.open_log import not_there, open_reader
+from ...paths import SEALED_ENDING
 from .copy_log import complete_lines
-from .sealing import ENDING, seal_pieces
+from .sealing import seal_pieces
 from .zstandard import zstd
 
 if TYPE_CHECKING:
     from pyrage import Recipient
 
-LOG_ENDING = f".jsonl.zst{ENDING}"
+LOG_ENDING = f".jsonl.zst{SEALED_ENDING}"
 
 
 def seal_log(

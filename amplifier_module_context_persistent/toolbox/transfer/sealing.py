@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from ...errors import ContextPersistentError, DependencyError
 from ...installation import needs_extra
 from ...log.atomic_file import NewFile
+from ...paths import SEALED_ENDING
 from .zstandard import zstd
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 35
 _HEADS = (b"age-encryption.org/v1\n", b"-----BEGIN AGE ENCRYPTED FILE-----")
-ENDING = ".age"
 _MOST_KEY_BYTES = 64 << 10
 
 
@@ -136,7 +136,7 @@ def opened_seal(path: str, identities: Sequence[Identity]) -> Iterator[str]:
     in_memory = os.environ.get("XDG_RUNTIME_DIR")  # where systems have it, it is in memory, and this user's alone
     where = in_memory if in_memory and os.access(in_memory, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="context-persistent-sealed-", dir=where) as directory:
-        name = os.path.basename(path).removesuffix(ENDING)
+        name = os.path.basename(path).removesuffix(SEALED_ENDING)
         plain = os.path.join(directory, name.removesuffix(".zst"))
         packed = os.path.join(directory, "packed")
         with open(path, "rb") as sealed, open(packed, "wb") as file:
