@@ -331,10 +331,17 @@ def _write_result(message: Message, names: Mapping[str, str], *, exact: bool) ->
         except ValueError:  # a view has shortened it
             response = {key: said}
     media = [part for block in blocks if _is_medium(block) and (part := _part(block, message, exact=exact))]
-    named = {} if own and kept.get("unnamed") else {"id": kept.get("id", call_id) if own else call_id}
-    name = text(message.get("name")) or names.get(call_id, "unknown")
-    more = without(kept, "key", "unnamed", "role", "id") if own else {}
-    function = {**named, "name": name, "response": response, **({"parts": media} if media else {}), **more}
+    function: Message = {}
+    if not own:
+        function["id"] = call_id
+    elif not kept.get("unnamed"):
+        function["id"] = kept.get("id", call_id)
+    function["name"] = text(message.get("name")) or names.get(call_id, "unknown")
+    function["response"] = response
+    if media:
+        function["parts"] = media
+    if own:
+        function |= without(kept, "key", "unnamed", "role", "id")
     return {"functionResponse": function}
 
 
@@ -342,7 +349,26 @@ def _is_medium(block: Message) -> bool:
     return source_of(original_of(block)) is not None
 
 
+def _medium_part(original: Mapping[str, Any], *, own: bool) -> Message | None:
+    """The part for an image or a document; None if the block is none, or Gemini does not take its address."""
+    source = source_of(original)
+    if source is None:
+        return None
+    if source.data:
+        inline = {"mimeType": source.media_type, "data": source.data}
+        if source.name and own:
+            inline["displayName"] = source.name
+        return {"inlineData": inline}
+    if source.url and _takes_address(source.url):
+        file = {"fileUri": source.url}
+        if media_type := text(mapping(original.get("source")).get("media_type")) or source.media_type:
+            file["mimeType"] = media_type
+        return {"fileData": file}
+    return None
+
+
 def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
+    """The part that a block becomes; None if Gemini gets nothing of it."""
     original, own = original_of(block), _is_own(message)
     if is_block(original, THINKING_BLOCKS):
         if not own or original.get("type") != "thinking":
@@ -350,16 +376,8 @@ def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message
         thought = {} if original.get("part") == "text" else {"thought": True}
         return {"text": text(original.get("thinking")), **thought, **_signature(original)}
     more = {key: value for key, value in original.items() if key not in _NO_KEYS} if own else {}
-    source = source_of(original)
-    if source is not None and source.data:
-        named = {"displayName": source.name} if source.name and own else {}
-        inline = {"mimeType": source.media_type, "data": source.data, **named}
-        return {"inlineData": inline, **more, **_signature(original)}
-    if source is not None and source.url and _takes_address(source.url):
-        given = mapping(original.get("source"))
-        media_type = text(given.get("media_type")) or source.media_type
-        file = {"fileUri": source.url, **({"mimeType": media_type} if media_type else {})}
-        return {"fileData": file, **more, **_signature(original)}
+    if medium := _medium_part(original, own=own):
+        return {**medium, **more, **_signature(original)}
     if own and is_item(original):
         return part_of(original)
     said = told(block)

@@ -271,38 +271,48 @@ def _exact_answer(message: Message) -> Message:
     """An answer as it was added."""
     kept = beside(message)
     blocks = blocks_without_calls(message)
-    refusals = [block["text"] for block in blocks if kept.get("refusal") and block.get("refusal") is True]
-    spoken = [block for block in blocks if not is_block(block, THINKING_BLOCKS) and not block.get("refusal")]
-    thoughts = [text(block.get("thinking")) for block in blocks if is_block(block, THINKING_BLOCKS)]
-    if not kept.get("refusal"):
-        spoken = [block for block in blocks if not is_block(block, THINKING_BLOCKS)]
-    parts = [part for block in spoken if (part := write_part(block, message, exact=True)) is not None]
-    only_text = len(parts) == 1 and parts[0].keys() == {"type", "text"} and (kept.get("refusal") or bool(thoughts))
-    content: Any = parts[0]["text"] if only_text else parts
-    if not isinstance(message.get("content"), list):
-        content = message.get("content")
+    thinking = [block for block in blocks if is_block(block, THINKING_BLOCKS)]
+    spoken = [block for block in blocks if not is_block(block, THINKING_BLOCKS)]
+    refusals = list[str]()
+    if kept.get("refusal"):  # it stood beside the content
+        refusals = [block["text"] for block in spoken if block.get("refusal") is True]
+        spoken = [block for block in spoken if not block.get("refusal")]
+    content = _exact_content(message, spoken, is_text=bool(kept.get("refusal") or thinking))
     written: Message = {"role": "assistant", "content": content if content != [] else None}
     key = text(kept.get("thoughts")) or _THOUGHTS[0]
     if key == "thinking_blocks":
-        written[key] = [block for block in blocks if is_block(block, THINKING_BLOCKS)]
-    elif thoughts:
-        written[key] = "\n\n".join(thoughts)
+        written[key] = thinking
+    elif thinking:
+        written[key] = "\n\n".join(text(block.get("thinking")) for block in thinking)
     if refusals:
         written["refusal"] = "\n".join(refusals)
     written |= _named(message)
     if _DETAILS in kept:
         written[_DETAILS] = kept[_DETAILS]
     if (spoken_audio := _audio_in(blocks)) is not None:
-        written = {**written, "content": None, "audio": spoken_audio}
-    calls = list(given_calls(message).items())
-    if kept.get("function_call") and calls:
-        return {**written, "function_call": mapping(calls[0][1].get("function"))}
+        written |= {"content": None, "audio": spoken_audio}
+    calls = given_calls(message)
+    if calls and kept.get("function_call"):
+        first = next(iter(calls.values()))
+        return written | {"function_call": mapping(first.get("function"))}
     if calls:
-        written["tool_calls"] = [_write_call(call_id, one, own=True) for call_id, one in calls]
+        written["tool_calls"] = [_write_call(call_id, one, own=True) for call_id, one in calls.items()]
     if "audio" in kept:
-        transcript = {"transcript": content} if isinstance(content, str) else {}
-        written = {**written, "content": None, "audio": {**mapping(kept["audio"]), **transcript}}
-    return {**written, **({"annotations": kept["annotations"]} if "annotations" in kept else {})}
+        audio = mapping(kept["audio"])
+        written |= {"content": None, "audio": {**audio, "transcript": content} if isinstance(content, str) else audio}
+    if "annotations" in kept:
+        written["annotations"] = kept["annotations"]
+    return written
+
+
+def _exact_content(message: Message, spoken: Iterable[Message], *, is_text: bool) -> Any:
+    """The content of an answer as it was added; if it `is_text`, one part of text is written as that text."""
+    if not isinstance(message.get("content"), list):
+        return message.get("content")
+    parts = [part for block in spoken if (part := write_part(block, message, exact=True)) is not None]
+    if is_text and len(parts) == 1 and parts[0].keys() == {"type", "text"}:
+        return parts[0]["text"]
+    return parts
 
 
 def _added_by_server(message: Message) -> Message:

@@ -156,26 +156,35 @@ def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -
     if cut.excerpt and boundary == "line":
         spans = [(first, last) for _, first, last in cut.lines]
         return excerpt(text, head, tail, spans, reference=reference, prose=cut.brief)
-    start, end = head, len(text) - tail
-    if boundary == "line" and cut.whole_words:
-        start, end = _word_start(text, start, _SPACE_OR_END if cut.whole_characters else _SPACE), _word_end(text, end)
-    elif boundary == "line":
-        start, end = _line_start(text, start), _line_end(text, end)
-    if cut.whole_characters or cut.excerpt:
-        start, end = _character_start(text, start), _character_start(text, end)
+    start, end = _gap_of(text, cut, boundary)
     if start >= end:
         return text
     lines = [(first, last) for _, first, last in cut.lines if start <= first < last <= end]
     elided = end - start - sum(last - first for first, last in lines)
     marker = elided_marker(elided, len(text), reference, brief=cut.brief)
-    told = cut.whole_characters and not cut.brief  # the marker says enough
+    marks_each_gap = cut.brief or not cut.whole_characters  # else the marker says enough
     between: list[str] = []
     for first, last in lines:
-        between += [text[first:last].strip("\n"), *([] if told else ["[…]"])]
+        between.append(text[first:last].strip("\n"))
+        if marks_each_gap:
+            between.append("[…]")
     line_ends = "\r\n" if cut.whole_characters else "\n"
     parts = [text[:start].rstrip(line_ends), marker, *between, text[end:].lstrip(line_ends)]
     shorter = "\n".join(part for part in parts if part)
     return shorter if len(shorter) < len(text) else text
+
+
+def _gap_of(text: str, cut: Cut, boundary: str) -> tuple[int, int]:
+    """From where to where a text is left out between its head and its tail: at ends of words, lines or characters."""
+    start, end = cut.head_chars, len(text) - cut.tail_chars
+    if boundary == "line" and cut.whole_words:
+        start = _word_start(text, start, _SPACE_OR_END if cut.whole_characters else _SPACE)
+        end = _word_end(text, end)
+    elif boundary == "line":
+        start, end = _line_start(text, start), _line_end(text, end)
+    if cut.whole_characters or cut.excerpt:
+        start, end = _character_start(text, start), _character_start(text, end)
+    return start, end
 
 
 def _character_start(text: str, index: int) -> int:

@@ -59,12 +59,20 @@ class Medium:
 
     def line(self, reference: str, number: int, of: int) -> str:
         """What a view shows instead of it."""
-        which = f"{self.kind} {number + 1} of {of}" if of > 1 else self.kind
-        size = [f"{self.width} x {self.height} px"] if self.width else []
-        size += [f"{self.bytes:,} bytes"] if self.chars else []
-        told = ", ".join([part for part in (self.media_type[:40], *size) if part])
-        recall = f"recall {reference}{f' image={number + 1}' if of > 1 else ''}" if reference else ""
-        return f"[{which} left out{': ' * bool(told)}{told}{'; ' * bool(recall)}{recall}]"
+        is_one_of_many = of > 1
+        told = [self.media_type[:40]] if self.media_type else []
+        if self.width:
+            told.append(f"{self.width} x {self.height} px")
+        if self.chars:
+            told.append(f"{self.bytes:,} bytes")
+        line = f"{self.kind} {number + 1} of {of} left out" if is_one_of_many else f"{self.kind} left out"
+        if told:
+            line += f": {', '.join(told)}"
+        if reference:
+            line += f"; recall {reference}"
+            if is_one_of_many:
+                line += f" image={number + 1}"
+        return f"[{line}]"
 
 
 def media_of(message: Mapping[str, Any], count: Callable[[Message], int] | None = None) -> tuple[Medium, ...]:
@@ -194,12 +202,19 @@ class _Walk:
             if visited is original:
                 return block
             return visited if visited.get("type") == "text" else {**block, ORIGINAL: visited}
-        key = "output" if block.get("type") == "tool_result" else "content" if depth else ""
-        inner = block.get(key) if key else None
-        if isinstance(inner, dict):
-            visited = self._block(inner, depth + 1) if depth < _MOST_DEPTH else inner
+        if block.get("type") == "tool_result":
+            key = "output"
+        elif depth:
+            key = "content"
         else:
+            return block
+        inner = block.get(key)
+        if not isinstance(inner, dict):
             visited = self.blocks(inner, depth + 1)
+        elif depth < _MOST_DEPTH:
+            visited = self._block(inner, depth + 1)
+        else:
+            visited = inner
         return block if visited is inner else {**block, key: visited}
 
 

@@ -114,7 +114,6 @@ def _is_object(text: str) -> bool:
 def _content(message: Message, *, has_calls: bool, keeps_originals: bool) -> Any:
     """The content in an accepted form; None if the message says nothing."""
     content, role = message.get("content"), message["role"]
-    answers = role in ("tool", "function")
     if isinstance(content, dict) and "type" in content:
         content = [content]
     if not isinstance(content, str | list):
@@ -129,7 +128,9 @@ def _content(message: Message, *, has_calls: bool, keeps_originals: bool) -> Any
         content = ""
     if content.strip():
         return content
-    return NO_OUTPUT if answers else "" if has_calls else None
+    if role in ("tool", "function"):
+        return NO_OUTPUT
+    return "" if has_calls else None
 
 
 @dataclass(frozen=True, slots=True)
