@@ -12,6 +12,7 @@ from typing import Any
 
 from ..messages.message import Message, as_json, is_block
 from ..messages.metadata import metadata_of
+from ..messages.uncarried_blocks import line_about
 from . import chat_parts, openai_chat, openai_responses
 from .canonical import blocks_of, items, mapping, marked, parsed_calls, plain_content, text, text_block
 from .openai_responses import ON_SERVER, kind_of
@@ -106,6 +107,22 @@ def of_provider(message: Message) -> Message:
     content = message["content"]
     has_items = isinstance(content, list) and any(is_block(block, ON_SERVER) for block in content)
     return marked(message, openai_responses.NAME) if has_items else message
+
+
+def with_items_as_text(message: Message) -> Message:
+    """An answer for an agent of another provider: calls that OpenAI's server ran, with their results, are text.
+
+    Of an image that was made there is one line.
+    """
+    content = message["content"]
+    if not isinstance(content, list) or not any(is_block(block, ON_SERVER) for block in content):
+        return message
+    return {**message, "content": [_as_text(block) if is_block(block, ON_SERVER) else block for block in content]}
+
+
+def _as_text(item: Message) -> Message:
+    said = "" if item["type"] == "image_generation_call" else f"\n{as_json(item)}"
+    return text_block(f"{line_about(item)}{said}")
 
 
 def _read_part(part: Message) -> Message:

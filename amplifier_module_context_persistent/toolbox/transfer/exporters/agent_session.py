@@ -7,18 +7,24 @@ put in order as views are; what is missing has a stand-in.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
+from ....forms.openai_in_files import with_items_as_text
 from ....forms.request_bodies import in_order
-from ....messages.message import Message
+from ....messages.message import Message, is_block, result_id_of, text_of
 from ....messages.metadata import given_id, instant_of, metadata_of, timestamp_of
+from ....messages.normalize import NO_OUTPUT
 from ....tokens.usage import CACHE_WRITES, read_usage, token_count
 from ....view.entry import INSTRUCTING
 from .session_view import SessionView, first_time, session_name
+
+UNKNOWN_MODEL = "unknown"
+"""Where an agent wants the name of a model or a provider, and nobody says it."""
+_TEXT = frozenset({"text"})
 
 
 def uuid_of(session_id: str, name: str) -> str:
@@ -50,14 +56,38 @@ class AgentSession:
     def messages(self, view: SessionView, family: str) -> Iterator[tuple[Message, str]]:
         """The messages in the order that a provider accepts, without instructions, each with its time."""
         time = iso(self.began)
-        given = (message for _, message in view.messages() if message["role"] not in INSTRUCTING)
-        ordered = in_order(given, family)
+        given = [message for _, message in view.messages() if message["role"] not in INSTRUCTING]
+        silent = {result_id_of(message) for message in given if _is_silent(message)}
+        if family != "openai":
+            given = [with_items_as_text(message) for message in given]
+        ordered = [_as_silent(message, silent) for message in in_order(given, family)]
         while ordered and ordered[-1]["role"] == "user" and given_id(ordered[-1]) is None:
             ordered.pop()  # a line that a request has to end with; the session goes on with a person's words
         for message in ordered:
             own = timestamp_of(message)
             time = own if own and instant_of(own) is not None else time
             yield message, time
+
+
+def _is_silent(message: Message) -> bool:
+    content = message.get("content")
+    return not content.strip() if isinstance(content, str) else not content
+
+
+def _as_silent(message: Message, silent: Collection[str | None]) -> Message:
+    """A result that says nothing, as it was: requests say `NO_OUTPUT` there, which some providers need."""
+    if message["role"] != "tool" or result_id_of(message) not in silent or text_of(message) != NO_OUTPUT:
+        return message
+    return {**message, "content": ""}
+
+
+def texts_of_result(message: Message) -> list[str]:
+    """The texts of a result that has several and nothing else; empty for any other message."""
+    content = message.get("content")
+    if message["role"] != "tool" or not isinstance(content, list) or len(content) < 2:
+        return []
+    texts = [text for block in content if is_block(block, _TEXT) and isinstance(text := block.get("text"), str)]
+    return texts if len(texts) == len(content) else []
 
 
 def iso(instant: datetime) -> str:

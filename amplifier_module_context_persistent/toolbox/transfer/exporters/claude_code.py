@@ -15,12 +15,12 @@ from typing import Any
 from ....forms import anthropic
 from ....messages.message import Message
 from ....messages.metadata import given_id, metadata_of
-from .agent_session import AgentSession, answer_usage, uuid_of
+from .agent_session import UNKNOWN_MODEL, AgentSession, answer_usage, texts_of_result, uuid_of
 from .session_view import SessionView
 
 VERSION = "2.1.0"
 _NOBODY = "<synthetic>"
-"""The model of an answer of which nobody says the model."""
+"""The model of an answer of which nobody says the model or what it took: Claude Code's own name for its own words."""
 
 Record = dict[str, Any]
 
@@ -49,6 +49,8 @@ def transcript(view: SessionView) -> Iterator[Record]:
 def _records(message: Message, own: str, *, is_copy: bool) -> Iterator[Record]:
     """The records of a message: one for each block of an answer, else one."""
     for body in anthropic.write([message]):
+        if texts := texts_of_result(message):
+            body["content"][0]["content"] = [{"type": "text", "text": text} for text in texts]
         if body["role"] == "user":
             is_programs = metadata_of(message).get("source") is not None and message["role"] == "user"
             yield {"type": "user", "message": body, "uuid": own, **({"isMeta": True} if is_programs else {})}
@@ -64,13 +66,14 @@ def _blocks_of_answer(message: Message, blocks: Sequence[Message], own: str, *, 
     imported = told.get("imported")
     ids = imported if isinstance(imported, dict) else {}
     model = told.get("model")
+    nobody = UNKNOWN_MODEL if answer_usage(message).is_reported else _NOBODY
     last = len(blocks) - 1
     for number, block in enumerate(blocks):
         answer = {
             "id": str(ids.get("response_id") or f"msg_{own.replace('-', '')}"),
             "type": "message",
             "role": "assistant",
-            "model": model if isinstance(model, str) else _NOBODY,
+            "model": model if isinstance(model, str) else nobody,
             "content": [block],
             "stop_reason": _stop_of(message) if number == last else None,
             "stop_sequence": None,

@@ -16,7 +16,7 @@ from ....forms import openai_responses
 from ....messages.message import Message, text_of
 from ....messages.metadata import is_human, metadata_of
 from ....view.entry import INSTRUCTING
-from .agent_session import AgentSession, AnswerUsage, answer_usage, iso
+from .agent_session import AgentSession, AnswerUsage, answer_usage, iso, texts_of_result
 from .session_view import SessionView
 
 ORIGINATOR = "amplifier_context_persistent"
@@ -63,6 +63,8 @@ class _Writer:
             self._model = model
             yield "turn_context", {"cwd": self._session.working_dir, "model": model, **_LIKE_CODEX}
         for item in openai_responses.write([message]):
+            if texts := texts_of_result(message):
+                item["output"] = [{"type": "input_text", "text": text} for text in texts]
             yield "response_item", _typed(item)
         said = text_of(message)
         if message["role"] == "user" and is_human(message):

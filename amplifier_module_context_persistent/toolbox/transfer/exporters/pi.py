@@ -16,7 +16,7 @@ from ....messages.media_blocks import source_of
 from ....messages.message import Message, is_block, result_id_of
 from ....messages.metadata import given_id, metadata_of
 from ....messages.text import block_text, blocks_without_calls, calls_with_arguments
-from .agent_session import AgentSession, answer_usage, iso, milliseconds
+from .agent_session import UNKNOWN_MODEL, AgentSession, answer_usage, iso, milliseconds
 from .session_view import SessionView
 
 VERSION = 3
@@ -77,14 +77,14 @@ def _answer(message: Message, billed: Message, time_ms: int) -> Entry | None:
     if not blocks and not calls:
         return None
     told = metadata_of(message)
-    provider = str(told.get("provider") or "unknown")
+    provider = str(told.get("provider") or UNKNOWN_MODEL)
     stop = str(told.get("stop_reason") or "")
     return {
         "role": "assistant",
         "content": [*blocks, *calls],
         "api": _APIS.get(provider, "openai-completions"),
         "provider": "google" if provider == "gemini" else provider,
-        "model": str(told.get("model") or "unknown"),
+        "model": str(told.get("model") or UNKNOWN_MODEL),
         "usage": _usage(billed),
         "stopReason": _STOPS.get(stop, "toolUse" if calls else "stop"),
         "timestamp": time_ms,

@@ -116,6 +116,37 @@ async def test_it_comes_back_as_it_was(home: Path, log: Path, agent: str) -> Non
     assert said[0]["content"][1]["source"]["data"] == PIXEL["source"]["data"]
 
 
+ODD = [
+    {"role": "user", "content": "go"},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "mcp_call", "id": "m1", "server_label": "s", "name": "ask", "arguments": "{}", "output": "NEEDLE"},
+            {"type": "text", "text": "So."},
+        ],
+        "tool_calls": [{"id": f"c{number}", "tool": "sh", "arguments": {}} for number in (1, 2)],
+        "metadata": {"usage": {"input_tokens": 7, "output_tokens": 2}, "form": {"name": "openai_responses"}},
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": text} for text in ("one", "two")]},
+    {"role": "tool", "tool_call_id": "c2", "content": ""},
+]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+async def test_what_only_the_source_has_comes_back_too(home: Path, agent: str) -> None:
+    """Results of several texts and of none, usage of an unknown model, and what a provider's server called, whole."""
+    log = home / "log.jsonl"
+    log.write_text("".join(json.dumps(message) + "\n" for message in ODD))
+    export_session(log, home / "out", agent)
+    history, _ = await history_and_view(imported(home / "out", home / "back").path)
+    said = [message["content"] for message in history if message["role"] == "tool"]
+    assert said == [[{"type": "text", "text": "one"}, {"type": "text", "text": "two"}], ""]
+    (answer,) = (message for message in history if message["role"] == "assistant")
+    assert answer["metadata"]["usage"]["input_tokens"] == 7
+    assert "NEEDLE" in json.dumps(answer["content"])
+    assert "recall" not in json.dumps(answer["content"])
+
+
 async def test_the_chain_of_records_is_whole(home: Path, log: Path) -> None:
     """Of Claude Code and pi: each entry names the one before it, and all ids are different."""
     for agent, own, above in (("claude-code", "uuid", "parentUuid"), ("pi", "id", "parentId")):
