@@ -68,6 +68,8 @@ def ordinals_gone(index: Index, purge: Purge) -> set[int]:
         return set(every)
     if purge.cleared:
         return set(every) - set(index.live)
+    if purge.took is not None:
+        return {ordinal for ordinal in every if purge.took(index.columns.id_hashes[ordinal])}
     if purge.before is None:
         return set()
     first = _first_kept(index, purge.before)
@@ -148,7 +150,7 @@ class Rewrite:
         else:
             self._keep_parts()
         # from now on nothing goes but what is to be redacted
-        self._purge, self._cut_offset = replace(self._purge, before=None, cleared=False, everything=False), 0
+        self._purge, self._cut_offset = replace(self._purge, before=None, cleared=False, everything=False, took=None), 0
 
     def _keep_parts(self) -> None:
         if any(found.kind == "oversized" for found in self._reader.index.damage):

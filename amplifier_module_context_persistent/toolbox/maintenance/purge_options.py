@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...messages.replace_in_message import Replace
@@ -10,7 +11,7 @@ from ...messages.replace_in_message import Replace
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """What is to go: at most one of the first four, `torn` beside it or alone."""
+    """What is to go: at most one of the first five, `torn` beside it or alone."""
 
     before: str | None = None
     """What stands before the message with this id."""
@@ -19,19 +20,24 @@ class Purge:
     everything: bool = False
     redact: Replace | None = None
     """What it replaces in the strings of messages."""
+    took: Callable[[int], bool] | None = None
+    """Whether another purge took a message, by the hash of its id."""
     torn: bool = False
     """The torn tails that were saved beside the log, and the one at its end."""
 
     @property
     def is_torn_only(self) -> bool:
         """Whether nothing of the log itself goes."""
-        return self.torn and not (self.before is not None or self.cleared or self.everything or self.redact)
+        takes_messages = self.before is not None or self.cleared or self.everything or self.took
+        return self.torn and not (takes_messages or self.redact)
 
     @property
     def mode(self) -> str:
         """What the `purge` record calls it."""
         if self.redact is not None:
             return "redact"
+        if self.took is not None:
+            return "messages"
         return "before" if self.before is not None else "all" if self.everything else "cleared"
 
 

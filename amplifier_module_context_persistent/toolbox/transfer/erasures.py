@@ -13,6 +13,7 @@ A deletion adds a line for its session, a purge one for what it took. Rules:
 
 from __future__ import annotations
 
+import binascii
 import contextlib
 import errno
 import hashlib
@@ -45,6 +46,8 @@ _FIRST_HASH = re.compile(r":[0-9a-f]{16}(?=:|$)")
 """In a session's key: a part of the hash of its first message."""
 _MOST_TAKEN = 1000
 _MOST_TAKEN_BYTES = 4096
+_MOST_IDS = 100_000
+_ID_BYTES = 6
 _LEAST_UNKNOWN = 12
 """So many characters of each match must not be told by an expression that is kept."""
 _MOST_COMPARED = 30
@@ -72,6 +75,8 @@ class SourceNames:
     """The names of messages that have ids (`message_names`)."""
     answers: tuple[str, ...] = ()
     """The names of long answers, which any form of the session has."""
+    id_hashes: tuple[int, ...] = ()
+    """The hashes of the ids of the messages that go, if not all of them do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +195,8 @@ class Erasure:
     rule: TextRule = field(default_factory=TextRule)
     answers: frozenset[str] = frozenset()
     """Salted hashes of long answers."""
+    ids: frozenset[bytes] = frozenset()
+    """Salted hashes of the ids of all messages that went, by which a copy of the log is purged too."""
 
     @property
     def day(self) -> str:
@@ -224,6 +231,10 @@ class Erasure:
         same = sum(_named(self.salt, name) in self.answers for name in answers)
         return same >= max(2, (fewer + 1) // 2)
 
+    def took(self, id_hash: int) -> bool:
+        """Whether a message went, by the hash of its id."""
+        return _salted_id(self.salt, id_hash) in self.ids
+
     def to_line(self) -> bytes:
         """The line with its LF."""
         value: dict[str, Any] = {"erased": self.what, "time": self.time, "salt": self.salt, "names": sorted(self.names)}
@@ -231,9 +242,15 @@ class Erasure:
             value |= {"count": self.count, "content": self.content}
         if self.answers:
             value["answers"] = sorted(self.answers)
+        if self.ids:
+            value["ids"] = binascii.b2a_base64(b"".join(sorted(self.ids)), newline=False).decode()
         if rule := self.rule.to_json():
             value["rule"] = rule
         return json.dumps(value).encode() + b"\n"
+
+
+def _salted_id(salt: str, id_hash: int) -> bytes:
+    return hashlib.blake2b(id_hash.to_bytes(8, signed=True), digest_size=_ID_BYTES, key=salt.encode()).digest()
 
 
 def _named(salt: str, name: str) -> str:
@@ -248,32 +265,42 @@ def erasure_of(
     names = frozenset(_named(salt, name) for name in (*source.names, *source.messages))
     content = _named(salt, source.content) if source.content else ""
     answers = frozenset(_named(salt, name) for name in source.answers)
-    return Erasure(salt, what, time, names, source.count, content, rule(salt), answers)
+    ids = frozenset(_salted_id(salt, id_hash) for id_hash in source.id_hashes[: _MOST_IDS + 1])
+    if len(ids) > _MOST_IDS:  # some of them would be taken for all
+        ids = frozenset()
+    return Erasure(salt, what, time, names, source.count, content, rule(salt), answers, ids)
 
 
-def erasures() -> list[Erasure]:
-    """The erasures that are in force, oldest first.
+def erasures(path: Path | None = None) -> list[Erasure]:
+    """The erasures that are in force, oldest first; of this user, or of another file of them.
 
     Raises:
         OSError: the file is there and cannot be read.
     """
-    path = erasures_path()
+    return list(read_erasures(path)[0].values())
+
+
+def read_erasures(path: Path | None = None) -> tuple[dict[str, Erasure], set[str]]:
+    """The erasures that are in force by their salts, and the salts of those that were lifted; errors as `erasures`."""
+    path = path or erasures_path()
     try:
         mode = path.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a directory is an error that names it
             raise OSError(errno.EINVAL, "this is no regular file, so nobody knows what was erased", os.fspath(path))
         content = path.read_bytes()
     except FileNotFoundError:
-        return []
+        return {}, set()
     found: dict[str, Erasure] = {}
+    lifted = set[str]()
     for line in content.splitlines():
         with contextlib.suppress(ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
             value = json.loads(line)
             for salt in value.get("lifts", ()):
                 found.pop(str(salt), None)
+                lifted.add(str(salt))
             if "erased" in value:
                 found[str(value["salt"])] = _erasure(value)
-    return list(found.values())
+    return found, lifted
 
 
 def _erasure(value: dict[str, Any]) -> Erasure:
@@ -287,7 +314,13 @@ def _erasure(value: dict[str, Any]) -> Erasure:
         str(value.get("content", "")),
         TextRule.from_json(salt, value.get("rule", {})),
         frozenset(map(str, value.get("answers", ()))),
+        _ids_in(str(value.get("ids", ""))),
     )
+
+
+def _ids_in(text: str) -> frozenset[bytes]:
+    joined = binascii.a2b_base64(text)
+    return frozenset(joined[at : at + _ID_BYTES] for at in range(0, len(joined), _ID_BYTES))
 
 
 def note_erasure(erasure: Erasure) -> None:
@@ -296,19 +329,24 @@ def note_erasure(erasure: Erasure) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    if erasure.names or erasure.content or erasure.answers:
-        _append(erasure.to_line())
+    note_erasures([erasure])
 
 
-def lift(found: Iterable[Erasure]) -> None:
-    """Take erasures out of force; errors as `note_erasure`."""
+def note_erasures(found: Iterable[Erasure], file: Path | None = None) -> None:
+    """Add the lines of erasures to this user's file, or to another one; errors as `note_erasure`."""
+    if lines := [one.to_line() for one in found if one.names or one.content or one.answers]:
+        _append(b"".join(lines), file)
+
+
+def lift(found: Iterable[Erasure], file: Path | None = None) -> None:
+    """Take erasures out of force; arguments and errors as `note_erasure`."""
     salts = [one.salt for one in found if one.names or one.content or one.answers]
     if salts:
-        _append(json.dumps({"lifts": salts}).encode() + b"\n")
+        _append(json.dumps({"lifts": salts}).encode() + b"\n", file)
 
 
-def _append(line: bytes) -> None:
-    path, files = os.fspath(erasures_path()), FileSystem()
+def _append(line: bytes, file: Path | None) -> None:
+    path, files = os.fspath(file or erasures_path()), FileSystem()
     make_directories(files, os.path.dirname(path))
     fd = files.open_log(path, create=True)
     try:
@@ -336,6 +374,26 @@ def names_in_log(location: str) -> SourceNames:
 
 def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNames:
     """The same of an open log; `gone` are the ordinals of the messages that go, if not all of them do."""
+    names, count, has_id = _named_by_headers(reader)
+    wanted = 0 if has_id else min(count, len(reader.index))
+    bodies = (line[:-CRC_TAIL_BYTES] for _, line in reader.lines(range(wanted)))
+    content = content_name(bodies) if wanted else ""
+    gone = None if gone is None else list(gone)
+    named, answers = names_in_stored(reader, gone), answers_in_stored(reader, gone)
+    id_hashes = [reader.index.columns.id_hashes[ordinal] for ordinal in gone or ()]
+    return SourceNames(tuple(names), wanted, content, tuple(named), tuple(answers), tuple(id_hashes))
+
+
+def names_of(reader: ReadableLog) -> list[str]:
+    """Names enough to find the erasures of an open log: those that its headers give, else those of its messages.
+
+    A fork has messages of its origin, so these count only if no header names the log.
+    """
+    return _named_by_headers(reader)[0] or names_in_stored(reader)
+
+
+def _named_by_headers(reader: ReadableLog) -> tuple[list[str], int, bool]:
+    """The names that a log's headers give, how many messages its source had, and whether that gave the session's id."""
     names, count, has_id = dict[str, None](), 0, True
     for header in reader.index.headers:
         if log_id := header.get("log_id"):
@@ -345,12 +403,7 @@ def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNa
             has_id = bool(source.get("session_id"))
             names |= dict.fromkeys(names_of_key(str(source["key"]), has_id=has_id))
             count = int(source.get("messages") or 0)
-    wanted = 0 if has_id else min(count, len(reader.index))
-    bodies = (line[:-CRC_TAIL_BYTES] for _, line in reader.lines(range(wanted)))
-    content = content_name(bodies) if wanted else ""
-    gone = None if gone is None else list(gone)
-    named, answers = names_in_stored(reader, gone), answers_in_stored(reader, gone)
-    return SourceNames(tuple(names), wanted, content, tuple(named), tuple(answers))
+    return list(names), count, has_id
 
 
 def names_of_key(key: str, *, has_id: bool) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from typing import TypeGuard
 
@@ -9,27 +10,32 @@ from ...log.base import ReadableLog
 from ...log.open_log import open_reader
 from ...log.record_kinds import control_of
 from ...log.record_line import Message
-from .erasures import SESSION, ErasedError, Erasure, concerning, erasures, names_in
+from .erasures import SESSION, ErasedError, Erasure, concerning, erasures, names_of
 
 
-def erasures_of_log(reader: ReadableLog) -> list[Erasure]:
+def erasures_of_log(reader: ReadableLog, found: Sequence[Erasure] | None = None) -> list[Erasure]:
     """The erasures that a log would undo: of its session, and purges that came after it was copied.
+
+    Args:
+        reader: the log.
+        found: the erasures that are in force; by default this user's.
 
     Raises:
         LogUnreadableError: the log cannot be read.
         OSError: nobody knows what was erased, since the file cannot be read.
     """
-    found = erasures()
-    if not found:
-        return []
-    source = names_in(reader)
-    # a fork has messages of its origin, so these count only if the first line is missing, which names the log
-    about = list(concerning(found, source.names or source.messages))
+    found = erasures() if found is None else found
+    about = erasures_about(reader, found)
     if not any(erasure.what != SESSION for erasure in about):
         return about
     purges = filter(_is_purge, (control_of(line.rstrip(b"\n")) for line in reader.records()))
     purged = max((str(record.get("time", "")) for _, record in purges), default="")
     return [erasure for erasure in about if erasure.what == SESSION or erasure.time > purged]
+
+
+def erasures_about(reader: ReadableLog, found: Sequence[Erasure]) -> list[Erasure]:
+    """The erasures, of some, that concern the session of a log; errors as `erasures_of_log`."""
+    return list(concerning(found, names_of(reader))) if found else []
 
 
 def why_refused(erasure: Erasure) -> str:

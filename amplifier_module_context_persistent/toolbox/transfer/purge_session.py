@@ -148,7 +148,7 @@ def purge_session(
     what: Purge,
     *,
     now: Callable[[], str],
-    rule: Callable[[str], TextRule] = lambda _: TextRule(),
+    rule: Callable[[str], TextRule] | None = lambda _: TextRule(),
     files: FileSystem | None = None,
 ) -> tuple[PurgeCounts, str]:
     """Purge a session as it was planned.
@@ -157,7 +157,7 @@ def purge_session(
         planned: what `plan_session_purge` found.
         what: what goes.
         now: gives ISO 8601 timestamps.
-        rule: if a text is redacted, gives what an import is to replace, from a salt.
+        rule: if a text is redacted, gives what an import is to replace, from a salt; None if that is noted already.
         files: the system calls, to be told how far the reading is.
 
     Returns:
@@ -204,13 +204,15 @@ def _purge_noted(
     planned: SessionPurge,
     what: Purge,
     now: Callable[[], str],
-    rule: Callable[[str], TextRule],
+    rule: Callable[[str], TextRule] | None,
     files: FileSystem | None,
 ) -> PurgeCounts:
     """Purge a log, and note before that what goes, so that no import brings it back; errors as `purge_session`."""
     noted = list[Erasure]()
 
     def note(log: ReadableLog) -> None:
+        if rule is None:
+            return
         if what.redact is not None:
             erasure = erasure_of(names_in(log), TEXT, time=now(), rule=rule)
         else:
