@@ -93,6 +93,12 @@ def session_files(
     return _newest_first((path, path.parent.name, f"{prefix}{path.parents[2].name}") for path, prefix in paths)
 
 
+def sessions_below(root: Path) -> list[SessionFile]:
+    """The sessions of all projects in a directory of the host's kind, the one that was written last first."""
+    paths = root.glob(f"*/sessions/*/{LOG_NAME}")
+    return _newest_first((path, path.parent.name, path.parents[2].name) for path in paths)
+
+
 def sessions_of_id(session_id: str, *, storage: str | None = None) -> list[SessionFile]:
     """The sessions of all projects that have this id.
 

@@ -217,6 +217,7 @@ SECTIONS = {
         "copy": CommandEntry(
             "cli.copy:copy", "Copy a session's log byte for byte: to keep it, to move it, into a database."
         ),
+        "sync": CommandEntry("cli.sync:sync", "Copy what is new between this home and DIR or URL, in both directions."),
         "rewind": CommandEntry("cli.fork:rewind", "Make SESSION's history end with turn N again."),
     },
     "Delete": {

@@ -5,7 +5,7 @@ SHA-256, so that the file is known as ours after a crash. A file whose content i
 since, and is the host's. Rules:
 - A content is noted before its file gets its name. While one content replaces another, both are noted; so at every
   instant the file is known as ours.
-- A purge, a deletion, a rewind or the making of a session notes what it has begun, and removes that when it has
+- A purge, a deletion, a rewind, a sync or the making of a session notes what it has begun, and removes that when it has
   finished. Whoever finds it finishes it.
 - The note holds no text of a session. It goes when nothing is noted.
 """
@@ -27,7 +27,7 @@ from ...log.filesystem import FileSystem
 NOTE_SUFFIX = ".written"
 """The note has the log's name and this."""
 
-MAKING, PURGING, DELETING, REWINDING = "make", "purge", "delete", "rewind"
+MAKING, PURGING, DELETING, REWINDING, SYNCING = "make", "purge", "delete", "rewind", "sync"
 """What may have been begun."""
 
 _VERSION = 1
@@ -52,7 +52,7 @@ class WrittenFiles:
     contents: dict[str, list[Content]] = field(default_factory=dict)
     """By the names of files that we wrote, the contents that are ours."""
     begun: str = ""
-    """What was begun and has not finished: `MAKING`, `PURGING`, `DELETING`, `REWINDING`; or nothing."""
+    """What was begun and has not finished: `MAKING`, `PURGING`, `DELETING`, `REWINDING`, `SYNCING`; or nothing."""
     time: str = ""
     """When, in ISO 8601."""
 

@@ -111,6 +111,7 @@ def write_host_files(
     is_fork: bool = False,
     origin: str | Path | None = None,
     title: str = "",
+    named_only: bool = False,
 ) -> list[str]:
     """Write the host's files of a new session beside its log, if that lies in a directory of the host's kind.
 
@@ -121,6 +122,7 @@ def write_host_files(
         is_fork: whether it begins with that session's history.
         origin: that session's log; the bundle, the model and the name of its metadata are taken over.
         title: the session's name, if that session has none.
+        named_only: write only what names the session, and no second copy of its messages.
 
     Returns:
         The files that were written; none if one of them is there already, and not from an interrupted call.
@@ -152,10 +154,11 @@ def write_host_files(
             **{key: known[key] for key in ("working_dir",) if key in known},
             **_name_fields(known, title, is_fork=is_fork),
         }
-        _write_own(note, targets[0], transcript_lines(reader, as_hosts_see(reader)))
+        if not named_only:
+            _write_own(note, targets[0], transcript_lines(reader, as_hosts_see(reader)))
     _write_own(note, targets[1], [_pretty(fields)])
     note.finish()
-    return [os.fspath(target) for target in targets]
+    return [os.fspath(target) for target in targets[named_only:]]
 
 
 @contextlib.contextmanager

@@ -30,6 +30,7 @@ FILTERED = (
     "export",
     "du",
     "archive",
+    "sync",
 )
 FILTERS = ("--all", "--project", "--since", "--until", "--model", "--tool", "--name", "--tag", "--failed", "--number")
 
@@ -70,7 +71,7 @@ def test_every_command_prints_json(command: str) -> None:
     assert option(command, "--json").is_flag
 
 
-@pytest.mark.parametrize("command", ["delete", "prune", "purge", "rewind", "repair", "archive"])
+@pytest.mark.parametrize("command", ["delete", "prune", "purge", "rewind", "repair", "archive", "sync"])
 def test_what_changes_a_log_can_be_tried_and_confirmed(command: str) -> None:
     assert option(command, "--dry-run").is_flag
     assert option(command, "--yes").is_flag

@@ -46,6 +46,7 @@ ANSWERS = {
     "How do I go on from turn 12?": ["up to turn 12", "  amplifier session resume "],
     "What did a fork and its origin each do since?": ["The first 5 messages are the same, up to turn 1."],
     "How do I erase a key everywhere?": ["something to purge in 1", "Remove it for good?"],
+    "How do I have my sessions on two machines?": ["sessions brought in step"],
     "How do I move it to another machine?": ["read back and the same", "with all that the log holds"],
     "How do I hand it to a colleague?": ["report-"],
     "How do I export all sessions that mention a ticket?": ["0 sessions exported"],
@@ -79,6 +80,7 @@ WORDS = {
     "How do I go on from turn 12?": "begins with SESSION's history up to turn N",
     "What did a fork and its origin each do since?": "and what each did since",
     "How do I erase a key everywhere?": "a text from all logs",
+    "How do I have my sessions on two machines?": "in both directions",
     "How do I move it to another machine?": "to move it",
     "How do I hand it to a colleague?": "to send round",
     "How do I export all sessions that mention a ticket?": "Export the live history of SESSION",
@@ -102,6 +104,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(directory / "home"))
         patch.chdir(directory)
+        Path("stick").mkdir()
         asyncio.run(write_sessions())
     return directory
 

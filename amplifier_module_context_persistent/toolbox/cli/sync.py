@@ -1,0 +1,262 @@
+"""`context-persistent sync`: bring this home's sessions and those of another place in step.
+
+Exit codes: 0 both sides are in step; 1 something is left: a session went on on both sides, is open or cannot be read,
+or a file of the host holds what was erased; 2 nothing was done.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import click
+
+from ...clock import utc_now
+from ...log.database_location import parse_location
+from ...sessions.filters import SessionFilter, matching
+from ...sessions.session_name import name_of
+from ..transfer.erasures import SESSION, Erasure
+from ..transfer.sync_erasures import ErasingStep, erase, plan_erasing, travelling_erasures
+from ..transfer.sync_sessions import Step, Sync, What, pairs_of
+from ..transfer.sync_sides import Side, home_side, of_project, other_side, with_sub_agents
+from .erasing import check_can_ask, erasing_options
+from .exit_codes import DONE, FINDINGS
+from .filter_options import filter_options, watched
+from .list_ import scaled
+from .progress import stages
+from .session_argument import no_catalogue_option
+from .terminal import UnusableError, ask, counted, cut, one_line, say, unreadable, unusable
+
+_NAME_CELLS = 40
+
+
+@click.command("sync")
+@no_catalogue_option
+@click.argument("place", metavar="DIR|URL")
+@filter_options()
+@click.option(
+    "--keep", type=click.Choice(["both"]), help="Keep both histories of a session that went on on both sides."
+)
+@erasing_options
+@click.pass_context
+def sync(
+    context: click.Context,
+    place: str,
+    *,
+    everywhere: bool,
+    wanted: SessionFilter,
+    keep: str | None,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Copy what is new between this home and DIR or URL, in both directions.
+
+    DIR is any directory: a stick, a synced folder, the mount of a server, or another home. URL is a PostgreSQL
+    database. It is about the sessions of this project; --all takes all projects, and filters choose among them.
+
+    What a session has got on one side is appended on the other one. Nothing is merged: if both sides went on, the
+    session stays as it is on both, and is named. With --keep both the other side's history becomes a new session on
+    both sides, and this side's keeps the id.
+
+    What was deleted or purged on one side is deleted or purged on the other one first, whatever the filters say; this
+    is shown, and asked for. A session that is open is not written to. A sync that was interrupted is finished by the
+    next one.
+    """
+    check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
+    scope = _Scope(wanted, everywhere=everywhere, keep_both=keep == "both")
+    with unusable():
+        here, there = home_side(), other_side(place)
+        if there.storage is not None:
+            from ...log.postgres.server import using  # its driver is an extra
+
+            context.with_resource(using(parse_location(there.storage)))
+        force, travelling = travelling_erasures(here, there)
+        for one in travelling if any(one.new for one in travelling) else ():
+            plan_erasing(one, one.side.sessions())
+        erasing = [step for one in travelling for step in one.steps]
+        plan = _plan(here, there, force, scope, without={step.session.id for step in erasing if not step.error})
+    is_none = not (plan.steps or plan.in_step or any(one.new or one.lifted for one in travelling))
+    if is_none and not everywhere:
+        raise UnusableError("no such session is on either side; --all takes the sessions of all projects")
+    if not as_json:
+        _show(erasing, plan, there)
+    if not dry_run:
+        if count := sum(not step.error for step in erasing) + sum(step.what is What.REPLACE for step in plan.steps):
+            ask(f"Erase it in {counted(count, 'session')}, and go on?", yes=yes)
+        with unusable():
+            for one in travelling:
+                erase(one, now=utc_now)
+            if erasing:
+                plan = _plan(here, there, force, scope)
+            plan.carry_out()
+    context.exit(_told(erasing, plan, there, dry_run=dry_run, as_json=as_json))
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """Which sessions are meant, and what becomes of those that went on on both sides."""
+
+    wanted: SessionFilter
+    everywhere: bool
+    keep_both: bool
+
+    def ids(self, sides: Iterable[Side]) -> set[str]:
+        """The ids of the sessions that are meant on either side, and of their sub-agents' sessions."""
+        found, known = set[str](), set[str]()
+        for side in sides:
+            sessions = side.sessions()
+            known |= {one.id for one in sessions}
+            if not self.everywhere or self.wanted.project is not None:
+                sessions = of_project(sessions, self.wanted)
+            with unreadable():
+                found |= {one.id for one in matching(sessions, self.wanted, watch=watched)}
+        return with_sub_agents(found, known)
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What is to be done, session by session."""
+
+    sync: Sync
+    steps: list[Step]
+    """Of the sessions that are not in step."""
+    in_step: int
+
+    def carry_out(self) -> None:
+        """Do it."""
+        todo = [step for step in self.steps if not step.is_left]
+        with stages() as tell:
+            for number, step in enumerate(todo):
+                tell("copying", number, len(todo))
+                self.sync.carry_out(step)
+
+
+def _plan(here: Side, there: Side, force: Sequence[Erasure], scope: _Scope, without: Iterable[str] = ()) -> _Plan:
+    """Compare the sessions that are meant; those `without` are compared once something was erased in them."""
+    pairs = pairs_of(here.sessions(), there.sessions())
+    sync = Sync(here, there, pairs, force, scope.keep_both, utc_now)
+    chosen = scope.ids((here, there)).difference(without)
+    todo = [pair for pair in pairs if pair.session_id in chosen]
+    steps = []
+    with stages() as tell:
+        for number, pair in enumerate(todo):
+            tell("comparing sessions", number, len(todo))
+            steps.append(sync.plan(pair))
+    different = [step for step in steps if step.what is not What.SAME]
+    return _Plan(sync, different, len(steps) - len(different))
+
+
+def _show(erasing: Sequence[ErasingStep], plan: _Plan, there: Side) -> None:
+    """Say what is to be done, erasures first."""
+    for side in (plan.sync.here, there):
+        on_side = [step for step in erasing if step.side is side and not step.error]
+        if on_side:
+            say(f"Erased first {_on(side)}, since it was erased on the other side; then compared again:")
+        for one in on_side:
+            say(f"  {_called(one.session.id, str(one.session.path))}: {_what_goes(one)}")
+            for file in one.files_that_stay:
+                say(f"    stays, the host's: {file}")
+        to_side = [step for step in plan.steps if step.to is side]
+        if to_side:
+            size = sum(step.new_bytes for step in to_side)
+            say(f"To {_name(side)}: {counted(len(to_side), 'session')}, {scaled(size, 'kMGT')}B")
+        for step in to_side:
+            say(f"  {_called(step.session_id, step.source)}: {_what_comes(step)}")
+    for step in plan.steps:
+        if step.is_left:
+            say(_left(step))
+    for one in erasing:
+        if one.error:
+            say(f"NOT erased: {one.session.path}: {one.error}")
+
+
+def _name(side: Side) -> str:
+    return "this home" if side.is_this_home else side.name
+
+
+def _on(side: Side) -> str:
+    return "here" if side.is_this_home else f"in {side.name}"
+
+
+def _called(session_id: str, log: str) -> str:
+    """A session's id, with its name if it has one."""
+    named = name_of(log).name
+    return f"{session_id} ({cut(one_line(named), _NAME_CELLS)})" if named else session_id
+
+
+def _what_goes(step: ErasingStep) -> str:
+    if step.deletion is not None:
+        return "the whole session"
+    counts = step.purge.counts if step.purge is not None else None
+    if counts is None:
+        return "nothing"
+    said = [(counts.messages_removed, "removed"), (counts.messages_redacted, "redacted")]
+    told = [f"{counted(number, 'message')} {fate}" for number, fate in said if number]
+    return ", ".join(told) or "copies and records of what was erased"
+
+
+def _what_comes(step: Step) -> str:
+    size = f"{scaled(step.new_bytes, 'kMGT')}B"
+    match step.what:
+        case What.COPY:
+            return f"new, {size}"
+        case What.APPEND:
+            return f"{size} more"
+        case What.IMPORTED:
+            return "imported on both sides; this import takes the place of the other one, which has nothing beyond it"
+        case What.FINISH:
+            return "what an earlier sync left is finished"
+        case What.REPLACE:
+            return "the purged log takes the place of the copy"
+        case What.FORK:
+            fate = "becomes"
+        case _:
+            fate = "is kept as"
+    return f"{step.parting}; this history {fate} the session {step.fork}, and the other side's takes its place"
+
+
+def _left(step: Step) -> str:
+    where = f"{step.parting}; " if step.parting is not None else ""
+    return f"LEFT: {step.session_id}: {where}{step.why}"
+
+
+def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: bool, as_json: bool) -> int:
+    """Say what was done; the exit code."""
+    left = [step for step in plan.steps if step.is_left]
+    failed = [step for step in erasing if step.error]
+    stays = [file for step in erasing for file in step.files_that_stay]
+    if as_json:
+        erased = [_erased_json(step) for step in erasing]
+        sessions = [step.to_json() for step in plan.steps]
+        told = {"dry_run": dry_run, "with": there.name, "erased": erased, "sessions": sessions, "in_step": plan.in_step}
+        click.echo(json.dumps(told))
+    elif dry_run:
+        say(f"{counted(plan.in_step, 'session')} in step already. Nothing was done (--dry-run).")
+    else:
+        _tell(erasing, plan)
+    return FINDINGS if left or failed or stays else DONE
+
+
+def _tell(erasing: Sequence[ErasingStep], plan: _Plan) -> None:
+    for step in erasing:
+        if step.error:
+            click.echo(f"NOT ERASED: {step.session.id}: {step.error}", err=True)
+    left = [step for step in plan.steps if step.is_left]
+    for one in left:
+        click.echo(_left(one), err=True)
+    done = len(plan.steps) - len(left)
+    erased = sum(not step.error for step in erasing)
+    if not (plan.steps or erasing):
+        say(f"Nothing is new: {counted(plan.in_step, 'session')} in step.")
+        return
+    said = [f"{counted(done, 'session')} brought in step", f"{plan.in_step:,} were so already"]
+    said += [f"erased in {counted(erased, 'session')}"] * bool(erased) + [f"{len(left):,} left"] * bool(left)
+    say(f"{', '.join(said)}.")
+
+
+def _erased_json(step: ErasingStep) -> dict[str, str]:
+    what = "deleted" if any(one.what == SESSION for one in step.erasures) else "purged"
+    told = {"session": step.session.id, "path": str(step.session.path), "what": what}
+    return told | ({"error": step.error} if step.error else {})

@@ -1,0 +1,239 @@
+"""Comparing two copies of one log: which of them goes on from the other, or where they part.
+
+A record's checksum stands for all records before it. So one log is the beginning of another if both begin with the
+same header and have the same bytes where the shorter one ends: nothing in between needs to be read. Rules:
+- Two logs are copies of one session if their headers have the same `log_id`; without headers, if they begin with the
+  same record.
+- Two imports of one source are no copies: their headers differ. One of them has all of the other one if that one has no
+  message beyond it, and no session went on with it.
+- A torn tail counts for nothing: nobody was told that it was stored.
+- A purge writes a log anew, so its records have other checksums. Then both are compared by messages: the purged log
+  goes on from a copy that has no message beyond it, and no record of its own that says something to the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from enum import Enum
+from itertools import zip_longest
+
+from ...log.base import ReadableLog
+from ...log.database_location import stored_name
+from ...log.file_handle import FileHandle
+from ...log.index import USER
+from ...log.open_log import open_reader
+from ...log.record_kinds import control_of
+from ...log.record_line import CONTROL_HEAD, CRC_KEY, CRC_TAIL_BYTES
+from ...messages.metadata import timestamp_of
+from .catch_up import whole_lines
+
+_HEADER_BYTES = 4096
+_END_BYTES = 64
+_SAYS_SOMETHING = frozenset({"reset_begin", "reset_commit", "label", "hide", "pin"})
+"""Kinds of control records by which a person or a host changes what a session is."""
+_OF_A_SESSION = _SAYS_SOMETHING | {"view", "plan", "side_plan"}
+"""Kinds that an import does not write."""
+
+
+class Relation(Enum):
+    """What one copy of a log is to another one."""
+
+    SAME = "same"
+    LONGER = "longer"
+    """The first has records beyond the second."""
+    SHORTER = "shorter"
+    PURGED = "purged"
+    """The first was purged, and nothing of the second is missing in it but what the purge took."""
+    PURGED_OTHER = "purged_other"
+    """The second one was purged so."""
+    IMPORTED = "imported"
+    """Both were imported from one source, and the first has all that the second has."""
+    IMPORTED_OTHER = "imported_other"
+    """The second one has all that the first has."""
+    PARTED = "parted"
+    OTHER = "other"
+    """They are no copies of one log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """The first record in which two copies of a log differ."""
+
+    line: int
+    turn: int
+    """The turn that it belongs to, from 1, counted by messages of the role user; 0 before the first."""
+    time: str
+    """When the last message that both have was written; empty if it does not say."""
+    is_purged: bool
+    """Whether one of the copies was purged since."""
+
+    def __str__(self) -> str:
+        """Say it to a person."""
+        when = f", after {self.time}" if self.time else ""
+        return f"they part at record {self.line:,} (turn {self.turn:,}{when})"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What one log is to another one, and how many bytes of the one the other lacks."""
+
+    relation: Relation
+    new_bytes: int = 0
+    parting: Parting | None = None
+
+
+def compare_logs(first: str, second: str) -> Comparison:
+    """Compare two logs.
+
+    Args:
+        first: a log's file, or its location in a database.
+        second: the other one.
+
+    Raises:
+        LogUnreadableError: one of them cannot be read.
+    """
+    if (found := _by_ends(first, second)) is not None:
+        return found
+    with closing(open_reader(first)) as one, closing(open_reader(second)) as two:
+        one.follow()
+        two.follow()
+        return compare_read(one, two)
+
+
+def log_id_of(reader: ReadableLog) -> str:
+    """The id in a log's first header; empty if it has none."""
+    header = reader.index.headers[0] if reader.index.headers else {}
+    return str(header.get("log_id") or "")
+
+
+def _by_ends(first: str, second: str) -> Comparison | None:
+    """Compare two files by their first bytes and those at the end of the shorter one; None if these do not tell."""
+    if stored_name(first) is not None or stored_name(second) is not None:
+        return None
+    one, two = FileHandle(first), FileHandle(second)
+    with closing(one), closing(two):
+        if not (one.open(create=False) and two.open(create=False)):
+            return None
+        sizes = one.size(), two.size()
+        size = min(sizes)
+        end, begin = one.before(size, _END_BYTES), one.read(0, min(size, _HEADER_BYTES))
+        is_record = end.endswith(b'"}\n') and end[-CRC_TAIL_BYTES - 1 :].startswith(CRC_KEY)
+        if not is_record or two.before(size, _END_BYTES) != end or two.read(0, len(begin)) != begin:
+            return None
+    if sizes[0] == sizes[1]:
+        return Comparison(Relation.SAME)
+    return Comparison(Relation.LONGER if sizes[0] > sizes[1] else Relation.SHORTER, abs(sizes[0] - sizes[1]))
+
+
+def compare_read(one: ReadableLog, two: ReadableLog) -> Comparison:
+    """Compare two logs that were read, record by record."""
+    if log_id_of(one) != log_id_of(two):
+        return Comparison(_of_imports(one, two))
+    common, new_bytes, message = 0, 0, -1
+    relation = Relation.SAME
+    for ours, theirs in zip_longest(whole_lines(one), whole_lines(two)):
+        if ours == theirs:
+            common += 1
+            message += not ours.startswith(CONTROL_HEAD)
+            continue
+        if ours is not None and theirs is not None:
+            if not common:
+                return Comparison(Relation.OTHER)
+            return _parted(one, two, common, message)
+        relation = Relation.SHORTER if ours is None else Relation.LONGER
+        new_bytes += len(ours or theirs or b"") + 1
+    return Comparison(relation, new_bytes)
+
+
+def _of_imports(one: ReadableLog, two: ReadableLog) -> Relation:
+    """Say which of two imports of one source has all that the other one has; if both have, the earlier one."""
+    first, second = (log.index.headers[0] if log.index.headers else {} for log in (one, two))
+    keys = [
+        source.get("key") if isinstance(source := header.get("source"), dict) else None for header in (first, second)
+    ]
+    if keys[0] is None or keys[0] != keys[1]:
+        return Relation.OTHER
+    has_all, is_had = _is_import_of(two, one), _is_import_of(one, two)
+    if has_all and is_had:
+        is_had = (str(second.get("created")), log_id_of(two)) < (str(first.get("created")), log_id_of(one))
+    elif not (has_all or is_had):
+        return Relation.OTHER
+    return Relation.IMPORTED_OTHER if is_had else Relation.IMPORTED
+
+
+def _is_import_of(log: ReadableLog, other: ReadableLog) -> bool:
+    """Whether another log has all that an import holds, with which no session went on."""
+    index = log.index
+    return not index.damage and index.control_counts.keys().isdisjoint(_OF_A_SESSION) and _agree(other, log)
+
+
+def _parted(one: ReadableLog, two: ReadableLog, common: int, message: int) -> Comparison:
+    """Say where two copies part, or which of them is the purged one."""
+    purges = one.index.control_counts["purge"], two.index.control_counts["purge"]
+    if any(purges):
+        if purges[0] and _covers(one, two, is_purged_too=bool(purges[1])) and _is_first(one, two, purges):
+            return Comparison(Relation.PURGED)
+        if purges[1] and _covers(two, one, is_purged_too=bool(purges[0])):
+            return Comparison(Relation.PURGED_OTHER)
+    turn = sum(role == USER for role in one.index.columns.roles[: message + 2])
+    time = timestamp_of(next(iter(one.read([message])))) if message >= 0 else None
+    return Comparison(Relation.PARTED, parting=Parting(common + 1, turn, str(time or ""), any(purges)))
+
+
+def _is_first(one: ReadableLog, two: ReadableLog, purges: tuple[int, int]) -> bool:
+    """Whether the first one stays if both were purged and have the same messages: the one that was purged earlier."""
+    if not purges[1] or len(one.index) != len(two.index) or not _covers(two, one, is_purged_too=True):
+        return True
+    return _last_purge(one) <= _last_purge(two)
+
+
+def _covers(purged: ReadableLog, other: ReadableLog, *, is_purged_too: bool) -> bool:
+    """Whether a purged log goes on from another one: nothing that came after the purge's beginning is missing in it.
+
+    Both begin with what was there before the purge. So if the other one's last message is in the purged log, the other
+    one has nothing that the purge did not see. If the purge took that message, the answer is no: a sync purges the
+    other one first (`sync_erasures`).
+
+    Args:
+        purged: the purged log.
+        other: a copy of it from before, or one that was purged by itself.
+        is_purged_too: the other one was: then the messages that both have must be the same.
+    """
+    if other.index.damage:
+        return False
+    known = set(purged.index.columns.id_hashes)
+    if len(other.index) and other.index.columns.id_hashes[-1] not in known:
+        return False
+    if is_purged_too and not _agree(purged, other):
+        return False
+    said = {line[:-CRC_TAIL_BYTES] for line in _telling(purged, after=0)}
+    return all(line[:-CRC_TAIL_BYTES] in said for line in _telling(other, after=len(other.index)))
+
+
+def _agree(one: ReadableLog, two: ReadableLog) -> bool:
+    """Whether all messages of the second log stand in the first one with the same bytes."""
+    places = {hashed: ordinal for ordinal, hashed in enumerate(one.index.columns.id_hashes)}
+    try:
+        wanted = [places[hashed] for hashed in two.index.columns.id_hashes]
+    except KeyError:
+        return False
+    pairs = zip(one.lines(wanted), two.lines(range(len(wanted))), strict=True)
+    return all(ours[:-CRC_TAIL_BYTES] == theirs[:-CRC_TAIL_BYTES] for (_, ours), (_, theirs) in pairs)
+
+
+def _telling(reader: ReadableLog, *, after: int) -> Iterator[bytes]:
+    """The control records that say something to the session, after so many messages."""
+    seen = 0
+    for line in whole_lines(reader):
+        found = control_of(line) if line.startswith(CONTROL_HEAD) else None
+        if found is None:
+            seen += not line.startswith(CONTROL_HEAD)
+        elif seen >= after and found[0] in _SAYS_SOMETHING:
+            yield line
+
+
+def _last_purge(reader: ReadableLog) -> str:
+    found = (control_of(line) for line in whole_lines(reader) if line.startswith(CONTROL_HEAD + b':"purge"'))
+    return max((str(record.get("time", "")) for kind, record in filter(None, found) if kind == "purge"), default="")

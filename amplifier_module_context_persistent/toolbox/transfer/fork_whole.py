@@ -1,0 +1,132 @@
+"""A session of its own with all that a log holds, for one of two histories that went on under the same id.
+
+Unlike `fork_session` it takes over hidden messages, plans and receipts too, so the copy that it stands for may be
+replaced. Its id follows from the log's end. So a second sync makes the same fork, and knows one that was made
+elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import cast
+from uuid import NAMESPACE_URL, uuid5
+
+from ... import clock
+from ...log.base import ReadableLog
+from ...log.index import USER
+from ...log.open_log import new_log, open_reader
+from ...log.record_line import (
+    CONTROL_HEAD,
+    FORMAT_VERSION,
+    Message,
+    decode,
+    encode_control,
+    encode_object,
+    message_id_of,
+)
+from ...sessions.raw_records import StoredLog, follow_log
+from ...sessions.transcript import header_session_id
+from ..maintenance.purge_kept import ChainedLines, Rewrite
+from ..maintenance.purge_options import Purge, PurgeCounts
+from .compare_logs import log_id_of
+from .host_files import is_unfinished, making_session, write_host_files
+
+_HEADER_HEAD = CONTROL_HEAD + b':"header"'
+_OF_AN_IMPORT = ("source", "imported_from")
+"""Keys of a header by which an import would go on with the fork."""
+
+
+def fork_id(reader: ReadableLog) -> str:
+    """The id of the session that a log's whole history becomes: another one once the log goes on."""
+    end = cast("StoredLog", reader).scanner.seed  # every stored log is scanned
+    return str(uuid5(NAMESPACE_URL, f"sync:{log_id_of(reader)}:{len(reader.index)}:{end:08x}"))
+
+
+def fork_whole(
+    origin: str, target: str, *, session_id: str, now: Callable[[], str], new_id: Callable[[], str] = clock.new_id
+) -> None:
+    """Make a new session's log with all that another log holds; it appears whole or not at all.
+
+    Args:
+        origin: the log, which is only read.
+        target: the new log's file, or its location in a database.
+        session_id: the new session's id.
+        now: gives ISO 8601 timestamps.
+        new_id: gives unique ids.
+
+    Raises:
+        PurgeError: the damage in the log is such that it cannot be done.
+        LogUnreadableError: the log cannot be read.
+        OSError: the new log cannot be written, or something has its name; nothing is left of it.
+    """
+    with closing(open_reader(origin, trusting=False)) as reader, making_session(target):
+        follow_log(reader)
+        parent_id = header_session_id(reader.index.headers)
+        if not is_unfinished(target):
+            header = _header(reader, session_id, parent_id, new_id())
+            with new_log(target, reads_back=True) as new:
+                lines = _ForkLines(new.write, header)
+                # a purge that takes nothing carries everything over, chained anew
+                Rewrite(cast("StoredLog", reader), Purge(redact=str), PurgeCounts(), lines, time=now()).run()
+                new.finish()
+        write_host_files(target, created=now(), parent_id=parent_id, is_fork=True, origin=origin)
+
+
+def is_fork_of(fork: str, origin: ReadableLog) -> bool:
+    """Whether a session is the one that `fork_whole` made of a log.
+
+    Raises:
+        LogUnreadableError: it cannot be read.
+    """
+    with closing(open_reader(fork)) as reader:
+        reader.follow()
+        header = reader.index.headers[0] if reader.index.headers else {}
+        same = header.get("parent_log_id") == (log_id_of(origin) or None)
+        return same and header.get("forked_from") == _last_id(origin)
+
+
+class _ForkLines(ChainedLines):
+    """The lines of a fork: its own header first, then the origin's records; of later headers the ids are changed."""
+
+    def __init__(self, write: Callable[[bytes], None], header: Message) -> None:
+        super().__init__(write)
+        self._header: Message | None = header
+        self._own = {key: header[key] for key in ("log_id", "session_id")}
+
+    def put(self, body: bytes) -> None:
+        """Write a record."""
+        is_header = body.startswith(_HEADER_HEAD)
+        if self._header is not None:
+            super().put(encode_object(self._header))
+            self._header = None
+        elif is_header:
+            super().put(encode_object(_without_import(decode(body + b"}")) | self._own))
+        if not is_header:
+            super().put(body)
+
+
+def _header(reader: ReadableLog, session_id: str, parent_id: str | None, log_id: str) -> Message:
+    known = reader.index.headers[0] if reader.index.headers else decode(encode_control("header") + b"}")
+    turns = sum(reader.index.columns.roles[ordinal] == USER for ordinal in reader.index.live)
+    return _without_import(known) | {
+        "version": FORMAT_VERSION,
+        "log_id": log_id,
+        "session_id": session_id,
+        "parent_id": parent_id,
+        "parent_log_id": log_id_of(reader) or None,
+        "forked_from": _last_id(reader),
+        "forked_from_turn": turns,
+    }
+
+
+def _without_import(header: Message) -> Message:
+    return {key: value for key, value in header.items() if key not in _OF_AN_IMPORT}
+
+
+def _last_id(reader: ReadableLog) -> str | None:
+    """The id of a log's last message, whether it is live or hidden."""
+    if not (count := len(reader.index)):
+        return None
+    _, line = next(iter(reader.lines([count - 1])))
+    return message_id_of(decode(line), line, reader.index.columns.offsets[count - 1])

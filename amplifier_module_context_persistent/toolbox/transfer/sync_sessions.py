@@ -1,0 +1,280 @@
+"""Bringing two sides in step, session by session: what one of them lacks is appended, or copied as a whole.
+
+Rules:
+- Nothing is merged. A session that went on on both sides stays on both as it is, and is told. With `keep_both` the
+  other side's history becomes a session of its own, and this side's keeps the id (`fork_whole`).
+- Nothing comes back that was erased on one of the sides (`sync_erasures`).
+- A session is looked at again as it is brought in step: what was planned is what a person is told.
+- What fails concerns one session. What a kill leaves is gone on with by the next sync.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from ...catalogue.catalogue_file import CatalogueError
+from ...errors import ContextPersistentError
+from ...log.base import ReadableLog
+from ...log.database_location import shown_location, stored_name
+from ...log.open_log import open_reader
+from ...sessions.find_session import SessionFile
+from ...sessions.open_files import is_open
+from .beside_synced import files_in_step, finish, is_interrupted
+from .catch_up import OPEN, catch_up
+from .compare_logs import Parting, Relation, compare_logs
+from .copy_log import copy_log
+from .erasures import Erasure
+from .erasures_of_log import erasures_of_log, why_refused
+from .fork_whole import fork_id, fork_whole, is_fork_of
+from .host_copies import backups
+from .host_files import is_unfinished, making_session, write_host_files
+from .purge_session import remove_left
+from .sync_sides import Projects, Side
+from .take_over import take_over
+
+
+class What(Enum):
+    """What a sync does to a session."""
+
+    SAME = "same"
+    COPY = "copy"
+    APPEND = "append"
+    REPLACE = "replace"
+    """The purged log takes the place of the other copy."""
+    IMPORTED = "imported"
+    """Both sides imported it from one source: the import that has all takes the place of the other one."""
+    FORK = "fork"
+    """It parted: the other side's history becomes a session of its own, and this side's takes its place there."""
+    KEPT = "kept"
+    """It parted, and one history is a session of its own already: the other one takes its place."""
+    FINISH = "finish"
+    """The logs are the same; an earlier sync was killed before the files beside one of them were in step."""
+    PARTED = "parted"
+    LEFT = "left"
+    """It stays as it is; `why` says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A session of one side or of both."""
+
+    session_id: str
+    here: SessionFile | None
+    there: SessionFile | None
+
+
+@dataclass(slots=True)
+class Step:
+    """What is to be done, or was done, to one session."""
+
+    session_id: str
+    what: What
+    source: str = ""
+    """The log that the other side lacks something of."""
+    target: str = ""
+    to: Side | None = None
+    """The side that is written to."""
+    new_bytes: int = 0
+    parting: Parting | None = None
+    fork: str = ""
+    """The id of the session that keeps one of two histories."""
+    why: str = ""
+
+    @property
+    def is_left(self) -> bool:
+        """Whether the two sides are not in step."""
+        return self.what in (What.PARTED, What.LEFT)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        told: dict[str, Any] = {"session": self.session_id, "what": self.what.value}
+        if self.target:
+            told |= {"from": shown_location(self.source), "to": shown_location(self.target), "bytes": self.new_bytes}
+        if self.parting is not None:
+            parting = self.parting
+            told["parted"] = {"record": parting.line, "turn": parting.turn, "after": parting.time or None}
+        return told | ({"fork": self.fork} if self.fork else {}) | ({"why": self.why} if self.why else {})
+
+
+def pairs_of(here: Sequence[SessionFile], there: Sequence[SessionFile]) -> list[Pair]:
+    """The sessions of both sides, each with its copy: the one of the same id, if possible in the same project."""
+    left: dict[str, list[SessionFile]] = {}
+    for one in here:
+        left.setdefault(one.id, []).append(one)
+    found = []
+    for other in there:
+        copies = left.get(other.id, [])
+        of_project = [one for one in copies if one.project == other.project]
+        copy = next(iter(of_project or copies), None)
+        if copy is not None:
+            copies.remove(copy)
+        found.append(Pair(other.id, copy, other))
+    alone = [Pair(one.id, one, None) for ones in left.values() for one in ones]
+    return sorted([*found, *alone], key=lambda pair: pair.session_id)
+
+
+@dataclass(slots=True)
+class Sync:
+    """Two sides that are brought in step.
+
+    Args:
+        here: this home's side.
+        there: the other one.
+        pairs: the sessions of both sides, all of them.
+        force: the erasures that are in force on both sides together.
+        keep_both: make the other side's history a session of its own if a session parted.
+        now: gives ISO 8601 timestamps.
+    """
+
+    here: Side
+    there: Side
+    pairs: Sequence[Pair]
+    force: Sequence[Erasure]
+    keep_both: bool
+    now: Callable[[], str]
+    _to_here: Projects = field(init=False)
+    _to_there: Projects = field(init=False)
+    _known: dict[str, str] = field(init=False)
+    """The logs of either side, by the ids of their sessions."""
+
+    def __post_init__(self) -> None:
+        ours = [pair.here for pair in self.pairs if pair.here is not None]
+        theirs = [pair.there for pair in self.pairs if pair.there is not None]
+        self._to_here, self._to_there = Projects(ours, here=True), Projects(theirs, here=False)
+        self._known = {one.id: str(one.path) for one in (*theirs, *ours)}
+
+    def plan(self, pair: Pair) -> Step:
+        """See what is to be done to a session; writes nothing."""
+        try:
+            if pair.here is None or pair.there is None:
+                return self._plan_copy(pair)
+            step = self._plan_both(pair.here, pair.there)
+        except (ContextPersistentError, OSError) as error:
+            return Step(pair.session_id, What.LEFT, why=_reason(error))
+        if step.to is not None and stored_name(step.target) is None and is_open(step.target):
+            return Step(pair.session_id, What.LEFT, parting=step.parting, why=OPEN)
+        return step
+
+    def carry_out(self, step: Step) -> None:
+        """Do what was planned to a session; a step that fails becomes one that is left, and says why."""
+        assert step.to is not None  # noqa: S101 - a step that writes says where
+        try:
+            match step.what:
+                case What.COPY:
+                    self._copy(step.source, step.target, step.to)
+                case What.APPEND:
+                    with files_in_step(step.target, now=self.now):
+                        step.new_bytes = catch_up(step.source, step.target)
+                case What.FINISH if is_unfinished(step.target):
+                    self._copy(step.source, step.target, step.to)
+                case What.FINISH:
+                    finish(step.target)
+                case _:
+                    self._replace(step)
+        except (ContextPersistentError, CatalogueError, OSError) as error:
+            step.what, step.why = What.LEFT, _reason(error)
+
+    def _plan_copy(self, pair: Pair) -> Step:
+        if pair.here is not None:
+            session, to, project = pair.here, self.there, self._to_there.of(pair.here)
+        else:
+            assert pair.there is not None  # noqa: S101 - one side has it
+            session, to, project = pair.there, self.here, self._to_here.of(pair.there)
+        step = Step(pair.session_id, What.COPY, str(session.path), to.place(project, session.id), to)
+        with closing(open_reader(step.source)) as reader:
+            reader.follow()
+            if undone := erasures_of_log(reader, self.force):
+                return Step(pair.session_id, What.LEFT, why=why_refused(undone[-1]))
+            described = reader.describe()
+            step.new_bytes = described.size_bytes - described.torn_bytes
+        return step
+
+    def _plan_both(self, here: SessionFile, there: SessionFile) -> Step:
+        ours, theirs = str(here.path), str(there.path)
+        found = compare_logs(ours, theirs)
+        to_there = Step(here.id, What.APPEND, ours, theirs, self.there, found.new_bytes)
+        to_here = Step(here.id, What.APPEND, theirs, ours, self.here, found.new_bytes)
+        match found.relation:
+            case Relation.LONGER:
+                return to_there
+            case Relation.SHORTER:
+                return to_here
+            case Relation.PURGED | Relation.IMPORTED:
+                to_there.what = _replacing(found.relation)
+                return to_there
+            case Relation.PURGED_OTHER | Relation.IMPORTED_OTHER:
+                to_here.what = _replacing(found.relation)
+                return to_here
+            case Relation.PARTED:
+                to_there.parting = to_here.parting = found.parting
+                return self._parted(to_there, to_here)
+            case Relation.OTHER:
+                return Step(here.id, What.LEFT, why="another session has its id on the other side")
+        for step in (to_there, to_here):  # an earlier sync was killed before the files beside the log were in step
+            if is_unfinished(step.target) or is_interrupted(step.target):
+                step.what = What.FINISH
+                return step
+        return Step(here.id, What.SAME)
+
+    def _parted(self, to_there: Step, to_here: Step) -> Step:
+        """See what keeps both histories of a session that parted."""
+        for step in (to_there, to_here):
+            with closing(open_reader(step.target)) as reader:
+                reader.follow()
+                step.fork = fork_id(reader)
+                if self._is_kept(step.fork, reader):
+                    is_begun = is_unfinished(self._known[step.fork])
+                    step.what = What.FORK if is_begun and step is to_there else What.KEPT
+                    return step
+        if self.keep_both:
+            to_there.what = What.FORK
+            return to_there
+        parting = to_there.parting
+        return Step(to_there.session_id, What.PARTED, parting=parting, why=_why_parted(parting))
+
+    def _is_kept(self, fork: str, origin: ReadableLog) -> bool:
+        return fork in self._known and is_fork_of(self._known[fork], origin)
+
+    def _replace(self, step: Step) -> None:
+        if step.what is What.FORK:
+            self._keep(step)
+        elif step.what is What.REPLACE:
+            remove_left(list(map(os.fspath, backups(step.target))), step.target)  # as every purge does
+        with files_in_step(step.target, now=self.now):
+            take_over(step.source, step.target, kept=step.fork)
+
+    def _keep(self, step: Step) -> None:
+        """Make the other side's history a session of its own here, and copy it to the other side."""
+        session = next(
+            pair.there for pair in self.pairs if pair.there is not None and str(pair.there.path) == step.target
+        )
+        ours = self.here.place(self._to_here.of(session), step.fork)
+        fork_whole(step.target, ours, session_id=step.fork, now=self.now)
+        with suppress(FileExistsError):  # an earlier step has copied what a killed sync made here
+            self._copy(ours, self.there.place(session.project, step.fork), self.there)
+
+    def _copy(self, source: str, target: str, to: Side) -> None:
+        with making_session(target):
+            if not is_unfinished(target):
+                copy_log(source, target)
+            write_host_files(target, created=self.now(), origin=source, named_only=not to.is_home)
+
+
+def _replacing(relation: Relation) -> What:
+    return What.REPLACE if relation in (Relation.PURGED, Relation.PURGED_OTHER) else What.IMPORTED
+
+
+def _why_parted(parting: Parting | None) -> str:
+    if parting is not None and parting.is_purged:
+        return "one copy was purged and the other one went on; purge that too, or --keep both"
+    return "both sides went on; nothing is merged; --keep both makes the other side's a session of its own"
+
+
+def _reason(error: Exception) -> str:
+    said = error.strerror if isinstance(error, OSError) else None
+    return " ".join(str(said or error).split())

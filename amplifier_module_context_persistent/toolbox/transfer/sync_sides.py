@@ -1,0 +1,175 @@
+"""The two sides of a sync: this home's sessions, and a directory or a database that has sessions of the same layout.
+
+A directory has `PROJECT/sessions/ID/context-messages.jsonl`, as `~/.amplifier/projects` has. So the projects of another
+home are a side, and any directory can become one. The file of what was erased lies in `.amplifier` of a home, and in
+any other directory itself. A database has no such file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...checkout_remote import REMOTE, noted_remote, remote_of
+from ...errors import ContextPersistentError, LogError
+from ...log.database_location import location_of, refuse_other_url, split_location, stored_name, without_password
+from ...log.open_log import open_reader
+from ...paths import LOG_NAME, log_name, project_slug
+from ...sessions.filters import SessionFilter
+from ...sessions.find_session import SessionFile, root_of, session_files, sessions_below
+from .erasures import erasures_path
+
+_HOME = Path(".amplifier", "projects")
+
+
+class SideError(ContextPersistentError, ValueError):
+    """What was given cannot be a side of a sync; nothing was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Where sessions are: a directory, or a database."""
+
+    name: str
+    """As a person is told."""
+    root: Path | None = None
+    storage: str | None = None
+    erasures: Path | None = None
+    """The file of what was erased there; a database has none."""
+    is_home: bool = False
+    """Whether a host lists the sessions there, so that each needs the host's files."""
+    is_this_home: bool = False
+
+    def sessions(self) -> list[SessionFile]:
+        """All its sessions, the one that was written last first.
+
+        Raises:
+            LogUnreadableError: the database cannot be asked.
+        """
+        return sessions_below(self.root) if self.root is not None else session_files(storage=self.storage)
+
+    def place(self, project: str, session_id: str) -> str:
+        """Where a session's log is, or is to be."""
+        if self.root is not None:
+            return os.fspath(self.root / project / "sessions" / session_id / LOG_NAME)
+        assert self.storage is not None  # noqa: S101 - a side has one of the two
+        return location_of(self.storage, log_name(session_id, ".", project))
+
+
+def home_side() -> Side:
+    """This user's sessions."""
+    return Side("here", Path.home() / _HOME, erasures=erasures_path(), is_home=True, is_this_home=True)
+
+
+def other_side(place: str) -> Side:
+    """The side that a person names: a directory, another home or a part of it, or a database.
+
+    Raises:
+        SideError: there is no such directory, it is for other things, or it is this home's own.
+        ConfigError: it is the URL of something else.
+    """
+    if stored_name(place) is not None:
+        storage = without_password(split_location(place)[0])
+        return Side(storage, storage=storage)
+    refuse_other_url(place)
+    root = Path(os.path.abspath(os.path.expanduser(place)))
+    if not root.is_dir():
+        raise SideError(f"there is no directory {root}; make it first, or connect the disk")
+    for inside in (_HOME, Path("projects") if root.name == _HOME.parts[0] else _HOME):
+        if (root / inside).is_dir():
+            root = root / inside
+            break
+    if root.resolve() == (Path.home() / _HOME).resolve():
+        raise SideError(f"{root} holds the sessions of this home; name another directory")
+    is_home = root.parts[-2:] == _HOME.parts
+    erasures = (root.parent if is_home else root) / erasures_path().name
+    if not (is_home or erasures.exists() or sessions_below(root)) and any(map(_is_other_file, root.iterdir())):
+        raise SideError(
+            f"{root} has other files and no sessions; make a directory for them, such as {root / 'sessions'}"
+        )
+    return Side(os.fspath(root), root, erasures=erasures, is_home=is_home)
+
+
+def _is_other_file(path: Path) -> bool:
+    """Whether something in a directory is no project, whose name begins with `-`."""
+    return not path.name.startswith("-")
+
+
+def of_project(sessions: Iterable[SessionFile], wanted: SessionFilter) -> list[SessionFile]:
+    """The sessions of a side that are of the filter's project, or of this one: by the project's name or its remote."""
+    project = wanted.project
+    if project is None or project == "." or os.sep in project or Path(project).is_dir():
+        directory = Path(project or ".").expanduser()
+        slug, remote = project_slug(directory), remote_of(directory)
+        remotes = Remotes()
+        return [one for one in sessions if one.project == slug or (remote and remotes.of(one) == remote)]
+    named = project.casefold()
+    return [one for one in sessions if one.project.casefold() == named or one.project.casefold().endswith(f"-{named}")]
+
+
+class Remotes:
+    """The repositories that sessions' logs name. In a database one log of each project is asked."""
+
+    def __init__(self) -> None:
+        self._of_projects = dict[str, str]()
+
+    def of(self, session: SessionFile) -> str:
+        """The repository of a session's checkout; empty if the log names none, or cannot be read."""
+        path = str(session.path)
+        if stored_name(path) is None:
+            return noted_remote(path)
+        if session.project not in self._of_projects:
+            self._of_projects[session.project] = _stored_remote(path)
+        return self._of_projects[session.project]
+
+
+def _stored_remote(location: str) -> str:
+    try:
+        with closing(open_reader(location)) as reader:
+            reader.follow()
+            header = reader.index.headers[0] if reader.index.headers else {}
+    except LogError:
+        return ""
+    return str(header.get(REMOTE) or "")
+
+
+def with_sub_agents(chosen: set[str], ids: Iterable[str]) -> set[str]:
+    """The ids of sessions that were chosen, and those of their sub-agents' sessions among some ids."""
+    return chosen | {one for one in ids if root_of(one, chosen) is not None}
+
+
+class Projects:
+    """Under which name a project of one side is on another one, where its checkout may lie elsewhere.
+
+    Args:
+        sessions: those of the other side.
+        here: whether that is this home: then the current directory's checkout counts first.
+    """
+
+    def __init__(self, sessions: Sequence[SessionFile], *, here: bool) -> None:
+        self._sessions, self._known = sessions, {one.project for one in sessions}
+        self._projects: dict[str, str] | None = None
+        """By repositories."""
+        self._here, self._found, self._remotes = here, dict[str, str](), Remotes()
+
+    def of(self, session: SessionFile) -> str:
+        """The project to put a session of the first side in."""
+        project = session.project
+        if project in self._known:
+            return project
+        if project not in self._found and (remote := self._remotes.of(session)):
+            self._found[project] = self._by_remote().get(remote, project)
+        return self._found.get(project, project)
+
+    def _by_remote(self) -> dict[str, str]:
+        if self._projects is None:
+            self._projects = {}
+            if self._here and (remote := remote_of(".")):
+                self._projects[remote] = project_slug(".")
+            for one in self._sessions:
+                if remote := self._remotes.of(one):
+                    self._projects.setdefault(remote, one.project)
+        return self._projects

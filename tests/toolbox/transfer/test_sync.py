@@ -1,0 +1,388 @@
+"""Two homes and a stick are brought in step: nothing is lost or merged, and what was erased is erased everywhere."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent.log.open_log import open_log
+from amplifier_module_context_persistent.paths import LOG_NAME
+from amplifier_module_context_persistent.toolbox.maintenance.written_files import DELETING, WrittenFiles
+from tests.support.claude_entries import answers, says, text
+from tests.support.two_homes import Home, files_below, holders
+
+KEY = "sk-leaked-0123456789"
+
+
+@pytest.fixture
+def laptop(tmp_path: Path) -> Home:
+    return Home(tmp_path / "laptop", "name")
+
+
+@pytest.fixture
+def desktop(tmp_path: Path) -> Home:
+    return Home(tmp_path / "desktop", "work/name")
+
+
+@pytest.fixture
+def stick(tmp_path: Path) -> Path:
+    (tmp_path / "stick").mkdir()
+    return tmp_path / "stick"
+
+
+def carry(stick: Path, *homes: Home) -> None:
+    """Sync each home with the stick, one after the other."""
+    for home in homes:
+        home.run("sync", stick, "--yes")
+
+
+def test_a_session_goes_over_a_stick_and_back(laptop: Home, desktop: Home, stick: Path) -> None:
+    """It goes on there, under the same id, in the checkout of the same repository; logs are the same byte for byte."""
+    laptop.says("talk", "one", "two")
+    assert "new" in laptop.run("sync", stick).output
+    desktop.run("sync", stick)
+    assert desktop.log("talk").parents[2].name.endswith("work-name")
+    assert desktop.log("talk").read_bytes() == laptop.log("talk").read_bytes()
+    desktop.says("talk", "three")
+    carry(stick, desktop, laptop)
+    assert laptop.texts("talk") == ["one", "two", "three"]
+    assert laptop.log("talk").read_bytes() == desktop.log("talk").read_bytes()
+    assert "1 session in step" in laptop.run("sync", stick).output
+
+
+def test_a_dry_run_writes_nothing(laptop: Home, stick: Path) -> None:
+    laptop.says("talk", "one")
+    before = files_below(laptop.root)
+    told = laptop.run("sync", stick, "--dry-run").output
+    assert "talk: new" in told
+    assert "Nothing was done" in told
+    assert files_below(stick) == {}
+    assert files_below(laptop.root) == before
+
+
+def test_a_host_lists_what_came(laptop: Home, desktop: Home, stick: Path) -> None:
+    """It finds a session by its metadata; a stick has no second copy of the messages."""
+    laptop.says("talk", "one")
+    carry(stick, laptop, desktop)
+    assert {path.name for path in desktop.log("talk").parent.iterdir()} >= {"metadata.json", "transcript.jsonl"}
+    assert not list(stick.rglob("transcript.jsonl"))
+    laptop.says("talk", "two")
+    carry(stick, laptop, desktop)
+    assert len(desktop.log("talk").with_name("transcript.jsonl").read_text().splitlines()) == 4
+
+
+def test_a_session_that_went_on_on_both_sides_is_not_merged(laptop: Home, desktop: Home, stick: Path) -> None:
+    """It is told where they part, and the exit code is 1."""
+    laptop.says("talk", "one")
+    carry(stick, laptop, desktop)
+    laptop.says("talk", "from the laptop")
+    desktop.says("talk", "from the desktop")
+    carry(stick, laptop)
+    before = files_below(desktop.root), files_below(stick)
+    told = desktop.run("sync", stick, code=1)
+    assert "turn 2" in told.output
+    assert "--keep both" in told.output
+    assert (files_below(desktop.root), files_below(stick)) == before
+
+
+def test_both_histories_are_kept_and_the_sides_are_in_step(laptop: Home, desktop: Home, stick: Path) -> None:
+    """One keeps the id, the other one is a fork; the third place follows by itself, and both go on."""
+    laptop.says("talk", "one")
+    carry(stick, laptop, desktop)
+    laptop.says("talk", "from the laptop")
+    desktop.says("talk", "from the desktop")
+    carry(stick, laptop)
+    desktop.run("sync", stick, "--keep", "both")
+    desktop.run("sync", stick)
+    carry(stick, laptop)
+    assert laptop.sessions() == desktop.sessions()
+    fork = next(session for session in laptop.sessions() if session != "talk")
+    for home in (laptop, desktop):
+        assert home.texts("talk") == ["one", "from the desktop"]
+        assert home.texts(fork) == ["one", "from the laptop"]
+        home.run("verify", "--all")
+    laptop.says("talk", "and on")
+    carry(stick, laptop, desktop)
+    assert desktop.texts("talk")[-1] == "and on"
+
+
+def test_a_fork_that_keeps_a_history_holds_what_is_hidden(laptop: Home, desktop: Home, stick: Path) -> None:
+    """So the copy that it stands for may be replaced."""
+    laptop.says("talk", "one", "two", "three")
+    carry(stick, laptop, desktop)
+    laptop.run("rewind", "talk", "--to", "1", "--yes")
+    desktop.says("talk", "four")
+    carry(stick, laptop)
+    desktop.run("sync", stick, "--keep", "both")
+    fork = next(session for session in desktop.sessions() if session != "talk")
+    assert desktop.texts(fork) == ["one"]
+    assert "three" in desktop.run("search", "three", "--hidden", fork).output
+    assert desktop.run("verify", fork).exit_code == 0
+
+
+def test_a_purged_text_is_purged_everywhere_before_anything_is_copied(laptop: Home, desktop: Home, stick: Path) -> None:
+    """Also in a session that went on there, which goes on after that."""
+    laptop.says("talk", f"my key is {KEY}", "two")
+    carry(stick, laptop, desktop)
+    desktop.says("talk", "three")
+    laptop.run("purge", "talk", "--redact", KEY, "--yes")
+    assert "redacted" in laptop.run("sync", stick, "--dry-run").output
+    assert "answer y" in laptop.run("sync", stick, code=2).output
+    carry(stick, laptop, desktop, laptop)
+    for root in (laptop.root, desktop.root, stick):
+        assert holders(root, KEY) == []
+    assert laptop.texts("talk")[1:] == ["two", "three"]
+    assert laptop.log("talk").read_bytes() == desktop.log("talk").read_bytes()
+
+
+@pytest.mark.parametrize("what", [("--everything",), ("--cleared",)], ids=" ".join)
+def test_purged_messages_are_purged_everywhere(laptop: Home, desktop: Home, stick: Path, what: tuple[str, ...]) -> None:
+    """Also at the end of the log, and in a copy that is older than the purged log, or went on."""
+    laptop.says("talk", "one", f"my key is {KEY}")
+    carry(stick, laptop, desktop)
+    desktop.says("talk", "from the desktop")
+    laptop.says("talk", f"again {KEY}")
+    laptop.run("rewind", "talk", "--to", "1", "--yes")
+    laptop.run("purge", "talk", *what, "--yes")
+    carry(stick, laptop)
+    assert holders(stick, KEY) == []
+    assert laptop.log("talk").read_bytes() == next(stick.rglob(LOG_NAME)).read_bytes()
+    carry(stick, desktop, laptop)
+    assert holders(desktop.root, KEY) == []
+    assert desktop.texts("talk")[-1] == "from the desktop"
+    assert laptop.log("talk").read_bytes() == desktop.log("talk").read_bytes()
+
+
+def test_a_session_that_was_purged_and_went_on_on_both_sides_is_told(laptop: Home, desktop: Home, stick: Path) -> None:
+    """The secret is gone on both sides all the same, and both histories can be kept."""
+    laptop.says("talk", "one", f"my key is {KEY}")
+    carry(stick, laptop, desktop)
+    desktop.says("talk", "from the desktop")
+    laptop.run("rewind", "talk", "--to", "1", "--yes")
+    laptop.run("purge", "talk", "--cleared", "--yes")
+    laptop.says("talk", "from the laptop")
+    carry(stick, laptop)
+    told = desktop.run("sync", stick, "--yes", code=1)
+    assert "they part" in told.output
+    assert [holders(root, KEY) for root in (stick, desktop.root)] == [[], []]
+    desktop.run("sync", stick, "--keep", "both")
+    carry(stick, laptop)
+    fork = next(session for session in laptop.sessions() if session != "talk")
+    assert laptop.texts("talk") == ["one", "from the desktop"]
+    assert laptop.texts(fork) == ["one", "from the laptop"]
+
+
+def test_a_deleted_session_is_deleted_on_the_other_side(laptop: Home, desktop: Home, stick: Path) -> None:
+    laptop.says("talk", f"my key is {KEY}")
+    laptop.says("other", "stays")
+    carry(stick, laptop, desktop)
+    laptop.run("delete", "talk", "--yes")
+    carry(stick, laptop, desktop, laptop)
+    assert laptop.sessions() == desktop.sessions() == ["other"]
+    assert holders(stick, KEY) == holders(desktop.root, KEY) == []
+
+
+def test_a_session_that_went_on_after_it_was_deleted_elsewhere_stays(laptop: Home, desktop: Home, stick: Path) -> None:
+    """Its new messages are nowhere else."""
+    laptop.says("talk", "one")
+    carry(stick, laptop, desktop)
+    laptop.run("delete", "talk", "--yes")
+    carry(stick, laptop)
+    desktop.says("talk", "two")
+    told = desktop.run("sync", stick, "--yes", code=1)
+    assert "went on there after it was deleted" in told.output
+    assert desktop.texts("talk") == ["one", "two"]
+    assert not list(stick.rglob(LOG_NAME))
+
+
+def test_what_cannot_be_read_is_named_and_the_others_go_on(laptop: Home, desktop: Home, stick: Path) -> None:
+    """Also if something is to be erased: the erasure is tried again by the next sync."""
+    laptop.says("talk", f"my key is {KEY}")
+    laptop.says("bad", "one")
+    carry(stick, laptop)
+    bad = next(path for path in stick.rglob(LOG_NAME) if path.parent.name == "bad")
+    kept = bad.read_bytes()
+    bad.unlink()
+    bad.mkdir()
+    laptop.run("purge", "talk", "--redact", KEY, "--yes")
+    told = laptop.run("sync", stick, "--yes", code=1)
+    assert "bad" in told.output
+    assert holders(stick, KEY) == []
+    bad.rmdir()
+    bad.write_bytes(kept)
+    laptop.run("sync", stick, "--yes")
+
+
+def test_a_filter_chooses_and_a_sub_agent_goes_along(laptop: Home, stick: Path) -> None:
+    for session in ("talk", "talk-1_helper", "other"):
+        laptop.says(session, "one")
+    laptop.run("sync", stick, "--name", "talk")
+    assert {path.parent.name for path in stick.rglob(LOG_NAME)} == {"talk", "talk-1_helper"}
+
+
+def test_another_project_needs_all(laptop: Home, stick: Path, tmp_path: Path) -> None:
+    laptop.says("talk", "one")
+    elsewhere = Home(tmp_path / "laptop", "elsewhere")
+    (elsewhere.checkout / ".git" / "config").write_text("")
+    assert "--all" in elsewhere.run("sync", stick, code=2).output
+    assert files_below(stick) == {}
+    elsewhere.run("sync", stick, "--all")
+    assert [path.parent.name for path in stick.rglob(LOG_NAME)] == ["talk"]
+
+
+def test_json_says_each_session(laptop: Home, stick: Path) -> None:
+    laptop.says("talk", "one")
+    told = json.loads(laptop.run("sync", stick, "--json", "--yes").stdout)
+    assert [(one["session"], one["what"]) for one in told["sessions"]] == [("talk", "copy")]
+    assert told["in_step"] == 0
+    again = json.loads(laptop.run("sync", stick, "--json", "--yes").stdout)
+    assert (again["sessions"], again["in_step"]) == ([], 1)
+
+
+def test_this_home_is_no_other_side(laptop: Home) -> None:
+    laptop.says("talk", "one")
+    assert "name another directory" in laptop.run("sync", laptop.root, code=2).output
+    assert "no directory" in laptop.run("sync", laptop.root / "missing", code=2).output
+
+
+def test_a_directory_for_other_things_is_not_filled(laptop: Home, stick: Path) -> None:
+    """Sessions get a directory of their own; one that a killed sync left is known."""
+    laptop.says("talk", "one")
+    (stick / "photo.png").touch()
+    assert "make a directory for them" in laptop.run("sync", stick, code=2).output
+    (stick / "sessions").mkdir()
+    laptop.run("sync", stick / "sessions")
+    (stick / "sessions" / "notes.txt").touch()
+    laptop.run("sync", stick / "sessions")
+
+
+def test_another_home_is_a_side(laptop: Home, desktop: Home) -> None:
+    """What was erased there is read from that home's own file."""
+    laptop.says("talk", "one")
+    desktop.says("talk-2", "two")
+    laptop.run("sync", desktop.root, "--yes")
+    assert laptop.sessions() == desktop.sessions() == ["talk", "talk-2"]
+    desktop.run("delete", "talk", "--yes")
+    laptop.run("sync", desktop.root, "--yes")
+    assert laptop.sessions() == ["talk-2"]
+
+
+def test_an_archived_copy_is_in_step_and_comes_back_as_it_goes_on(laptop: Home, stick: Path) -> None:
+    laptop.says("talk", *(f"turn {number} " + "word " * 400 for number in range(20)))
+    carry(stick, laptop)
+    laptop.run("archive", "talk", "--yes")
+    assert "1 session in step" in laptop.run("sync", stick).output
+    laptop.says("talk", "on")
+    carry(stick, laptop)
+    assert next(stick.rglob(LOG_NAME)).read_bytes() == laptop.log("talk").read_bytes()
+
+
+def test_a_database_is_a_side(laptop: Home, desktop: Home, storage: str) -> None:
+    """Sessions go over it as over a stick: appended, kept twice if they parted, purged and deleted."""
+    laptop.says("talk", "one", f"my key is {KEY}")
+    laptop.says("gone", "one")
+    laptop.run("sync", storage)
+    desktop.run("sync", storage)
+    assert desktop.log("talk").read_bytes() == laptop.log("talk").read_bytes()
+    assert desktop.log("talk").parents[2].name.endswith("work-name")
+    desktop.says("talk", "two")
+    desktop.run("sync", storage)
+    laptop.run("sync", storage)
+    assert laptop.texts("talk")[-1] == "two"
+    laptop.run("purge", "talk", "--redact", KEY, "--yes")
+    laptop.run("delete", "gone", "--yes")
+    laptop.run("sync", storage, "--yes")
+    assert "gone" not in laptop.run("list", "--storage", storage, "--all").output
+    assert laptop.run("search", KEY, "--hidden", "--storage", storage, "--all", code=1).stdout == ""
+    laptop.says("talk", "from the laptop")
+    laptop.run("sync", storage)
+    assert "1 session in step" in laptop.run("sync", storage).output
+
+
+def test_both_histories_are_kept_in_a_database(laptop: Home, desktop: Home, storage: str) -> None:
+    laptop.says("talk", "one")
+    for home in (laptop, desktop):
+        home.run("sync", storage)
+        home.says("talk", f"from the {home.root.name}")
+    laptop.run("sync", storage)
+    assert "they part" in desktop.run("sync", storage, code=1).output
+    desktop.run("sync", storage, "--keep", "both")
+    assert "2 sessions in step" in desktop.run("sync", storage).output
+    laptop.run("sync", storage)
+    assert laptop.sessions() == desktop.sessions()
+    assert laptop.texts("talk") == ["one", "from the desktop"]
+
+
+def test_a_purged_copy_takes_the_place_of_rows(laptop: Home, storage: str) -> None:
+    """A database has no list of erasures, so the lines of this user are tried on it each time."""
+    laptop.says("talk", "one", f"my key is {KEY}")
+    laptop.run("sync", storage)
+    laptop.run("rewind", "talk", "--to", "1", "--yes")
+    laptop.run("purge", "talk", "--cleared", "--yes")
+    laptop.says("talk", "two")
+    laptop.run("sync", storage, "--yes")
+    assert laptop.run("search", KEY, "--hidden", "--storage", storage, "--all", code=1).stdout == ""
+    assert "1 session in step" in laptop.run("sync", storage).output
+
+
+def test_what_a_killed_deletion_left_is_removed(laptop: Home, stick: Path) -> None:
+    """If a sync was killed after the log went, and before that was noted on the other side."""
+    laptop.says("talk", "one")
+    carry(stick, laptop)
+    laptop.run("delete", "talk", "--yes")
+    log = next(stick.rglob(LOG_NAME))
+    for file in log.parent.iterdir():
+        file.unlink()
+    WrittenFiles.beside(log).begin(DELETING)
+    carry(stick, laptop)
+    assert not list(stick.rglob("sessions/talk/*"))
+
+
+def test_a_copy_that_is_open_is_left(laptop: Home, desktop: Home) -> None:
+    """It is not written to while a session has it open, and follows once that is closed."""
+    laptop.says("talk", "one")
+    laptop.run("sync", desktop.root)
+    laptop.says("talk", "two")
+    with closing(open_log(str(desktop.log("talk")), marks_open=True)) as log:
+        log.follow()
+        assert "is open" in laptop.run("sync", desktop.root, code=1).output
+    laptop.run("sync", desktop.root)
+    assert desktop.texts("talk") == ["one", "two"]
+
+
+def test_a_damaged_record_is_not_appended(laptop: Home, stick: Path) -> None:
+    """What comes before it is, and the session is named."""
+    laptop.says("talk", "one")
+    carry(stick, laptop)
+    before = next(stick.rglob(LOG_NAME)).read_bytes()
+    laptop.says("talk", "two", "three")
+    log = laptop.log("talk")
+    log.write_bytes(log.read_bytes().replace(b"three", b"THREE"))
+    told = laptop.run("sync", stick, code=1)
+    assert "damaged from here on" in told.output
+    after = next(stick.rglob(LOG_NAME)).read_bytes()
+    assert after.startswith(before)
+    assert b"two" in after
+    assert b"THREE" not in after
+
+
+@pytest.mark.parametrize("later", ["laptop", "desktop"])
+def test_a_session_that_both_sides_imported_becomes_one(
+    laptop: Home, desktop: Home, stick: Path, tmp_path: Path, later: str
+) -> None:
+    """The import that has all takes the other one's place; if both went on, it is told."""
+    source = tmp_path / "claude.jsonl"
+    entries = [says("u1", None, "Why?"), answers("a1", "u1", "m1", text("Because."))]
+    source.write_text("".join(json.dumps(one) + "\n" for one in entries))
+    for home in (laptop, desktop):
+        if home.root.name == later:
+            more = [says("u2", "a1", "And?"), answers("a2", "u2", "m2", text("So."))]
+            source.write_text("".join(json.dumps(one) + "\n" for one in (*entries, *more)))
+        home.run("import", source)
+    session = laptop.sessions()[0]
+    carry(stick, laptop, desktop, laptop)
+    assert laptop.texts(session) == desktop.texts(session) == (["Why?", "And?"])
+    assert laptop.log(session).read_bytes() == desktop.log(session).read_bytes()
