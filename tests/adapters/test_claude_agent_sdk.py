@@ -352,3 +352,34 @@ async def test_what_cannot_be_kept_is_not_acknowledged(tmp_path: Path) -> None:
     store = PersistentSessionStore(tmp_path / "file" / "below")
     with pytest.raises(OSError, match="no log can be created"):
         await store.append(KEY, conversation(1))
+
+
+_WRITER = """
+import asyncio, sys
+from amplifier_module_context_persistent.adapters.claude_agent_sdk import PersistentSessionStore
+
+async def main(place, who):
+    store, key = PersistentSessionStore(place, durability="write"), {"project_key": "p", "session_id": "s"}
+    for n in range(25):
+        names = [*(f"{who} {n} {k}" for k in range(3)), f"both {n}"]
+        said = {"role": "user", "content": "hello"}
+        await store.append(key, [{"type": "user", "uuid": name, "message": said} for name in names])
+    await store.close()
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@proof
+def test_two_processes_share_one_session(tmp_path: Path) -> None:
+    """Each batch of either is there once, together and in order; an entry that both append is there once."""
+    programs = ("first", "second")
+    writers = [subprocess.Popen([sys.executable, "-c", _WRITER, str(tmp_path), who], cwd=ROOT) for who in programs]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    entries = asyncio.run(PersistentSessionStore(tmp_path).load({"project_key": "p", "session_id": "s"}))
+    names = [str(entry["uuid"]) for entry in entries or ()]
+    assert sorted(name for name in names if name.startswith("both ")) == sorted(f"both {n}" for n in range(25))
+    for who in programs:
+        own = [name for name in names if name.startswith(f"{who} ")]
+        assert own == [f"{who} {n} {k}" for n in range(25) for k in range(3)]
+        assert all(names[names.index(f"{who} {n} 0") + 2] == f"{who} {n} 2" for n in range(25))
