@@ -105,7 +105,8 @@ class PersistentConversationStore(ConversationStore):
             ConversationConflict: the stored record has another revision, or the head is in no conversation.
         """
         manager = await self._sessions.open(_key(record.conversation_id))
-        entries = [*await self._shared(record, new_entries), *new_entries]
+        shared = await self._shared(record, new_entries)
+        entries = [*shared, *new_entries]
         groups = [_read(entry) for entry in entries]
         parts = [part for group in groups for part in group] or [for_people("[conversation]")]
         parts[-1] = marked(parts[-1], NAME, **{_RECORD: _records.dump_python(record, mode="json")})
@@ -120,6 +121,8 @@ class PersistentConversationStore(ConversationStore):
             return HistoryChange(added=ready)
 
         await manager.change_history(decide, parts)
+        if shared and record.forked_from is not None:
+            await self._carry_plan(record.forked_from, record.conversation_id)
         self._met(record)
         self._owners.update(dict.fromkeys((entry.id for entry in entries), record.conversation_id))
         for known in tuple(self._views):
@@ -190,6 +193,12 @@ class PersistentConversationStore(ConversationStore):
         if await self._history_in(_key(record.conversation_id), first, 1) is not None:
             return []
         return await self._history_in(_key(record.forked_from), first, None) or []
+
+    async def _carry_plan(self, origin: str, fork: str) -> None:
+        """Keep the origin's plan in a fork that holds what the plan names; its requests begin as the origin's."""
+        kept = await self.kept_plan(origin).read()
+        if kept is not None:
+            await self.kept_plan(fork).write(kept.plan, kept.named)
 
     def _met(self, record: ConversationRecord | None) -> ConversationRecord | None:
         """Remember whose a record's entries are."""

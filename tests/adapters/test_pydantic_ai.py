@@ -235,6 +235,23 @@ async def test_long_conversations_fit_a_small_window(tmp_path: Path, turns: int,
     await store.close()
 
 
+async def test_a_fork_goes_on_with_the_plan_of_its_origin(tmp_path: Path) -> None:
+    """Its first request is the one that its origin would send, so the prompt cache still has the beginning."""
+    store, requests = PersistentConversationStore(tmp_path, durability="write"), list[list[str]]()
+    agent = made_up_agent(StrictService(8_000, requests.append), ViewOfHistory(store, max_tokens=8_000), calls=5)
+    unlimited = UsageLimits(request_limit=None)
+    for number in range(7):
+        conversation = await store.load("c") or Conversation(conversation_id="c")
+        await store.save(await agent.run(f"question {number}", conversation=conversation, usage_limits=unlimited))
+    fork = await store.fork("c", new_conversation_id="fork")
+    for conversation in (await store.load("c"), fork):
+        await agent.run("another way", conversation=conversation, usage_limits=unlimited)
+    of_origin, of_fork = requests[-12], requests[-6]
+    assert len(of_origin) < 7 * 12  # a plan is in force
+    assert of_fork == of_origin
+    await store.close()
+
+
 async def test_runs_of_one_conversation_at_once_do_not_mix(tmp_path: Path) -> None:
     """Each run is sent what it was given, and one of them is saved."""
     store = PersistentConversationStore(tmp_path, durability="write")
