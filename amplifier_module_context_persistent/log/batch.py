@@ -5,7 +5,8 @@ other: what one of them gets wrong is refused to it alone. Rules:
 - What a caller prepares is appended as a whole or not at all.
 - Nothing is appended to a log of a later format version.
 - A caller's function sees the control records (headers, resets, plans) of those before it in the batch: a batch is
-  written in parts, and a part ends after a caller that appends control records. It need not see their messages.
+  written in parts, and a part ends after a caller that appends control records. It need not see their messages:
+  `group_commit` begins a batch with a caller that looks at messages.
 """
 
 from __future__ import annotations

@@ -5,6 +5,10 @@ takes what waits: appends that follow each other are committed together, with on
 to itself. So reads see what was acknowledged before them, and the event loop never waits for a disk. A cancelled call
 is withdrawn if it was not taken yet, else it completes.
 
+The appends of a batch are prepared before one of them is written, so they do not see each other. An append that looks
+at messages (a rewind, a save that compares revisions) therefore begins a batch. So does an append of an id that the
+batch already has: the second one has to find the first one stored.
+
 Rules of the turn:
 - A log has one turn at a time, on one of the threads that all logs share (`thread_pool`). It ends when the queue is
   empty, or after a batch if other logs wait for a thread.
@@ -40,6 +44,8 @@ class _Item:
     work: Callable[[Any], Any]
     appends: bool
     unstored: Callable[[], None] = lambda: None
+    looks_back: bool = False
+    ids: frozenset[str] = frozenset()
     loop: asyncio.AbstractEventLoop | None = None
     future: asyncio.Future[Any] | None = None
     """Where somebody waits for the answer, on which event loop."""
@@ -69,13 +75,21 @@ class GroupCommit:
         """Locked from the submission of a turn to its end."""
 
     async def append(
-        self, prepare: Prepare, *, small: bool = True, unstored: Callable[[], None] = lambda: None
+        self,
+        prepare: Prepare,
+        *,
+        small: bool = True,
+        looks_back: bool = False,
+        ids: frozenset[str] = frozenset(),
+        unstored: Callable[[], None] = lambda: None,
     ) -> range:
         """Append what `prepare` gives once its turn has come; the ordinals of its message records.
 
         Args:
             prepare: called under the log's lock, on any thread.
             small: whether it gives so few bytes that they may be written on the calling thread.
+            looks_back: whether `prepare` looks at messages, so that all that was queued before has to be stored.
+            ids: the ids of messages that `prepare` stores unless the log has them.
             unstored: called, on any thread, if the append is withdrawn or fails. A caller who is cancelled does not
                 learn it otherwise.
 
@@ -87,7 +101,8 @@ class GroupCommit:
                 return outcome
             unstored()
             raise outcome
-        ordinals: range = await self._answer(_Item(prepare, appends=True, unstored=unstored))
+        item = _Item(prepare, appends=True, unstored=unstored, looks_back=looks_back, ids=ids)
+        ordinals: range = await self._answer(item)
         return ordinals
 
     async def run(self, function: Callable[[Log], T]) -> T:
@@ -167,15 +182,16 @@ class GroupCommit:
         _settle(taken, outcomes)
 
     def _take(self) -> list[_Item]:
-        """Take all appends that are next in the queue, or the one call that is."""
-        taken, queue = list[_Item](), self._queue
+        """Take the call that is next in the queue, or the appends that are next and need not see each other."""
+        taken, ids, queue = list[_Item](), set[str](), self._queue
         try:
             while queue and (not taken or taken[0].appends):
                 item = queue.popleft()  # a withdrawal may come before it at any moment, so it is looked at afterwards
-                if taken and not item.appends:
+                if taken and (not item.appends or item.looks_back or not ids.isdisjoint(item.ids)):
                     queue.appendleft(item)
                     break
                 taken.append(item)
+                ids |= item.ids
         except IndexError:  # the last one was withdrawn at this moment
             pass
         return taken

@@ -206,10 +206,13 @@ class Additions:
         if self._unknown:
             noted = [self._with_known_id(message) for message in noted]
         timestamp, own_ids = self._now(), [self._new_id() for _ in noted]
+        ids = frozenset(brought for message in noted if (brought := given_id(message)) is not None)
         small = len(noted) <= _MANY and not any(map(_is_large, noted))
         try:
             session = await self._store.append(
-                lambda history: history.add(noted, timestamp=timestamp, own_ids=own_ids, is_list=is_list), small=small
+                lambda history: history.add(noted, timestamp=timestamp, own_ids=own_ids, is_list=is_list),
+                small=small,
+                ids=ids,
             )
         except (RecordError, LogError) as error:
             self._take_back(noted)

@@ -449,7 +449,7 @@ class PersistentContextManager:
             most = int(within * session.config.target_usage * session.requests.last_budget_tokens)
             await session.commit.run(partial(check_room, message_id=message_id, count=session.count, most_tokens=most))
         make = partial(pin_record, message_id=message_id, pinned=pinned, reason=reason, time=time)
-        await self._store.append(lambda history: history.by_hand(make))
+        await self._store.append(lambda history: history.by_hand(make), looks_back=True)
 
     async def hide(self, turn: int | str, *, hidden: bool = True, reason: str = "") -> None:
         """Hide a turn from views, or show it again (`hidden=False`), from the next plan on.
@@ -463,7 +463,7 @@ class PersistentContextManager:
             PinError: there is no such turn, or it is the one in progress.
         """
         make = partial(hide_record, turn=turn, hidden=hidden, reason=reason, time=self._now())
-        await self._store.append(lambda history: history.by_hand(make))
+        await self._store.append(lambda history: history.by_hand(make), looks_back=True)
 
     async def show_again(self, turn: int | str) -> None:
         """Show a hidden turn again, from the next plan on; errors as `hide`."""

@@ -29,7 +29,7 @@ async def change(store: Store, decide: Decide, *, reason: str, timestamp: str) -
 
     await store.open()
     session = await store.append(
-        lambda history: history.change(decided, reason=reason, timestamp=timestamp), small=False
+        lambda history: history.change(decided, reason=reason, timestamp=timestamp), small=False, looks_back=True
     )
     if replaces:
         await session.commit.run(lambda _: session.forget())

@@ -150,7 +150,9 @@ async def replace_history(store: Store, messages: Sequence[Message], reason: str
         timestamp: ISO 8601, for messages that have none.
     """
     session = await store.append(
-        lambda history: history.replace(messages, reason=reason, timestamp=timestamp), small=len(messages) < 16
+        lambda history: history.replace(messages, reason=reason, timestamp=timestamp),
+        small=len(messages) < 16,
+        looks_back=True,
     )
     await session.commit.run(lambda _: session.forget())
 
@@ -168,7 +170,7 @@ async def _append_additions(store: Store, given: Sequence[Message], *, timestamp
         only_adds = new is not None  # another process may have added messages meanwhile
         return TakenMessages(new or [])
 
-    await store.append(lambda history: history.take(choose, timestamp=timestamp), small=False)
+    await store.append(lambda history: history.take(choose, timestamp=timestamp), small=False, looks_back=True)
     return only_adds
 
 
@@ -204,7 +206,9 @@ async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp
         taken = look_at(session.log, given, may_repair=may_repair).taken
         return taken
 
-    session = await store.append(lambda history: history.take(choose, timestamp=timestamp), small=False)
+    session = await store.append(
+        lambda history: history.take(choose, timestamp=timestamp), small=False, looks_back=True
+    )
     if taken.order:
         await session.commit.run(lambda _: session.requests.forget())
     logger.info("set_messages: %d new messages are stored, the history stays", len(taken.new))

@@ -152,8 +152,21 @@ class Store:
                 await self._host.emit("context:include", {"source": source, "size": size})
         return self._session or session
 
-    async def append(self, prepare: Callable[[RecordBuilder], Prepare], *, small: bool = True) -> Session:
+    async def append(
+        self,
+        prepare: Callable[[RecordBuilder], Prepare],
+        *,
+        small: bool = True,
+        looks_back: bool = False,
+        ids: frozenset[str] = frozenset(),
+    ) -> Session:
         """Append the records that a history prepares. If no log can be created, warn and continue in memory.
+
+        Args:
+            prepare: makes the preparation.
+            small: as of `GroupCommit.append`.
+            looks_back: likewise.
+            ids: likewise.
 
         Raises:
             LogError: as `Log.append`; `LogCreateError` only with `require_persistence`.
@@ -164,9 +177,10 @@ class Store:
         try:
             if carried := history.take_deferred():
                 unstored = partial(history.put_back, carried)
-                await session.commit.append(history.carrying(carried, prepared), small=small, unstored=unstored)
+                prepared = history.carrying(carried, prepared)
+                await session.commit.append(prepared, small=small, looks_back=looks_back, ids=ids, unstored=unstored)
             else:
-                await session.commit.append(prepared, small=small)
+                await session.commit.append(prepared, small=small, looks_back=looks_back, ids=ids)
         except LogCreateError as error:
             if self._config.require_persistence or self._acknowledged:
                 raise

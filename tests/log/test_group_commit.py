@@ -114,6 +114,28 @@ async def test_those_who_wait_share_one_write_and_one_sync(path: str, files: Fak
     await commit.close()
 
 
+async def test_an_append_that_looks_back_sees_all_that_was_queued_before(path: str) -> None:
+    """So does one with an id that a queued append brings; the others share a batch."""
+    log = GatedLog.at(path)
+    commit, seen = GroupCommit(log, inline=False), list[int]()
+
+    def looks(index: Index) -> list[bytes]:
+        seen.append(len(index))
+        return [body(10 + len(seen))]
+
+    one, two = frozenset({"1"}), frozenset({"1", "2"})
+    tasks = [asyncio.create_task(commit.append(giving(body(0))))]
+    await until(lambda: log.batches == [1])
+    told = [{}, {"looks_back": True}, {}, {"looks_back": True}, {"ids": one}, {"ids": two}, {"ids": frozenset({"3"})}]
+    tasks += [asyncio.create_task(commit.append(looks, **more)) for more in told]
+    await asyncio.sleep(0)
+    log.gate.set()
+    await asyncio.gather(*tasks)
+    assert log.batches == [1, 1, 2, 2, 2]
+    assert seen == [1, 2, 2, 4, 4, 6, 6]
+    await commit.close()
+
+
 async def test_errors_go_to_those_whose_they_are(path: str, files: FakeFiles) -> None:
     """A preparation that raises concerns one caller; a failed write all of its batch, and nobody later."""
     commit = GroupCommit(FileLog(path, files=files), inline=False)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from amplifier_module_context_persistent import (
     open_session,
 )
 from amplifier_module_context_persistent.log.base import Log
+from amplifier_module_context_persistent.messages.message import Message
 from amplifier_module_context_persistent.session.change_history import HistoryChange
 from tests.support.logs import assert_sound
 from tests.support.messages import user
@@ -67,6 +69,37 @@ async def test_a_pop_takes_back_what_one_call_added(manager: PersistentContextMa
     await manager.pop()
     assert await manager.pop() == []
     assert await texts(manager) == []
+
+
+async def test_what_is_done_at_once_is_done_in_order(manager: PersistentContextManager) -> None:
+    """A pop takes back the message before it, though both wait for the disk together, and nothing else is lost."""
+    more = [user(f"b{n}") for n in range(2)]
+    adds, pops = manager.add_message, manager.pop
+    await asyncio.gather(adds(user("a")), pops(), *map(adds, more), pops(), adds(user("c")))
+    assert await texts(manager) == ["b0", "c"]
+
+
+async def test_a_message_with_an_id_that_is_added_at_once_is_stored_once(manager: PersistentContextManager) -> None:
+    """Alone or in a list; another message with that id gets one of its own."""
+    given = [{**user(text), "metadata": {"message_id": "m"}} for text in ("same", "same", "other", "same")]
+    await asyncio.gather(manager.add_message(user("first")), *map(manager.add_message, given))
+    await asyncio.gather(*(manager.add_messages([user("x"), one]) for one in given[:2]))
+    assert [text for text in await texts(manager) if text != "x"] == ["first", "same", "other"]
+    ids = [message["metadata"]["message_id"] for message in await manager.get_messages()]
+    assert len(ids) == len(set(ids))
+
+
+async def test_of_two_decisions_at_once_the_second_sees_the_first(manager: PersistentContextManager) -> None:
+    """A revision that is compared is the last one that was stored."""
+    revision = 1
+
+    def decide(log: Log, ready: Sequence[Message]) -> HistoryChange:
+        return HistoryChange(added=ready if len(log.index.live) == revision else ())
+
+    await manager.initialize()
+    changes = (manager.change_history(decide, [user(f"change {n}")]) for n in range(5))
+    await asyncio.gather(manager.add_message(user("first")), *changes)
+    assert await texts(manager) == ["first", "change 0"]
 
 
 @proof
