@@ -12,6 +12,7 @@ Without `run_config` the SDK sends the whole history, as with any other session.
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -21,15 +22,16 @@ from agents.memory.session import SessionABC
 from agents.memory.session_settings import SessionSettings, coerce_session_settings, resolve_session_limit
 from agents.run_config import CallModelData, ModelInputData
 
-from ..forms.openai_agents import Item, items_in, key_of, read_items
+from ..forms.openai_agents import NAME, Item, items_in, key_of, read_items
 from ..forms.request_bodies import to_openai_responses
+from ..forms.whole_body import bodies_in
 from ..log.base import Log
 from ..messages.incoming import json_copy, listed
 from ..messages.message import Message
 from ..session.change_history import HistoryChange, last_given
 from ..session.open_session import open_session
 
-_LOOKED_AT = (8, 256)
+_LOOKED_AT = (8, 256, sys.maxsize)
 """So many of the last messages are compared with what the SDK is about to send; more if none of the first is found."""
 
 
@@ -118,8 +120,11 @@ class PersistentSession(SessionABC):
 
         await self.manager.set_system_prompt_factory(head)
         view = await self.manager.get_messages_for_request()
+        given = list(map(_plain, data.model_data.input))
+        unsaved = await self._unsaved(given)
+        if given and not unsaved:
+            view = _up_to(given[-1], view)
         sent: list[Any] = to_openai_responses(view)["input"] if any(map(_is_talk, view)) else []
-        unsaved = await self._unsaved(list(map(_plain, data.model_data.input)))
         return ModelInputData(input=[*sent, *unsaved], instructions=instructions)
 
     async def combine_input(
@@ -148,6 +153,21 @@ class PersistentSession(SessionABC):
     async def close(self) -> None:
         """Close the log; a later call opens it again."""
         await self.manager.close()
+
+
+def _up_to(item: Item, view: Sequence[Message]) -> Sequence[Message]:
+    """A view that ends with the item that the model is asked about; the whole view if it does not show the item.
+
+    What follows it was saved by other runs of the session. The model would answer that instead, or refuse a request
+    that ends with an answer. The next request shows it.
+    """
+    key, end = key_of(item), len(view)
+    for group, body in reversed(list(bodies_in(view, NAME))):
+        items = body if isinstance(body, list) else items_in(group)
+        if key in map(key_of, items):
+            return view[:end]
+        end -= len(group)
+    return view
 
 
 def _is_talk(message: Message) -> bool:

@@ -186,6 +186,44 @@ async def test_what_the_session_does_not_hold_is_sent_behind_the_view(tmp_path: 
     await empty.close()
 
 
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=proof) for seed in range(1, 6))])
+async def test_runs_of_one_session_at_once_are_asked_about_their_own_items(tmp_path: Path, seed: int) -> None:
+    """What another run saved behind them is sent with the next request, so none ends with an answer."""
+    rng, wrong = random.Random(seed), list[str]()
+
+    async def run(who: int) -> None:
+        def check(texts: list[str]) -> None:
+            last = json.loads(texts[-1])
+            if last.get("type") != "function_call_output" and f"question {who}" not in texts[-1]:
+                wrong.append(texts[-1])
+
+        session = PersistentSession("s", tmp_path, max_tokens=3_000, durability="write")
+        for number in range(10):
+            service = StrictService(3_000, check)
+            model = MadeUpModel(service, calls=rng.randint(0, 4), reasons=True)
+            question = f"question {who} {number} {words(rng, 30)}"
+            await Runner.run(model.agent(), question, session=session, run_config=session.run_config())
+            wrong.extend(service.refused)
+            await asyncio.sleep(rng.random() * 0.01)
+        await session.close()
+
+    await asyncio.gather(run(0), run(1))
+    assert wrong == []
+
+
+async def test_other_runs_items_do_not_hide_what_was_saved(tmp_path: Path) -> None:
+    """However many they are, an item of this run is sent once."""
+    session = PersistentSession("s", tmp_path, durability="write")
+    question = {"role": "user", "content": "what?"}
+    await session.add_items([question])
+    await session.add_items([{"role": "user", "content": f"other {n}"} for n in range(300)])
+    data: Any = type("Data", (), {})()
+    data.model_data = type("Model", (), {"instructions": None, "input": [question]})()
+    sent = await session.filter_model_input(data)
+    assert [item["content"] for item in sent.input] == ["what?"]
+    await session.close()
+
+
 @proof
 async def test_two_processes_share_one_session(tmp_path: Path) -> None:
     """Each batch of either is there once, together and in order."""
@@ -220,6 +258,15 @@ def test_runs_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
     print(told)
     assert told.lost == told.doubled == 0
     assert told.refused == 0
+    assert told.acknowledged > 0
+
+
+@proof
+def test_two_processes_of_one_session_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
+    """What either of them was told is saved is there once, and a run that goes on is not refused."""
+    told = kill_again_and_again("openai_agents", tmp_path, "--at-once", "2", "--window", "6000", kills=20, seed=3)
+    print(told)
+    assert told.lost == told.doubled == told.refused == 0
     assert told.acknowledged > 0
 
 
