@@ -338,9 +338,9 @@ async def test_commands_read_the_same_session(tmp_path: Path) -> None:
 
 
 @proof
-def test_a_mirror_that_is_killed_between_batches_loses_nothing(tmp_path: Path) -> None:
+def test_a_mirror_that_is_killed_between_batches_loses_nothing(place: str) -> None:
     """Every acknowledged batch is there, none in part, and the batch that is tried again is not doubled."""
-    told = kill_again_and_again("claude_agent_sdk", tmp_path, kills=20 if whole() else 8, seed=1)
+    told = kill_again_and_again("claude_agent_sdk", place, kills=20 if whole() else 8, seed=1)
     print(told)
     assert told.lost == told.doubled == 0
     assert told.acknowledged > 0

@@ -307,6 +307,15 @@ def test_runs_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
 
 
 @proof
+def test_two_processes_of_one_session_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
+    """What either of them was told is saved is there once, and a run that goes on is not refused."""
+    told = kill_again_and_again("pydantic_ai", tmp_path, "--at-once", "2", "--window", "6000", kills=20, seed=3)
+    print(told)
+    assert told.lost == told.doubled == told.refused == 0
+    assert told.acknowledged > 0
+
+
+@proof
 def test_the_next_process_asks_as_the_killed_one_would_have(tmp_path: Path) -> None:
     """Its first request is the same, part by part, whatever was planned before."""
     assert_the_next_process_asks_the_same("pydantic_ai", tmp_path / "s", kills=25 if whole() else 6)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from agent_framework import Message
 
 from amplifier_module_context_persistent.adapters.agent_framework import PersistentHistory
 from tests.support.agent_framework_agent import made_up_agent
-from tests.support.kit_kills import REFUSED, STORED, note, note_request, turn_is_over
+from tests.support.kit_kills import REFUSED, STORED, note, note_request, turn_is_over, who
 from tests.support.kit_requests import StrictService
 
 
-async def run(directory: Path, window_tokens: int, *, saves_each_call: bool = False) -> None:
+async def run(place: str, window_tokens: int, *, saves_each_call: bool = False) -> None:
     """Run turns for ever; each question is another one. The framework saves at the end of a run, or after each call."""
-    kit = PersistentHistory(directory, max_tokens=window_tokens, durability="write")
+    kit = PersistentHistory(place, max_tokens=window_tokens, durability="write")
     service = StrictService(window_tokens, note_request)
     save = kit.provider.save_messages
 
@@ -37,12 +36,12 @@ async def run(directory: Path, window_tokens: int, *, saves_each_call: bool = Fa
     )
     session = agent.create_session(session_id="s")
     while True:
-        question = f"question {len(await kit.provider.get_messages('s'))}"
+        question = f"question {len(await kit.provider.get_messages('s'))} of {who()}"
         await agent.run(question, session=session)
         for one in service.refused:
             note(REFUSED, one)
         service.refused.clear()
-        turn_is_over(directory)
+        turn_is_over(place)
 
 
 def said_by(message: Message) -> list[Any]:
@@ -50,9 +49,9 @@ def said_by(message: Message) -> list[Any]:
     return [str(message.role), *(content.call_id or content.text for content in message.contents)]
 
 
-async def stored(directory: Path) -> list[str]:
+async def stored(place: str) -> list[str]:
     """What the session holds."""
-    kit = PersistentHistory(directory)
+    kit = PersistentHistory(place)
     messages = await kit.provider.get_messages("s")
     await kit.close()
     return [json.dumps(said_by(message)) for message in messages]

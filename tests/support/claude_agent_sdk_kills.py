@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from amplifier_module_context_persistent.adapters.claude_agent_sdk import PersistentSessionStore
 from tests.support.claude_entries import says
@@ -13,9 +12,9 @@ KEY = {"project_key": "p", "session_id": "s"}
 BATCH = 3
 
 
-async def run(directory: Path, window_tokens: int) -> None:
+async def run(place: str, window_tokens: int) -> None:
     """Append for ever, from the batch before the end on: nobody knows whether it was acknowledged."""
-    store = PersistentSessionStore(directory, durability="write")
+    store = PersistentSessionStore(place, durability="write")
     number = max(0, len(await store.load(KEY) or []) - BATCH)
     known = number + BATCH
     while True:
@@ -27,9 +26,9 @@ async def run(directory: Path, window_tokens: int) -> None:
                 note(STORED, entry["uuid"])
 
 
-async def stored(directory: Path) -> list[str]:
+async def stored(place: str) -> list[str]:
     """What the session holds; whole batches, in order."""
-    store = PersistentSessionStore(directory)
+    store = PersistentSessionStore(place)
     uuids = [entry["uuid"] for entry in await store.load(KEY) or []]
     await store.close()
     assert uuids == [f"k{n}" for n in range(len(uuids))]

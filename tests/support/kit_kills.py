@@ -1,13 +1,14 @@
 """Agents of real kits that are killed: what they were told is stored is there once, and requests keep their beginning.
 
-    python -m tests.support.kit_kills KIT DIRECTORY --kills N --seed S [--window TOKENS] [--between-turns]
+    python -m tests.support.kit_kills KIT PLACE --kills N --seed S [--window TOKENS] [--between-turns | --at-once 2]
 
-KIT is a module of `tests.support`, `KIT_kills`, with `run(directory, window_tokens)`, which runs an agent until it is
-killed, and `stored(directory)`, which gives what its session holds. An agent is forked from a process that has imported
-its kit, so that a kill costs milliseconds. It notes what was acknowledged, what the made-up model refused (`note`) and
-each request (`note_request`), and says when a turn is over (`turn_is_over`). It is killed at a random moment, or
-between two turns: then its directory is copied, it makes one more request and is killed, and the next process goes on
-from the copy. The first request of that one has to be the same.
+KIT is a module of `tests.support`, `KIT_kills`, with `run(place, window_tokens)`, which runs an agent until it is
+killed, and `stored(place)`, which gives what its session holds. PLACE is a directory or the URL of a database. An agent
+is forked from a process that has imported its kit, so that a kill costs milliseconds. It notes what was acknowledged,
+what the made-up model refused (`note`) and each request (`note_request`), and says when a turn is over
+(`turn_is_over`). It is killed at a random moment, alone or beside another agent of the same session, or between two
+turns: then its directory is copied, it makes one more request and is killed, and the next process goes on from the
+copy. The first request of that one has to be the same.
 """
 
 from __future__ import annotations
@@ -51,18 +52,17 @@ class Told:
     """First requests of a process that are not the one which the killed process would have made."""
 
 
-def kill_again_and_again(kit: str, directory: Path, *, kills: int, seed: int, between_turns: bool = False) -> Told:
-    """Run agents of a kit on one session, and kill each at a random moment, or where a turn is over."""
-    command = [sys.executable, "-m", "tests.support.kit_kills", kit, str(directory)]
+def kill_again_and_again(kit: str, place: Path | str, *options: str, kills: int, seed: int) -> Told:
+    """Run agents of a kit on one session, and kill each at a random moment, or as `options` of the command say."""
+    command = [sys.executable, "-m", "tests.support.kit_kills", kit, str(place)]
     numbers = ["--kills", str(kills), "--seed", str(seed)]
-    numbers += ["--between-turns", "--window", "8000"] if between_turns else []
-    run = subprocess.run([*command, *numbers], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    run = subprocess.run([*command, *numbers, *options], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return Told(**json.loads(run.stdout.splitlines()[-1]))
 
 
 def assert_the_next_process_asks_the_same(kit: str, directory: Path, *, kills: int) -> None:
     """Kill agents between their turns: plans come and go, and the next process sends what the killed one would have."""
-    told = kill_again_and_again(kit, directory, kills=kills, seed=4, between_turns=True)
+    told = kill_again_and_again(kit, directory, "--between-turns", "--window", "8000", kills=kills, seed=4)
     print(told)
     assert told.planned > 0
     assert told.different == told.lost == told.doubled == told.refused == 0
@@ -70,6 +70,8 @@ def assert_the_next_process_asks_the_same(kit: str, directory: Path, *, kills: i
 
 _notes = -1
 """Where a forked agent notes what it is told."""
+_who = 0
+"""Which of the agents that run at once this one is."""
 _turns = 0
 """The turns that are still to be played; below 1 if the parent kills."""
 _copied = False
@@ -87,7 +89,12 @@ def note_request(texts: list[str]) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def turn_is_over(directory: Path) -> None:
+def who() -> int:
+    """Which of the agents that run at once this one is: its questions are its own."""
+    return _who
+
+
+def turn_is_over(directory: str) -> None:
     """Copy the directory, if enough turns were played: the next request is the last one."""
     global _turns, _copied
     _turns -= 1
@@ -97,13 +104,13 @@ def turn_is_over(directory: Path) -> None:
         note(COPIED, None)
 
 
-def _copy_of(directory: Path) -> Path:
-    return directory.with_name(f"{directory.name}-copy")
+def _copy_of(directory: str) -> Path:
+    return Path(f"{directory}-copy")
 
 
-def _start(kit: str, directory: Path, turns: int, window_tokens: int) -> tuple[int, int]:
-    global _notes, _turns
-    _turns = turns
+def _start(kit: str, place: str, turns: int, window_tokens: int, number: int) -> tuple[int, int]:
+    global _notes, _turns, _who
+    _turns, _who = turns, number
     notes, _notes = os.pipe()
     pid = os.fork()
     if pid:
@@ -111,7 +118,7 @@ def _start(kit: str, directory: Path, turns: int, window_tokens: int) -> tuple[i
         return pid, notes
     try:
         os.close(notes)
-        asyncio.run(importlib.import_module(f"tests.support.{kit}_kills").run(directory, window_tokens))
+        asyncio.run(importlib.import_module(f"tests.support.{kit}_kills").run(place, window_tokens))
     except BaseException:
         traceback.print_exc()
     finally:
@@ -148,28 +155,30 @@ def _compare(told: Told, expected: list[str], lines: list[str]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("kit")
-    parser.add_argument("directory", type=Path)
+    parser.add_argument("place")
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--window", type=int, default=20_000)
     parser.add_argument("--between-turns", action="store_true")
+    parser.add_argument("--at-once", type=int, default=1)
     options = parser.parse_args()
     module = importlib.import_module(f"tests.support.{options.kit}_kills")
     rng, told, noted = random.Random(options.seed), Told(), list[str]()
     expected: list[str] = []
-    for _ in range(options.kills):
+    for _ in range(-(-options.kills // options.at_once)):
         turns = rng.randint(1, 5) if options.between_turns else 0
-        pid, notes = _start(options.kit, options.directory, turns, options.window)
-        lines = _killed(pid, notes, rng.randint(1, 12), rng.random() * 0.03, by_itself=turns > 0)
-        told.kills += 1
-        expected = _compare(told, expected, lines)
-        if turns:
-            lines = lines[: lines.index(f"{COPIED} null")]
-            shutil.rmtree(options.directory)
-            _copy_of(options.directory).rename(options.directory)
-        told.refused += sum(line.startswith(REFUSED) for line in lines)
-        noted += [line.removeprefix(f"{STORED} ") for line in lines if line.startswith(STORED)]
-    stored = Counter(asyncio.run(module.stored(options.directory)))
+        agents = [_start(options.kit, options.place, turns, options.window, n) for n in range(options.at_once)]
+        for pid, notes in agents:
+            lines = _killed(pid, notes, rng.randint(1, 12), rng.random() * 0.03, by_itself=turns > 0)
+            told.kills += 1
+            expected = _compare(told, expected, lines)
+            if turns:
+                lines = lines[: lines.index(f"{COPIED} null")]
+                shutil.rmtree(options.place)
+                _copy_of(options.place).rename(options.place)
+            told.refused += sum(line.startswith(REFUSED) for line in lines)
+            noted += [line.removeprefix(f"{STORED} ") for line in lines if line.startswith(STORED)]
+    stored = Counter(asyncio.run(module.stored(options.place)))
     told.acknowledged = len(noted)
     told.lost = sum(item not in stored for item in noted)
     told.doubled = sum(count - 1 for count in stored.values())
