@@ -600,17 +600,16 @@ async def test_a_log_in_memory_works_alike(inline: bool) -> None:
 
 
 async def test_what_nobody_waits_for_is_done_in_its_turn(caplog: pytest.LogCaptureFixture) -> None:
-    """On the log's thread, with the log, after what was queued before and alone; only its failures are told."""
+    """On a thread of the logs, with the log, after what was queued before and alone; only its failures are told."""
     log = MemoryLog()
     commit = GroupCommit(log, inline=True)
-    own = await commit.run(lambda _: threading.get_ident())
     begun, release = threading.Event(), threading.Event()
-    found: list[tuple[bool, int]] = []
+    own, found = threading.get_ident(), list[tuple[bool, bool]]()
 
     def note(given: Log) -> None:
         begun.set()
         assert release.wait(60)
-        found.append((given is log, threading.get_ident()))
+        found.append((given is log, threading.get_ident() == own))
 
     commit.call(note)
     assert await asyncio.to_thread(begun.wait, 60)
@@ -619,7 +618,7 @@ async def test_what_nobody_waits_for_is_done_in_its_turn(caplog: pytest.LogCaptu
     assert len(log.index) == 0
     release.set()
     assert await appending == range(1)
-    assert found == [(True, own)]
+    assert found == [(True, False)]
     commit.call(list[Log]().remove)
     with pytest.raises(KeyError):
         await commit.run(dict[Log, int]().__getitem__)
