@@ -226,8 +226,7 @@ def _named_in(log: ReadableLog) -> list[Named]:
 
 
 def _key_of(message: Message) -> str:
-    contents = message.to_dict().get("contents")
-    return as_json([str(message.role), contents])
+    return as_json([str(message.role), [content.to_dict() for content in message.contents]])
 
 
 def _key(session_id: str | None) -> SessionKey:

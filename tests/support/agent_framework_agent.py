@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -59,12 +58,12 @@ def made_up_agent(service: StrictService, *, calls: int = 2, result_words: int =
 def parts_of(message: Message) -> list[Part]:
     """What the service sees of a message."""
     found: list[Part] = []
-    for content in json.loads(message.to_json())["contents"]:
-        kind, call_id = content["type"], str(content.get("call_id"))
-        said = content.get("text") or content.get("result")
+    for content in message.contents:
+        kind, call_id = content.type, str(content.call_id)
+        said = content.text or content.result
         found.append(
             Part(
-                {"role": str(message.role), "said": said, "args": content.get("arguments"), "call_id": call_id},
+                {"role": str(message.role), "said": said, "args": content.arguments, "call_id": call_id},
                 calls=[call_id] if kind == "function_call" else (),
                 answers=[call_id] if kind == "function_result" else (),
             )
