@@ -155,7 +155,7 @@ class PersistentSession(SessionABC):
         await self.manager.close()
 
 
-def _up_to(item: Item, view: Sequence[Message]) -> Sequence[Message]:
+def _up_to(item: Item, view: list[Message]) -> list[Message]:
     """A view that ends with the item that the model is asked about; the whole view if it does not show the item.
 
     What follows it was saved by other runs of the session. The model would answer that instead, or refuse a request
