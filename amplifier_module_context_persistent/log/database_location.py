@@ -16,6 +16,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from ..errors import ConfigError
@@ -155,40 +156,69 @@ def parse_location(location: str) -> Location:
     Raises:
         ValueError: it is none; the message never quotes a password.
     """
-    server, name = split_location(location)
     if location.startswith("service="):
-        words = _words(server)
-        schema, prepares = (_unquoted(words.pop(key, default)) for key, default in _OURS.items())
-        conninfo = " ".join(f"{key}={value}" for key, value in words.items())
-        _check_parameters({key: _unquoted(value) for key, value in words.items()})
-        kept = {key: value for key, value in words.items() if key not in _SECRETS}
-        shown = " ".join(f"{key}={value}" for key, value in {**kept, **_given(schema, prepares)}.items())
+        storage = _read_service(location)
     elif location.startswith(PREFIXES):
-        server, _, query = server.partition("?")
-        shown_server = _without_userinfo_password(server, name)
-        pairs = [pair for pair in query.split("&") if pair]
-        ours = {key: unquote(value) for key, _, value in (pair.partition("=") for pair in pairs) if key in _OURS}
-        schema, prepares = (ours.get(key, default) for key, default in _OURS.items())
-        theirs = [pair for pair in pairs if pair.partition("=")[0] not in _OURS]
-        given = {unquote(key): unquote(value) for key, _, value in (pair.partition("=") for pair in theirs)}
-        _check_parameters(given, names_unknown="@" not in query)  # else it may begin in a password
-        conninfo = _url(server, theirs)
-        kept_pairs = [pair for pair in theirs if unquote(pair.partition("=")[0]) not in _SECRETS]
-        added = [f"{key}={value}" for key, value in _given(schema, prepares).items()]
-        shown = _url(shown_server, kept_pairs + added)
+        storage = _read_url(location)
     else:
         raise ValueError("a storage location begins with postgresql:// or service=")
-    if prepares not in ("on", "off"):
+    if storage.prepare not in ("on", "off"):
         raise ValueError("the storage parameter prepare must be on or off")
-    conninfo = _WITH_PASSWORDS.get(shown, conninfo)
+    name, shown = split_location(location)[1], storage.shown
     return Location(
-        conninfo, name, check_schema_name(schema), prepares == "on", location_of(shown, name) if name else shown
+        _WITH_PASSWORDS.get(shown, storage.conninfo),
+        name,
+        check_schema_name(storage.schema),
+        storage.prepare == "on",
+        location_of(shown, name) if name else shown,
     )
 
 
-def _given(schema: str, prepares: str) -> dict[str, str]:
+class _Storage(NamedTuple):
+    """A location without a log's name: what libpq gets, our own parameters, and what may be shown."""
+
+    conninfo: str
+    schema: str
+    prepare: str
+    shown: str
+
+
+def _read_service(location: str) -> _Storage:
+    words = _words(split_location(location)[0])
+    ours = {key: _unquoted(words.pop(key, default)) for key, default in _OURS.items()}
+    _check_parameters({key: _unquoted(value) for key, value in words.items()})
+    shown = {key: value for key, value in words.items() if key not in _SECRETS} | _not_default(ours)
+    return _Storage(_as_words(words), ours["schema"], ours["prepare"], _as_words(shown))
+
+
+def _as_words(words: Mapping[str, str]) -> str:
+    return " ".join(f"{key}={value}" for key, value in words.items())
+
+
+def _read_url(location: str) -> _Storage:
+    server, name = split_location(location)
+    server, _, query = server.partition("?")
+    shown_server = _without_userinfo_password(server, name)
+    ours, theirs, shown = dict(_OURS), list[str](), list[str]()
+    given: dict[str, str] = {}
+    for pair in filter(None, query.split("&")):
+        written_key, _, value = pair.partition("=")
+        if written_key in _OURS:
+            ours[written_key] = unquote(value)
+            continue
+        key = unquote(written_key)
+        given[key] = unquote(value)
+        theirs.append(pair)
+        if key not in _SECRETS:
+            shown.append(pair)
+    _check_parameters(given, names_unknown="@" not in query)  # else it may begin in a password
+    shown += [f"{key}={value}" for key, value in _not_default(ours).items()]
+    return _Storage(_url(server, theirs), ours["schema"], ours["prepare"], _url(shown_server, shown))
+
+
+def _not_default(ours: Mapping[str, str]) -> dict[str, str]:
     """Our own parameters, where they are not the defaults."""
-    return {key: value for key, value in zip(_OURS, (schema, prepares), strict=True) if value != _OURS[key]}
+    return {key: value for key, value in ours.items() if value != _OURS[key]}
 
 
 def _check_parameters(given: Mapping[str, str], *, names_unknown: bool = True) -> None:
