@@ -18,6 +18,30 @@ from ..messages.metadata import first_line, is_human
 
 
 @dataclass(frozen=True, slots=True)
+class LastRequest:
+    """The last request of a session whose input is known.
+
+    Attributes:
+        provider: who answered it.
+        model: its model.
+        tokens: of its input.
+        cacheable: how many of them were read from the prompt cache or written to it.
+        is_kept_for_an_hour: whether the cache was paid for an hour.
+        time: when it was answered, in ISO 8601.
+    """
+
+    provider: str = ""
+    model: str = ""
+    tokens: int = 0
+    cacheable: int = 0
+    is_kept_for_an_hour: bool = False
+    time: str = ""
+
+
+NO_REQUEST = LastRequest()
+
+
+@dataclass(frozen=True, slots=True)
 class Glance:
     """A log at a glance."""
 
@@ -45,6 +69,7 @@ class Glance:
     """The name that a person gave the session with `rename`; empty if nobody did."""
     tags: str = ""
     """The tags that a person put on the session with `tag`, separated by spaces."""
+    last_request: LastRequest = NO_REQUEST
 
 
 def told_of(glance: dict[str, Any], line: tuple[int, int, int]) -> str:
@@ -78,12 +103,23 @@ def _read_told(told: str) -> tuple[Glance, tuple[int, int, int]]:
     given = orjson.loads(told)
     if given["crc32"] != crc32(orjson.dumps({"glance": given["glance"], "line": given["line"]})):
         raise ValueError("its checksum is another one")
-    known, (offset, length, check) = Glance(**given["glance"]), given["line"]
-    for field in fields(Glance):
+    asked = LastRequest(**given["glance"]["last_request"])  # an earlier version did not keep it
+    known, (offset, length, check) = Glance(**{**given["glance"], "last_request": asked}), given["line"]
+    _check_fields(asked)
+    _check_fields(known)
+    return known, (offset, length, check)
+
+
+def _check_fields(known: Glance | LastRequest) -> None:
+    """Make sure that each field has the type of its default, and no number is negative or beyond 64 bits.
+
+    Raises:
+        ValueError: one is not so.
+    """
+    for field in fields(known):
         value = getattr(known, field.name)
         if type(value) is not type(field.default) or (isinstance(value, int) and not 0 <= value < 1 << 63):
             raise ValueError(f"{field.name} is {value!r:.80}")
-    return known, (offset, length, check)
 
 
 def said_first(message: Message) -> str:

@@ -19,6 +19,7 @@ from ..messages.metadata import instant_of, metadata_of, timestamp_of
 from ..messages.normalize import tokens_of
 from ..tokens.counter import TokenCounter
 from .glance import Glance, said_first
+from .last_request import last_request_of
 
 SAMPLES = 128
 _RUN = 512  # so many records at most are gone through for a place in bytes
@@ -48,6 +49,7 @@ def take_glance(log: ReadableLog, counter: TokenCounter) -> tuple[Glance, int]:
         model=_model(log),
         label=index.session.name,
         tags=" ".join(index.session.tags),
+        last_request=last_request_of(log),
     )
     return glance, first
 

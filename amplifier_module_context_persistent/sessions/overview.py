@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,7 +130,7 @@ def look_at(
         if glance is None:
             glance = _read(session.path, glances, files, counter)
         return Overview(
-            **asdict(glance),
+            **{field.name: getattr(glance, field.name) for field in fields(glance)},
             session=session,
             is_open=_is_open(session.path, held),
             archived=isinstance(session.path, Path) and is_archived(session.path),

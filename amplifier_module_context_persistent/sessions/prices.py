@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -229,6 +228,8 @@ def _price_in_package(model: str) -> tuple[Price, PriceOrigin] | None:
     if not model:
         return None
     try:  # the extra `cli` brings it; it is slow to import, and needed for models that our own rows lack
+        from importlib.metadata import version
+
         import genai_prices
     except ImportError:
         return None

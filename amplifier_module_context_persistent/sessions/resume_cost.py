@@ -6,21 +6,16 @@ How long a provider keeps what it cached is in `view/cache_life.py`. The answer,
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..catalogue.glance import LastRequest
+from ..messages.metadata import instant_of
 from ..view.cache_life import cache_lives_s
 from ..view.recipients import ANTHROPIC, family_of
 from .prices import PriceList
-from .totals import GatheredFigures
 
-LAST_REQUESTS = """
-SELECT path, provider, model, max(time_us),
-       uncached_tokens + cached_tokens + written_tokens, cached_tokens + written_tokens
-FROM requests JOIN logs USING (session)
-WHERE uncached_tokens IS NOT NULL AND NOT is_input_unknown AND requests = 1 AND time_us IS NOT NULL GROUP BY path
-"""
+_HOUR_S = 3_600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,44 +37,22 @@ class ResumeCost:
         return {"cost": round(self.cost, 6), "tokens": self.tokens, "is_cold": self.is_cold}
 
 
-def resume_cost(
-    prices: PriceList, *, provider: str, model: str, tokens: int, cacheable: int, asked_s: float, now_s: float
-) -> ResumeCost | None:
-    """What resuming costs; None if the model has no price.
+def resume_cost(prices: PriceList, last: LastRequest, now_s: float | None = None) -> ResumeCost | None:
+    """What resuming costs; None if the model has no price, or nobody tells of a request and its time.
 
     Args:
         prices: prices of models.
-        provider: who answered the last request.
-        model: its model.
-        tokens: of the last request's input.
-        cacheable: how many of them were read from the cache or written to it.
-        asked_s: when it was asked, in seconds since 1970.
-        now_s: what time it is.
+        last: the session's last request.
+        now_s: what time it is, in seconds since 1970; by default now.
     """
-    price = prices.of(model)
-    if price is None:
+    asked = instant_of(last.time)
+    if not last.tokens or asked is None or (price := prices.of(last.model)) is None:
         return None
-    family = family_of(provider, model)
-    is_cold = not cacheable or now_s - asked_s > cache_lives_s(provider, model)
+    lives_s = _HOUR_S if last.is_kept_for_an_hour else cache_lives_s(last.provider, last.model)
+    is_cold = not last.cacheable or (time.time() if now_s is None else now_s) - asked.timestamp() > lives_s
     if not is_cold:
-        return ResumeCost(price.cost(tokens - cacheable, cacheable, 0, 0, 0), tokens, is_cold=False)
-    written = cacheable if family == ANTHROPIC else 0
-    return ResumeCost(price.cost(tokens - written, 0, written, 0, 0), tokens, is_cold=True)
-
-
-def resume_costs(found: GatheredFigures, prices: PriceList, now_s: float | None = None) -> Mapping[str, ResumeCost]:
-    """What resuming each session costs now, by its log's path, if that is known."""
-    costs = {}
-    for path, provider, model, time_us, tokens, cacheable in found.connection.execute(LAST_REQUESTS):
-        told = resume_cost(
-            prices,
-            provider=provider or "",
-            model=model or "",
-            tokens=tokens,
-            cacheable=cacheable,
-            asked_s=time_us / 1e6,
-            now_s=time.time() if now_s is None else now_s,
-        )
-        if told is not None:
-            costs[path] = told
-    return costs
+        return ResumeCost(price.cost(last.tokens - last.cacheable, last.cacheable, 0, 0, 0), last.tokens, is_cold=False)
+    written = last.cacheable if family_of(last.provider, last.model) == ANTHROPIC else 0
+    written_1h = written if last.is_kept_for_an_hour else 0
+    cost = price.cost(last.tokens - written, 0, written, written_1h, 0)
+    return ResumeCost(cost, last.tokens, is_cold=True)

@@ -54,10 +54,13 @@ class SessionNames:
 
     The logs of most sessions are not read for it: their catalogue, or their database, keeps what they say. What is read
     is kept for the next time by `keep`.
+
+    Args:
+        glances: keeps what is read, together with what others read; by default nobody else does.
     """
 
-    def __init__(self) -> None:
-        self._glances = Glances()
+    def __init__(self, glances: Glances | None = None) -> None:
+        self._glances = glances or Glances()
         self._known: dict[str, SessionName] = {}
 
     def expect(self, logs: Iterable[str | Path]) -> None:

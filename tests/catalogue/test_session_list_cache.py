@@ -7,6 +7,7 @@ import random
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -28,6 +29,10 @@ from tests.support.sweeps import some
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_list_cache, "LEAST_LOG_BYTES", 0)
+
+
+def kept_as(glance: dict[str, Any], line: tuple[int, ...]) -> str:
+    return told_of({"last_request": {}, **glance}, line)  # type: ignore[arg-type]
 
 
 def looked_at(path: str, *, keeps: bool = False) -> Glance:
@@ -87,14 +92,17 @@ def test_the_first_line_is_read_from_the_log(path: str, monkeypatch: pytest.Monk
     [
         "",
         "[]",
-        told_of({}, (0, 0)),  # type: ignore[arg-type]
-        told_of({"messages": "many"}, (0, 0, 0)),
-        told_of({"messages": -1}, (0, 0, 0)),
-        told_of({"more": 1}, (0, 0, 0)),
-        told_of({"size_bytes": 9}, (0, 10, 0)),
-        told_of({"size_bytes": 9}, (-1, 4, 0)),
-        told_of({"messages": 3}, (0, 0, 0)).replace("3", "2", 1),
-        '{"glance":{"messages":3},"line":[0,0,0]}',
+        kept_as({}, (0, 0)),
+        kept_as({"messages": "many"}, (0, 0, 0)),
+        kept_as({"messages": -1}, (0, 0, 0)),
+        kept_as({"more": 1}, (0, 0, 0)),
+        kept_as({"size_bytes": 9}, (0, 10, 0)),
+        kept_as({"size_bytes": 9}, (-1, 4, 0)),
+        kept_as({"messages": 3}, (0, 0, 0)).replace("3", "2", 1),
+        '{"glance":{"messages":3,"last_request":{}},"line":[0,0,0]}',
+        kept_as({"last_request": {"tokens": -1}}, (0, 0, 0)),
+        kept_as({"last_request": {"tokens": "many"}}, (0, 0, 0)),
+        told_of({"messages": 3}, (0, 0, 0)),  # as an earlier version kept it
     ],
 )
 def test_what_somebody_else_wrote_or_was_altered_is_no_glance(path: str, told: str) -> None:
@@ -104,7 +112,7 @@ def test_what_somebody_else_wrote_or_was_altered_is_no_glance(path: str, told: s
         connection.execute("UPDATE sessions SET glance = ?", (told,))
     assert kept(path) is None
     with Catalogue(catalogue_of(path)).writing() as connection:
-        connection.execute("UPDATE sessions SET glance = ?", (told_of({"messages": 3}, (0, 0, 0)),))
+        connection.execute("UPDATE sessions SET glance = ?", (kept_as({"messages": 3}, (0, 0, 0)),))
     assert kept(path) == Glance(messages=3)
 
 

@@ -27,7 +27,6 @@ from ..transfer.seal_log import LOG_ENDING, seal_log
 from .erasing import check_can_ask, check_says_which, erasing_options
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options
-from .list_ import scaled
 from .parameters import TimeType, check_place
 from .progress import progress
 from .sealed_files import encrypt_to_option, public_keys
@@ -41,6 +40,7 @@ from .session_argument import (
     storage_option,
     with_their_sub_agents,
 )
+from .session_rows import scaled
 from .terminal import UnusableError, ask, counted, escaped, one_line, reason_beside, say
 
 if TYPE_CHECKING:

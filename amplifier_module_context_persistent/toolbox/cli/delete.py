@@ -33,7 +33,7 @@ from ..transfer.purge_session import places_left, remove_left
 from .erasing import check_can_ask, check_says_which, erasing_options, extent
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import filter_options, watched
-from .list_ import age, scaled, sessions_of
+from .list_ import sessions_of
 from .parameters import TimeType, check_place
 from .progress import stages
 from .purge import VACUUM_ADVICE
@@ -46,6 +46,7 @@ from .session_argument import (
     storage,
     storage_option,
 )
+from .session_rows import age, scaled
 from .terminal import ask, counted, cut, one_line, reason_beside, say, unreadable, unusable
 
 _LINE_CELLS = 70

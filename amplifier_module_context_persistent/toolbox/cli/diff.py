@@ -12,9 +12,9 @@ import click
 from ...sessions.prices import PriceList
 from ...sessions.session_diff import Since, diff_of
 from ...tokens.on_demand import named_counter
+from .amounts import money
 from .exit_codes import DONE, FINDINGS
 from .session_argument import complete, path_of, session_argument, session_name
-from .tables import money
 from .terminal import UnusableError, counted, cut, one_line, open_transcript, say, unreadable
 
 _MOST_LINES = 20

@@ -23,7 +23,6 @@ from ...sessions.find_session import SessionFile
 from ..transfer.disk_use import KINDS, DiskUse, catalogue_bytes, disk_use
 from .exit_codes import DONE, FINDINGS
 from .filter_options import check_no_filter, chosen_sessions, filter_options
-from .list_ import scaled
 from .progress import progress
 from .session_argument import (
     complete,
@@ -33,6 +32,7 @@ from .session_argument import (
     storage_option,
     with_their_sub_agents,
 )
+from .session_rows import scaled
 from .tables import show_table, without_empty
 from .terminal import console, counted, escaped, one_line, reason
 

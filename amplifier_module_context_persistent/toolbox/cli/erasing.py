@@ -9,7 +9,7 @@ from typing import TypeVar
 import click
 
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
-from .list_ import scaled
+from .session_rows import scaled
 from .terminal import counted
 
 R = TypeVar("R")

@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from heapq import heappop, heappush
@@ -18,9 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.cells import cell_len
-from rich.console import Console
-from rich.text import Text
 
 from ...catalogue.session_list_cache import Glances
 from ...errors import LogError, RecallError
@@ -37,23 +33,19 @@ from ...sessions.find_session import (
 )
 from ...sessions.open_files import Identity
 from ...sessions.overview import Overview, held_logs, look_at
+from ...sessions.prices import PriceList
+from ...sessions.resume_cost import resume_cost
 from .filter_options import filter_options, watched
 from .parameters import check_place
 from .progress import progress
 from .session_argument import no_catalogue_option, storage, storage_option
-from .terminal import UnusableError, console, counted, cut, duration, escaped, one_line, unreadable, unusable
+from .session_rows import ListedSession, SessionRows
+from .terminal import UnusableError, console, one_line, unreadable, unusable
 
 if TYPE_CHECKING:
-    from ...sessions.resume_cost import ResumeCost
     from ...sessions.totals import Total
 
-_COLUMNS = (("AGE", 4), ("TOOK", 4), ("MESSAGES", 8), ("TOKENS", 6), ("SIZE", 6), ("COST", 7))
-_STATE_COLUMNS = 13
-_STATES = {"open": "green", "open, damaged": "red", "damaged": "red", "unreadable": "red", "interrupted": "yellow"}
-_AGES = ((60, "s"), (60, "m"), (24, "h"), (365, "d"))
-"""How many of each unit make the next one; after days come years."""
 _LEAST_ID = 8  # characters of an id that is shortened
-_INDENT = " " * 5
 
 
 @click.command("list")
@@ -64,6 +56,14 @@ _INDENT = " " * 5
 )
 @filter_options()
 @click.option("--grep", "words", metavar="TEXT", help="Only those in which a message says TEXT, whatever its case.")
+@click.option(
+    "--sort",
+    "order",
+    type=click.Choice(["age", "took", "messages", "tokens", "size", "cost"]),
+    default="age",
+    show_default=True,
+    help="By this column, the largest first; -n then takes the first of them. The age: the newest first.",
+)
 @click.option("-l", "--long", "in_full", is_flag=True, help="Also cost, begin, model, failed calls and description.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_sessions(
@@ -72,16 +72,17 @@ def list_sessions(
     everywhere: bool,
     wanted: SessionFilter,
     words: str | None,
+    order: str,
     in_full: bool,
     as_json: bool,
 ) -> None:
     """List the sessions of this project, by their last messages, the newest first.
 
     With DIRECTORY, the logs and plain message files in it (a storage_path), and the logs of its projects
-    (PROJECT/sessions/ID, as other kits keep theirs). Each row has the age of the last message,
-    the time from the first to the last, live messages, tokens (an estimate), size, state and id; below it stand the
-    name that a host gave the session, if it has one, and the first line that a person wrote. A terminal gets the
-    beginning of a long id, which is enough to name it.
+    (PROJECT/sessions/ID, as other kits keep theirs). Each row has the age of the last message, the time from the first
+    to the last, live messages, tokens (an estimate), size, what the next request costs (the cache of the provider is
+    warm or cold), state and id. Below it stand the name that a host or a person gave the session, if it has one, and
+    the first line that a person wrote. A terminal gets the beginning of a long id, which is enough to name it.
 
     A session is open while a process of yours has its log open for writing (known on Linux only). It is interrupted if
     its end is torn or its last calls have no results. For a damaged one, `verify` says what is wrong.
@@ -95,43 +96,71 @@ def list_sessions(
         matches = MessageFilter(words, sessions) if words is not None else None
         pages = [sorted(sessions, key=lambda session: -session.modified_s)]
     look = _SessionPicker(pages, wanted, matches)
-    seen: Iterator[Overview] = islice(look.newest_first(), wanted.most)
-    if everywhere:
-        seen = iter(_by_project(list(seen)))
-    totals: Mapping[str, Total] = {}
-    resuming: Mapping[str, ResumeCost] = {}
-    if in_full:
-        listed = list(seen)
-        seen = iter(listed)
-        totals, resuming = _costs([one.session for one in listed])
+    has_costs = in_full or order == "cost"
+    listed = _in_order(look.newest_first(), order, wanted.most, has_costs=has_costs)
+    by_project = everywhere and order == "age"
+    if by_project:
+        listed = iter(_by_project(list(listed)))
     if as_json:
-        paths = ((one, str(one.session.path)) for one in seen)
-        told = [one.to_json() | _figures(totals.get(path), resuming.get(path)) for one, path in paths]
-        click.echo(json.dumps({"sessions": told}))
+        click.echo(json.dumps({"sessions": [one.seen.to_json() | _figures(one) for one in listed]}))
         look.keep()
         return
     output = console()
-    shortest = _shortest_ids(sessions) if output.is_terminal and not is_paged else None
-    project, is_first = None, True
-    for one in seen:
-        if is_first:
-            _show_heads(output, in_full=in_full)
-            is_first = False
-        if everywhere and one.session.project != project:
-            project = one.session.project
-            output.print(Text(escaped(one_line(project)), "bold"), overflow="fold")
-        total, cost = totals.get(str(one.session.path)), resuming.get(str(one.session.path))
-        _show(output, one, shortest, total, cost, in_full=in_full, with_date=words is not None)
+    shortest = _shortest_ids(sessions) if output.is_terminal and not is_paged else {}
+    projects = "" if not everywhere else "heading" if by_project else "line"
+    rows = SessionRows(
+        output,
+        shortest,
+        has_costs=has_costs,
+        in_full=in_full,
+        with_date=words is not None,
+        with_projects=projects,
+    )
+    for one in listed:
+        rows.show(one)
         sys.stdout.flush()  # in a pipe too: whoever reads has something to read
     look.keep()
-    if is_first:
+    if not rows.count:
         was_found = look.found > 0 or wanted != ALL_SESSIONS
         output.print(_nothing(found=was_found, everywhere=everywhere, directories=directories), soft_wrap=True)
 
 
-def _show_heads(output: Console, *, in_full: bool) -> None:
-    heads = [name for name, _ in _COLUMNS if in_full or name != "COST"]
-    _row(output, heads, Text("STATE"), "SESSION", style="bold")
+_ORDERS: Mapping[str, Callable[[ListedSession], float]] = {
+    "age": lambda one: one.seen.last_s,
+    "took": lambda one: one.seen.duration_s or 0.0,
+    "messages": lambda one: one.seen.messages,
+    "tokens": lambda one: one.seen.tokens,
+    "size": lambda one: one.seen.size_bytes,
+    "cost": lambda one: one.total.bill.cost if one.total is not None else 0.0,
+}
+"""What `--sort` goes by; the largest comes first."""
+
+
+def _in_order(
+    newest_first: Iterator[Overview], order: str, most: int | None, *, has_costs: bool
+) -> Iterator[ListedSession]:
+    """The first sessions of an order; those by age come as soon as they are known.
+
+    Args:
+        newest_first: the sessions.
+        order: one of `_ORDERS`.
+        most: how many; None for all.
+        has_costs: whether what they come to is added up.
+    """
+    is_by_age = order == "age"
+    prices = PriceList()
+    seen = islice(newest_first, most) if is_by_age else newest_first
+    listed = (ListedSession(one, resume_cost(prices, one.last_request)) for one in seen)
+    if not has_costs and is_by_age:
+        return listed
+    known = list(listed)
+    if has_costs:
+        totals = _totals([one.seen.session for one in known], prices)
+        for one in known:
+            one.total = totals.get(str(one.seen.session.path))
+    if not is_by_age:
+        known.sort(key=_ORDERS[order], reverse=True)  # stable: among equals the newest first
+    return iter(known[:most])
 
 
 def _asks_only_time(directories: Sequence[str], wanted: SessionFilter, words: str | None) -> bool:
@@ -252,45 +281,38 @@ class MessageFilter:
             return False
 
 
-def _costs(sessions: Sequence[SessionFile]) -> tuple[Mapping[str, Total], Mapping[str, ResumeCost]]:
-    """What each session comes to, by its path, and what resuming it costs now."""
-    from ...sessions.prices import PriceList
-    from ...sessions.resume_cost import resume_costs
+def _totals(sessions: Sequence[SessionFile], prices: PriceList) -> Mapping[str, Total]:
+    """What each session comes to, by its path; nothing if that cannot be added up."""
     from ...sessions.totals import totals
     from ...tokens.on_demand import named_counter  # most lists do not say it
     from .many_sessions import gathering
 
     try:
         with gathering(sessions, named_counter("auto")) as found:
-            prices = PriceList()
-            return totals(found, prices, "path"), resume_costs(found, prices)
+            return totals(found, prices, "path")
     except UnusableError as error:
         click.echo(f"no costs: {error}", err=True)
-        return {}, {}
+        return {}
 
 
-def _figures(total: Total | None, resuming: ResumeCost | None) -> dict[str, Any]:
+def _figures(one: ListedSession) -> dict[str, Any]:
+    """What is told of a session in JSON besides what is seen at a glance."""
+    total = one.total
+    bill = total.bill if total is not None and total.bill.has_cost else None
     return {
         "failed_calls": total.failed_calls if total is not None else None,
-        "cost": _cost(total),
-        "is_cost_estimated": total.bill.is_estimated if total is not None else False,
-        "resuming": resuming.to_json() if resuming is not None else None,
+        "cost": round(bill.cost, 6) if bill is not None else None,
+        "is_cost_estimated": bill.is_estimated if bill is not None else None,
+        "resuming": one.resuming.to_json() if one.resuming is not None else None,
     }
 
 
-def _cost(total: Total | None) -> float | None:
-    """What a session's requests cost; None where none has a price."""
-    if total is None or not total.bill.has_cost:
-        return None
-    return round(total.bill.cost, 6)
-
-
-def _by_project(seen: list[Overview]) -> list[Overview]:
+def _by_project(listed: list[ListedSession]) -> list[ListedSession]:
     """Keep the sessions of each project together, the project with the newest message first."""
     newest: dict[str, int] = {}
-    for position, one in enumerate(seen):
-        newest.setdefault(one.session.project, position)
-    return sorted(seen, key=lambda one: newest[one.session.project])
+    for position, one in enumerate(listed):
+        newest.setdefault(one.seen.session.project, position)
+    return sorted(listed, key=lambda one: newest[one.seen.session.project])
 
 
 def _nothing(*, found: bool, everywhere: bool, directories: tuple[str, ...]) -> str:
@@ -345,82 +367,3 @@ def sessions_of(
             found += files_of_projects_in(directory) if with_projects else files_in(directory)
     with unreadable():
         return matching(found, replace(wanted, since_s=None, until_s=None, most=None), watch=watched)
-
-
-def _show(
-    output: Console,
-    seen: Overview,
-    shortest: dict[str, str] | None,
-    total: Total | None,
-    resuming: ResumeCost | None,
-    *,
-    in_full: bool,
-    with_date: bool,
-) -> None:
-    readable = not seen.error
-    cells = [
-        age(time.time() - seen.last_s),
-        age(seen.duration_s) if seen.duration_s is not None else "",
-        f"{seen.messages:,}" if readable else "",
-        scaled(seen.tokens, "kMGT") if readable else "",
-        scaled(seen.size_bytes, "kMGT") if readable else "",
-    ]
-    if in_full:
-        from .tables import money_of
-
-        cells.append(money_of(total.bill) if total is not None else "")
-    name = (shortest or {}).get(seen.session.id, seen.session.id)
-    _row(output, cells, Text(seen.state, _STATES.get(seen.state, "")), escaped(one_line(name)))
-    tags = "  ".join(f"#{tag}" for tag in seen.named.tags)
-    _say(output, "  ".join(filter(None, (seen.named.name, tags))), style="")
-    if in_full:
-        _say(output, seen.named.description)
-    _say(output, seen.error or (f"{seen.date}  {seen.first_line}" if with_date else seen.first_line))
-    if in_full and readable:
-        began = f"began {seen.first_message[:16].replace('T', ' ')}" if seen.first_message else ""
-        took = duration(seen.duration_s) if seen.duration_s is not None else ""
-        failed = counted(total.failed_calls, "failed call") if total is not None and total.failed_calls else ""
-        _say(output, ", ".join(filter(None, (began, took, seen.model, failed))))
-        if resuming is not None:
-            from .tables import resuming_line
-
-            _say(output, resuming_line(resuming))
-
-
-def _say(output: Console, text: str, *, style: str = "dim") -> None:
-    """Print a line below a row, in a terminal no longer than the terminal is wide."""
-    if line := escaped(one_line(text)):
-        line = _INDENT + line
-        output.print(Text(cut(line, output.width) if output.is_terminal else line, style), soft_wrap=True)
-
-
-def _row(output: Console, cells: list[str], state: Text, session_id: str, *, style: str = "") -> None:
-    """Print a row; in a terminal an id that does not fit is printed on a line of its own, and is never cut."""
-    row = Text(style=style)
-    for cell, (_, columns) in zip(cells, _COLUMNS, strict=False):
-        row.append(f"{cell:>{columns}} ")
-    row.append(" ").append_text(state)
-    gap = " " * (_STATE_COLUMNS + 1 - len(state))
-    fits = not output.is_terminal or row.cell_len + len(gap) + cell_len(session_id) <= output.width
-    output.print(row.append(gap).append(session_id, style or "bold") if fits else row, soft_wrap=True)
-    if not fits:
-        output.print(Text(f"     {session_id}", "bold"), overflow="fold")
-
-
-def age(seconds: float) -> str:
-    """How long ago, in the largest unit that is full."""
-    number = max(0, int(seconds))
-    for most, unit in _AGES:
-        if number < most:
-            return f"{number}{unit}"
-        number //= most
-    return f"{number}y"
-
-
-def scaled(number: float, units: str) -> str:
-    """A number in at most four digits and a unit."""
-    for unit in ("", *units):
-        if number < 1000:
-            return f"{number:.1f}{unit}" if unit and number < 100 else f"{number:.0f}{unit}"
-        number /= 1000
-    return f"{number:.0f}{units[-1]}"

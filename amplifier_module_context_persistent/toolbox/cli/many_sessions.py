@@ -44,12 +44,13 @@ def source_of(found: GatheredFigures) -> dict[str, Any]:
     }
 
 
-def source_line(found: GatheredFigures) -> str:
-    """The same in one line."""
+def source_line(found: GatheredFigures, *, is_newest: bool = False) -> str:
+    """The same in one line; `is_newest` says that they are only the newest of those that were meant."""
     below = f" ({found.sub_agents:,} of sub-agents)" if found.sub_agents else ""
     last = _last(found)
     up_to = f", up to {last.astimezone():%Y-%m-%d %H:%M}" if last is not None else ""
-    said = [f"{counted(found.sessions, 'session')}{below}{up_to}"]
+    newest = "only the newest: " if is_newest else ""
+    said = [f"{newest}{counted(found.sessions, 'session')}{below}{up_to}"]
     if found.unreadable:
         named = [f"{path} ({why})" for path, why in list(found.unreadable.items())[:_MOST_NAMED]]
         more = ["..."] * (len(found.unreadable) > _MOST_NAMED)

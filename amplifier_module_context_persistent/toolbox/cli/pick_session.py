@@ -79,7 +79,7 @@ def line_of(number: int, one: Overview, cost: str) -> str:
 
 def _costs(seen: Sequence[Overview]) -> Mapping[str, str]:
     """What the first sessions of the list cost, by their paths; nothing if that cannot be added up."""
-    from .tables import money_of
+    from .amounts import money_of
 
     first = [one.session for one in seen[:_MOST_SHOWN]]
     try:

@@ -147,7 +147,7 @@ def search_command(
         code = answer(most=best)
     else:
         found = _pattern(pattern, fixed=fixed, ignore_case=ignore_case, in_words=in_words)
-        printer = MatchPrinter(chosen.look, several=len(chosen.files) > 1, names=names, count=count, as_json=as_json)
+        printer = MatchPrinter(chosen, several=len(chosen.files) > 1, names=names, count=count, as_json=as_json)
         context_lines = 0 if names or count else lines
         one = _Search(
             found, printer, role=role, tools=wanted.tools, context=context_lines, hidden=hidden, by_time=by_time
@@ -380,23 +380,21 @@ class MatchPrinter:
     """Prints the matches in the form that was asked for.
 
     Args:
-        look: looks at the session whose log is at a path.
+        chosen: the sessions that are searched.
         several: whether there are several sessions.
         names: print only which sessions match.
         count: print only how many lines match in each.
         as_json: print JSON lines.
     """
 
-    def __init__(
-        self, look: Callable[[str], Overview], *, several: bool, names: bool, count: bool, as_json: bool
-    ) -> None:
-        self._look = look
+    def __init__(self, chosen: _Chosen, *, several: bool, names: bool, count: bool, as_json: bool) -> None:
+        self._look = chosen.look
         self.only_names = names
         self.shows_messages = not names and not count
         self._count, self._several, self._as_json = count, several, as_json
         self._console: Console = console()
         self._path = ""
-        self._names = SessionNames()
+        self._names = SessionNames(chosen.glances)
 
     def show(self, path: str, found: LiveMessage | HiddenText, lines: list[FoundLine]) -> None:
         """Print a message that matches, or another text of the log."""

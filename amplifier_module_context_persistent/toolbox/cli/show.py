@@ -15,10 +15,6 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ...catalogue.catalogue_file import CatalogueError
-from ...log.database_location import stored_name
-from ...log.file_handle import size_of_log
-from ...log.filesystem import FileSystem
 from ...log.record_line import ROLES
 from ...messages.message import result_id_of
 from ...messages.metadata import redacted_kinds
@@ -37,10 +33,9 @@ from .pager import paged
 from .parameters import Span, SpanType, chosen_positions
 from .progress import progress
 from .sealed_files import reads_sealed
-from .session_argument import NAME_ONE, optional_session_argument, picked, session_file
+from .session_argument import NAME_ONE, optional_session_argument, picked
 from .tables import aligned, without_empty
 from .terminal import (
-    UnusableError,
     check_tools,
     console,
     counted,
@@ -175,7 +170,7 @@ def _show_one(
                 chosen = [turn for turn in turns if start <= turn.start < stop] if turn_span is not None else None
                 _print_outline(transcript, chosen, clear, as_json=as_json)
             else:
-                for line in () if as_json else [*_about(transcript), *_resuming(path)]:
+                for line in () if as_json else [*_about(transcript), *_resuming(transcript)]:
                     clear()
                     click.echo(escaped(one_line(line)))
                 printer = MessagePrinter(full=full, as_json=as_json)
@@ -205,25 +200,18 @@ def _about(transcript: Transcript) -> list[str]:
     return [*(f"{title}: {text}" for title, text in said if text), *relatives_of(transcript.header).lines()]
 
 
-_MOST_COUNTED_BYTES = 4 << 20
-
-
-def _resuming(path: str) -> list[str]:
-    """What resuming the session costs; nothing if that is not known, or if a long log had to be read for it."""
+def _resuming(transcript: Transcript) -> list[str]:
+    """What resuming the session costs; nothing if that is not known."""
+    from ...catalogue.last_request import last_request_of
     from ...sessions.prices import PriceList
-    from ...sessions.resume_cost import resume_costs
-    from ...sessions.totals import gathered
-    from .tables import resuming_line
+    from ...sessions.resume_cost import resume_cost
+    from .amounts import resuming_line
 
-    try:
-        if stored_name(path) is not None or size_of_log(path) > _MOST_COUNTED_BYTES:
-            return []
-        with gathered([session_file(path)], named_counter("auto"), lambda _: nullcontext(FileSystem())) as found:
-            costs = resume_costs(found, PriceList())
-    except (OSError, UnusableError, CatalogueError):
+    cost = resume_cost(PriceList(), last_request_of(transcript.reader))
+    if cost is None:
         return []
-    line = [resuming_line(cost) for cost in costs.values()]
-    return [text[0].upper() + text[1:] for text in line]
+    line = resuming_line(cost)
+    return [line[0].upper() + line[1:]]
 
 
 def _note_of(transcript: Transcript, placed: LiveMessage) -> str:

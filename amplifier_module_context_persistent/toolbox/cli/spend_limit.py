@@ -11,7 +11,7 @@ import click
 
 from ...sessions.costs import Bill
 from ...sessions.totals import Period
-from .tables import money
+from .amounts import money
 
 _LIMIT = re.compile(r"\$?(\d{1,12}(?:\.\d{1,6})?)/(day|week|month)")
 

@@ -6,21 +6,17 @@ Exit codes: 0 done, 1 more was spent than `--spend-limit` allows, 2 unusable.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 import click
 from rich.console import Console
-from rich.text import Text
 
 from ...catalogue.figures import Figures, figures_of
 from ...log.base import ReadableLog
 from ...sessions.costs import Cost, bills_by_turn, cost_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
-from ...sessions.find_session import SessionFile
 from ...sessions.prices import PriceList
 from ...sessions.statistics import (
     SessionCourse,
@@ -34,19 +30,22 @@ from ...sessions.statistics import (
     statistics_of,
     total_share,
 )
-from ...sessions.totals import BY, Period, SlowCallRow, Total, slowest_calls, total_of, totals
+from ...sessions.totals import BY, total_of
 from ...tokens.counter import TokenCounter
 from ...tokens.on_demand import named_counter
+from .amounts import money
 from .exit_codes import FINDINGS
-from .filter_options import check_no_filter, chosen_sessions, filter_options, period_of
-from .list_ import scaled
+from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .many_sessions import gathering, source_line, source_of
 from .progress import progress
 from .sealed_files import reads_sealed
 from .session_argument import NAME_ONE, optional_session_argument, picked
 from .spend_limit import SpendLimit, SpendLimitType
-from .tables import cost_notes, estimate_note, money, money_of, percent, show_cost, show_table, without_empty
+from .stats_of_many import show_many
+from .tables import cost_notes, estimate_note, percent, show_cost, show_table
 from .terminal import console, counted, duration, escaped, one_line, open_transcript, unreadable
+
+_LARGEST_TURNS = 10
 
 
 @click.command()
@@ -64,7 +63,12 @@ from .terminal import console, counted, duration, escaped, one_line, open_transc
 @click.option(
     "--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding's name."
 )
-@click.option("--top", default=10, show_default=True, help="How many of the largest turns to list.")
+@click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Only the N largest turns of SESSION (by default 10); with --by, only the N rows that cost most.",
+)
 @click.option(
     "--prices",
     "prices_path",
@@ -75,7 +79,7 @@ from .terminal import console, counted, duration, escaped, one_line, open_transc
 def stats(
     path: str | None,
     tokenizer: str,
-    top: int,
+    top: int | None,
     prices_path: str | None,
     *,
     everywhere: bool,
@@ -92,6 +96,7 @@ def stats(
 
     With --all, --by or filters, what the sessions of this project come to together, or with --all those of all
     projects; sub-agents' sessions are among them. With --since and --until, only what happened in that time counts.
+    -n adds up the newest sessions only; `--by session --top 5` shows the five that cost most.
 
     A table of prices looks like this: {"model": {"input": 3, "output": 15, "cached": 0.3, "write": 3.75}}.
     """
@@ -103,6 +108,8 @@ def stats(
             raise click.UsageError("--by and --spend-limit are about many sessions; give it without SESSION or --last")
     elif not everywhere and by is None and limit is None and wanted == ALL_SESSIONS:
         raise click.UsageError(f"{NAME_ONE}; or give --all, --by or a filter, for many sessions")
+    if path is None and by is None and top is not None:
+        raise click.UsageError("--top is about the turns of SESSION, or with --by about its rows: give one of the two")
     with unreadable():
         counter = named_counter(tokenizer)
         prices = PriceList.load(prices_path) if prices_path is not None else PriceList()
@@ -111,7 +118,7 @@ def stats(
                 _show_limit(limit, wanted, counter, prices, everywhere=everywhere, as_json=as_json)
                 return
             sessions = chosen_sessions(wanted, everywhere=everywhere)
-            show_many(sessions, counter, prices, by=by, period=period_of(wanted), as_json=as_json)
+            show_many(sessions, counter, prices, by=by, top=top, wanted=wanted, as_json=as_json)
             return
         with (
             ExitStack() as bar,
@@ -124,7 +131,8 @@ def stats(
                     _show_size(console(), reader, figures, counter.name)
                 found = statistics_of(reader, figures, tokenizer=counter.name, with_turns=as_json)
                 cost, bills = cost_of(figures, prices), bills_by_turn(figures, prices)
-                course, largest = course_of(figures), largest_turns(figures, bills, max(0, top))
+                most = _LARGEST_TURNS if top is None else top
+                course, largest = course_of(figures), largest_turns(figures, bills, most)
                 lines = read_lines(transcript, figures, bills) if as_json else []
     if as_json:
         by_turn = [{**line.to_json(), "tokens": share.tokens} for line, share in zip(lines, found.turns, strict=True)]
@@ -303,94 +311,3 @@ def _show_usage(output: Console, usage: UsageReports) -> None:
             shown, ratio = one_line(name), learned["ratio"]
             more = round(learned["overhead_tokens"])
             output.print(f"  {shown}: {ratio:.2f} provider tokens for each token counted here, plus {more:,}")
-
-
-_UNITS = "kMGT"
-_UNKNOWN = "?"
-
-
-def show_many(
-    sessions: Sequence[SessionFile],
-    counter: TokenCounter,
-    prices: PriceList,
-    *,
-    by: str | None,
-    period: Period,
-    as_json: bool,
-) -> None:
-    """Print what sessions come to.
-
-    Args:
-        sessions: which ones.
-        counter: counts tokens.
-        prices: prices of models.
-        by: one of `totals.BY`; without it by model and tool, and the slowest calls.
-        period: only what happened then.
-        as_json: print one JSON object.
-
-    Raises:
-        UnusableError: the figures cannot be added up.
-    """
-    with gathering(sessions, counter) as found:
-        total, slowest = total_of(found, prices, period), slowest_calls(found, period)
-        parts = {key: totals(found, prices, key, period) for key in ([by] if by else ("model", "tool"))}
-        source, line = source_of(found), source_line(found)
-    cost = Cost(total.bill, {name: one.bill for name, one in parts.get("model", {}).items()})
-    if as_json:
-        told = {
-            **source,
-            "total": total.to_json(),
-            **{f"by_{name}": _plain(name, rows) for name, rows in parts.items()},
-            "slowest": [asdict(call) for call in slowest],
-            "prices": prices.origins(),
-        }
-        click.echo(json.dumps(told))
-        return
-    output = console()
-    output.print(escaped(line), soft_wrap=True)
-    notes = cost_notes(cost, prices)
-    if by in ("day", "week", "month", "project", "session"):
-        _show_parts(output, by, parts[by], total)
-        output.print(Text("; ".join(notes), "dim"))
-    if "model" in parts:
-        show_cost(output, cost, notes)
-    if "tool" in parts:
-        _show_tools(output, parts["tool"], slowest)
-
-
-def _plain(name: str, rows: Mapping[str, Total]) -> list[dict[str, Any]]:
-    return [{name: key or None, **one.to_json()} for key, one in rows.items()]
-
-
-def _show_parts(output: Console, by: str, parts: Mapping[str, Total], total: Total) -> None:
-    """Print the parts and their sum; columns in which nothing is to be said are left out."""
-    heads = (by, "sessions", "agents", "turns", "calls", "failed", "input", "cached", "output", "cost")
-    rows = [_cells(key or _UNKNOWN, one) for key, one in parts.items()]
-    rows += [_cells("all", total)] * (len(rows) > 1)
-    show_table(output, *without_empty(heads, rows))
-
-
-def _cells(key: str, one: Total) -> tuple[str, ...]:
-    bill, counts = one.bill, (one.sessions, one.sub_agents, one.turns, one.calls, one.failed_calls)
-    paid = (
-        scaled(bill.input_tokens, _UNITS) if bill.has_input else _UNKNOWN,
-        percent(bill.cached_tokens, bill.input_tokens) if bill.has_input else "",
-        "~" * bool(bill.estimated_outputs) + scaled(bill.output_tokens, _UNITS),
-        money_of(bill),
-    )
-    return (key, *(f"{count:,}" if count else "" for count in counts), *(paid if bill.requests else [""] * len(paid)))
-
-
-def _show_tools(output: Console, tools: Mapping[str, Total], slowest: Sequence[SlowCallRow]) -> None:
-    heads = ("tool", "calls", "failed", "tokens of results", "took", "longest")
-    rows = []
-    for name, one in tools.items():
-        counts = (f"{one.calls:,}", f"{one.failed_calls:,}", f"{one.result_tokens:,}")
-        took = (duration(one.calls_s), duration(one.slowest_s)) if one.calls_s else ("", "")
-        rows.append((name or _UNKNOWN, *counts, *took))
-    show_table(output, heads, rows)
-    show_table(
-        output,
-        ("slowest calls of", "turn", "message", "tool", "took"),
-        [(call.session, f"{call.turn:,}", f"{call.place:,}", call.tool, duration(call.duration_s)) for call in slowest],
-    )

@@ -23,9 +23,9 @@ from ..transfer.sync_sides import Side, home_side, of_project, other_side, with_
 from .erasing import check_can_ask, erasing_options
 from .exit_codes import DONE, FINDINGS
 from .filter_options import filter_options, watched
-from .list_ import scaled
 from .progress import stages
 from .session_argument import no_catalogue_option
+from .session_rows import scaled
 from .terminal import UnusableError, ask, counted, cut, one_line, say, unreadable, unusable
 
 _NAME_CELLS = 40

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ...sessions.costs import Bill, Cost
 from ...sessions.prices import PriceList
-from ...sessions.resume_cost import ResumeCost
+from .amounts import money, money_of
 from .terminal import counted, escaped, one_line
 
 TEXTS = frozenset(
@@ -19,6 +19,7 @@ TEXTS = frozenset(
         "day",
         "id",
         "model",
+        "name",
         "file",
         "last at",
         "in turns",
@@ -86,7 +87,6 @@ def show_table(output: Console, heads: Sequence[str], rows: Sequence[Sequence[st
 
 
 _LEAST_COST = 0.00005  # less is rounding
-_LEAST_SHOWN = 0.005  # less would be shown as nothing
 
 
 def show_cost(output: Console, cost: Cost, notes: list[str]) -> None:
@@ -126,22 +126,6 @@ def _bill(name: str, bill: Bill) -> tuple[str, ...]:
         cached, written = (percent(part, bill.input_tokens) for part in (bill.cached_tokens, bill.written_tokens))
         read = (f"{bill.input_tokens:,}", cached, written)
     return (name, f"{bill.requests:,}", *read, output, money_of(bill))
-
-
-def money(cost: float) -> str:
-    """An amount in dollars and cents."""
-    return "<$0.01" if 0 < cost < _LEAST_SHOWN else f"${cost:,.2f}"
-
-
-def money_of(bill: Bill) -> str:
-    """What a bill comes to, marked if it is an estimate; empty if no request of it has a price."""
-    return f"{'~' * bill.is_estimated}{money(bill.cost)}" if bill.has_cost else ""
-
-
-def resuming_line(resuming: ResumeCost) -> str:
-    """What the next request costs, before its answer."""
-    cache = "the cache is cold" if resuming.is_cold else "from the cache"
-    return f"resuming costs {money(resuming.cost)}, {cache} ({resuming.tokens:,} tokens)"
 
 
 def percent(part: int, whole: int) -> str:

@@ -53,7 +53,7 @@ def test_sessions_of_this_project_are_listed_the_newest_first() -> None:
     written(write(log_of("undated"), []), hours_ago=100)
     write(log_of("elsewhere", "../other"))
     rows = run("list").output.splitlines()
-    assert rows[0].split() == ["AGE", "TOOK", "MESSAGES", "TOKENS", "SIZE", "STATE", "SESSION"]
+    assert rows[0].split() == ["AGE", "TOOK", "MESSAGES", "TOKENS", "SIZE", "RESUME", "STATE", "SESSION"]
     size = log_of("older").stat().st_size
     assert rows[1].split()[:3] + rows[1].split()[-1:] == ["3h", "2h", "2", "newer"]
     assert rows[2].strip() == rows[4].strip() == "Why is the total wrong?"
@@ -196,7 +196,7 @@ def test_the_list_as_json() -> None:
         "model": "",
         "failed_calls": None,
         "cost": None,
-        "is_cost_estimated": False,
+        "is_cost_estimated": None,
         "resuming": None,
         "error": "",
     }

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.catalogue.last_request import NO_REQUEST, LastRequest
 from amplifier_module_context_persistent.sessions.prices import PriceList
 from amplifier_module_context_persistent.sessions.resume_cost import resume_cost
+from amplifier_module_context_persistent.toolbox.cli.amounts import money
 from amplifier_module_context_persistent.toolbox.cli.spend_limit import SpendLimit
-from amplifier_module_context_persistent.toolbox.cli.tables import money
 from tests.support.commands import refused, run, shows
 from tests.support.sessions_of_a_home import log_of, write
 
@@ -77,24 +79,42 @@ def test_a_limit_begins_with_its_day_its_monday_or_its_month() -> None:
 
 def test_what_resuming_costs() -> None:
     """The last request's input again: read from the cache while that lives, else written to it once more."""
-    last = {"provider": "anthropic", "model": MODEL, "tokens": 100_000, "cacheable": 80_000, "asked_s": 1_000.0}
+    last = LastRequest("anthropic", MODEL, 100_000, 80_000, time="1970-01-01T00:16:40Z")
     price = PriceList().of(MODEL)
     assert price is not None
-    warm, cold = (resume_cost(PriceList(), **last, now_s=now_s) for now_s in (1_200.0, 1_400.0))
+    warm, cold = (resume_cost(PriceList(), last, now_s) for now_s in (1_200.0, 1_400.0))
     assert warm is not None
     assert cold is not None
     assert (warm.is_cold, cold.is_cold) == (False, True)
     assert warm.cost == pytest.approx((20_000 * price.input + 80_000 * price.cached) / 1e6)
     assert cold.cost == pytest.approx((20_000 * price.input + 80_000 * price.write) / 1e6)
-    assert resume_cost(PriceList(), **{**last, "model": "nobody-knows"}, now_s=1_200.0) is None
+    for_an_hour = replace(last, is_kept_for_an_hour=True)
+    warm, cold = (resume_cost(PriceList(), for_an_hour, now_s) for now_s in (4_500.0, 4_700.0))
+    assert warm is not None
+    assert cold is not None
+    assert (warm.is_cold, cold.is_cold) == (False, True)
+    assert cold.cost == pytest.approx((20_000 * price.input + 80_000 * price.write_1h) / 1e6)
+    for unknown in (NO_REQUEST, replace(last, time=""), replace(last, model="nobody-knows")):
+        assert resume_cost(PriceList(), unknown, 1_200.0) is None
 
 
 def test_list_and_show_say_it() -> None:
     write(log_of("one"), paid(datetime(2026, 1, 5, 12, tzinfo=UTC)))
+    shows(run("list").stdout, "RESUME", "  $0.50 cold  sound")
     shows(run("list", "--long").stdout, "resuming costs $0.50, the cache is cold (100,000 tokens)")
     shows(run("show", "one").stdout, "Resuming costs $0.50, the cache is cold (100,000 tokens)")
-    (one,) = json.loads(run("list", "--long", "--json").stdout)["sessions"]
-    assert one["resuming"] == {"cost": 0.5, "tokens": 100_000, "is_cold": True}
+    for options in (["--long"], []):
+        (one,) = json.loads(run("list", *options, "--json").stdout)["sessions"]
+        assert one["resuming"] == {"cost": 0.5, "tokens": 100_000, "is_cold": True}
+
+
+def test_what_an_agent_said_itself_is_no_request_to_go_on_with() -> None:
+    """The request before it counts."""
+    usage = {"input_tokens": 0, "output_tokens": 0}
+    said = {"timestamp": "2026-01-05T13:00:00Z", "model": "<synthetic>", "usage": usage}
+    interrupted = {"role": "assistant", "content": "No response requested.", "metadata": said}
+    write(log_of("one"), [*paid(datetime(2026, 1, 5, 12, tzinfo=UTC)), interrupted])
+    shows(run("list").stdout, "  $0.50 cold  sound")
 
 
 def unreported(when: datetime) -> list[dict[str, Any]]:

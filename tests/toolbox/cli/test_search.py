@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.catalogue.session_list_cache import Glances
 from amplifier_module_context_persistent.paths import project_slug
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, log_of, write
@@ -197,3 +198,13 @@ def test_an_unknown_tool_lists_those_that_there_are() -> None:
     """Of the sessions that were searched."""
     done = run("search", "total", "--tool", "bash", code=2)
     assert "no call of a tool 'bash'; there are read_file" in done.stderr
+
+
+def test_names_that_were_read_are_kept_for_the_next_search() -> None:
+    """So the next one does not read the logs for them."""
+    for name in ("one", "two"):
+        write(log_of(name), [{"role": "user", "content": "refund " + "word " * 5_000}] * 4)
+        log_of(name).chmod(0o600)
+    run("rename", "one", "The rounding bug")
+    assert run("search", "refund").stdout.count("The rounding bug") == 1
+    assert [Glances().of(str(log_of(name))) is not None for name in ("one", "two")] == [True, True]

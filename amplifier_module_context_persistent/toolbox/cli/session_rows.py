@@ -1,0 +1,151 @@
+"""The rows of `list`: a session in a line of columns, and below it what it is called and how it began."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from .amounts import money, money_of, resuming_line
+from .terminal import counted, cut, duration, escaped, one_line
+
+if TYPE_CHECKING:  # totals are asked for by few lists
+    from ...sessions.overview import Overview
+    from ...sessions.resume_cost import ResumeCost
+    from ...sessions.totals import Total
+
+_COLUMNS = {"AGE": 4, "TOOK": 4, "MESSAGES": 8, "TOKENS": 6, "SIZE": 6, "RESUME": 11, "COST": 8}
+_STATE_COLUMNS = 13
+_STATES = {"open": "green", "open, damaged": "red", "damaged": "red", "unreadable": "red", "interrupted": "yellow"}
+_AGES = ((60, "s"), (60, "m"), (24, "h"), (365, "d"))
+"""How many of each unit make the next one; after days come years."""
+_INDENT = " " * 5
+
+
+@dataclass(slots=True)
+class ListedSession:
+    """A session of the list: at a glance, what resuming costs now, and what its log comes to, if that was asked."""
+
+    seen: Overview
+    resuming: ResumeCost | None = None
+    total: Total | None = None
+
+
+class SessionRows:
+    """Prints rows.
+
+    Args:
+        output: where.
+        shortest: beginnings of ids that are enough to name them; ids that are not among them are printed whole.
+        has_costs: whether there is a column for costs.
+        in_full: whether model, failed calls and description are told.
+        with_date: whether the first line has the date of the last message before it.
+        with_projects: `heading` for a line above the sessions of each project, `line` for one below each session.
+    """
+
+    def __init__(
+        self,
+        output: Console,
+        shortest: Mapping[str, str],
+        *,
+        has_costs: bool,
+        in_full: bool,
+        with_date: bool,
+        with_projects: str = "",
+    ) -> None:
+        self._output, self._shortest = output, shortest
+        self._columns = {name: width for name, width in _COLUMNS.items() if name != "COST" or has_costs}
+        self._in_full, self._with_date, self._with_projects = in_full, with_date, with_projects
+        self._project: str | None = None
+        self.count = 0
+        """How many sessions were printed."""
+
+    def show(self, one: ListedSession) -> None:
+        """Print a session."""
+        seen = one.seen
+        if not self.count:
+            self._row(list(self._columns), Text("STATE"), "SESSION", style="bold")
+        self.count += 1
+        if self._with_projects == "heading" and seen.session.project != self._project:
+            self._project = seen.session.project
+            self._output.print(Text(escaped(one_line(self._project)), "bold"), overflow="fold")
+        session_id = self._shortest.get(seen.session.id, seen.session.id)
+        self._row(self._cells(one), Text(seen.state, _STATES.get(seen.state, "")), escaped(one_line(session_id)))
+        self._show_words(one)
+
+    def _cells(self, one: ListedSession) -> list[str]:
+        seen = one.seen
+        took = age(seen.duration_s) if seen.duration_s is not None else ""
+        cells = [age(time.time() - seen.last_s), took]
+        if seen.error:
+            return cells + [""] * (len(self._columns) - len(cells))
+        cells += [f"{seen.messages:,}", scaled(seen.tokens, "kMGT"), scaled(seen.size_bytes, "kMGT")]
+        cells.append(_resuming(one.resuming) if one.resuming is not None else "")
+        if "COST" in self._columns:
+            cells.append(money_of(one.total.bill) if one.total is not None else "")
+        return cells
+
+    def _show_words(self, one: ListedSession) -> None:
+        seen, total = one.seen, one.total
+        if self._with_projects == "line":
+            self._say(seen.session.project)
+        tags = "  ".join(f"#{tag}" for tag in seen.named.tags)
+        self._say("  ".join(filter(None, (seen.named.name, tags))), style="")
+        if self._in_full:
+            self._say(seen.named.description)
+        self._say(seen.error or (f"{seen.date}  {seen.first_line}" if self._with_date else seen.first_line))
+        if not self._in_full or seen.error:
+            return
+        began = f"began {seen.first_message[:16].replace('T', ' ')}" if seen.first_message else ""
+        took = duration(seen.duration_s) if seen.duration_s is not None else ""
+        failed = counted(total.failed_calls, "failed call") if total is not None and total.failed_calls else ""
+        self._say(", ".join(filter(None, (began, took, seen.model, failed))))
+        if one.resuming is not None:
+            self._say(resuming_line(one.resuming))
+
+    def _say(self, text: str, *, style: str = "dim") -> None:
+        """Print a line below a row, in a terminal no longer than the terminal is wide."""
+        if line := escaped(one_line(text)):
+            line = _INDENT + line
+            shown = cut(line, self._output.width) if self._output.is_terminal else line
+            self._output.print(Text(shown, style), soft_wrap=True)
+
+    def _row(self, cells: list[str], state: Text, session_id: str, *, style: str = "") -> None:
+        """Print a row; in a terminal an id that does not fit is printed on a line of its own, and is never cut."""
+        output, row = self._output, Text(style=style)
+        for cell, width in zip(cells, self._columns.values(), strict=True):
+            row.append(f"{cell:>{width}} ")
+        row.append(" ").append_text(state)
+        gap = " " * (_STATE_COLUMNS + 1 - len(state))
+        fits = not output.is_terminal or row.cell_len + len(gap) + cell_len(session_id) <= output.width
+        output.print(row.append(gap).append(session_id, style or "bold") if fits else row, soft_wrap=True)
+        if not fits:
+            output.print(Text(f"{_INDENT}{session_id}", "bold"), overflow="fold")
+
+
+def _resuming(resuming: ResumeCost) -> str:
+    return f"{money(resuming.cost)} {'cold' if resuming.is_cold else 'warm'}"
+
+
+def age(seconds: float) -> str:
+    """How long ago, in the largest unit that is full."""
+    number = max(0, int(seconds))
+    for most, unit in _AGES:
+        if number < most:
+            return f"{number}{unit}"
+        number //= most
+    return f"{number}y"
+
+
+def scaled(number: float, units: str) -> str:
+    """A number in at most four digits and a unit."""
+    for unit in ("", *units):
+        if number < 1000:
+            return f"{number:.1f}{unit}" if unit and number < 100 else f"{number:.0f}{unit}"
+        number /= 1000
+    return f"{number:.0f}{units[-1]}"
