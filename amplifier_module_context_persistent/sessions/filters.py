@@ -18,6 +18,7 @@ from pathlib import Path
 from ..errors import ContextPersistentError
 from ..log.filesystem import FileSystem
 from ..messages.metadata import instant_of
+from ..paths import project_slug
 from .find_session import SessionFile, project_sessions, session_files
 from .overview import Overview, look_at_all
 from .session_name import SessionName, key_of, names_of
@@ -104,14 +105,22 @@ def candidates(wanted: SessionFilter, *, everywhere: bool, storage: str | None =
         if everywhere:
             return session_files(storage=storage, since_s=wanted.since_s) or session_files(storage=storage)
         return project_sessions(storage=storage)
-    if project == "." or os.sep in project or Path(project).is_dir():
+    if _is_directory(project):
         return project_sessions(Path(project).expanduser(), storage=storage)
-    named = project.casefold()
-    return [
-        one
-        for one in session_files(storage=storage)
-        if one.project.casefold() == named or one.project.casefold().endswith(f"-{named}")
-    ]
+    return [one for one in session_files(storage=storage) if is_of_project(one.project, project)]
+
+
+def _is_directory(project: str) -> bool:
+    """Whether a filter names a project by its directory."""
+    return project == "." or os.sep in project or Path(project).is_dir()
+
+
+def is_of_project(project: str, wanted: str) -> bool:
+    """Whether a project is the one that a filter names: by its name, the end of it, or its directory."""
+    if _is_directory(wanted):
+        return project == project_slug(Path(wanted).expanduser())
+    named, known = wanted.casefold(), project.casefold()
+    return known == named or known.endswith(f"-{named}")
 
 
 def matching(

@@ -80,8 +80,21 @@ def filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[..., R]
         tool_help: what `--tool` means, if the command shows single messages.
     """
 
+    def with_all(command: Callable[..., R]) -> Callable[..., R]:
+        filtered = source_filter_options(tool_help=tool_help)(command)
+        return click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")(filtered)
+
+    return with_all
+
+
+def source_filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Give a command the filters of sessions as `wanted`, without `--all`: an import takes those of all projects.
+
+    Args:
+        tool_help: as for `filter_options`.
+    """
+
     def with_filters(command: Callable[..., R]) -> Callable[..., R]:
-        @click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")
         @click.option("--project", metavar="NAME", help="Only sessions of this project: a name, a directory, or `.`.")
         @click.option("--since", type=TimeType(), help="Only sessions with a message since then: 12h, 3d, 2026-01-31.")
         @click.option("--until", type=TimeType(), help="Only sessions with a message before then.")
@@ -96,7 +109,6 @@ def filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[..., R]
         @functools.wraps(command)
         def filtered(
             *arguments: Any,
-            everywhere: bool,
             project: str | None,
             since: float | None,
             until: float | None,
@@ -119,7 +131,7 @@ def filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[..., R]
                 failed=failed,
                 most=most,
             )
-            return command(*arguments, everywhere=everywhere, wanted=wanted, **options)
+            return command(*arguments, wanted=wanted, **options)
 
         return filtered
 

@@ -11,10 +11,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from typing import NoReturn, TypedDict, Unpack
 
 import click
 
+from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ..transfer.import_session import (
     FORMATS,
     FORMATS_OF,
@@ -28,14 +29,26 @@ from ..transfer.import_session import (
 from ..transfer.importers.account import Account, Import, LostLine
 from ..transfer.importers.registry import importer_of
 from ..transfer.importers.source_file import STANDARD_INPUT
+from ..transfer.wanted_sessions import WantedSessions
 from ..transfer.watch_imports import LOOK_S, WatchedPlace
 from .exit_codes import DONE, FINDINGS
+from .filter_options import source_filter_options
 from .parameters import check_place
 from .progress import progress, stages
 from .sealed_files import identity_option
 from .session_argument import say_how_to_go_on, storage, storage_option
 from .terminal import UnusableError, counted, one_line, say, unusable
 
+
+class _ImportOptions(TypedDict):
+    source_format: str
+    strict: bool
+    again: bool
+    identity: str | None
+    dry_run: bool
+
+
+_AS_IT_IS = _ImportOptions(source_format="auto", strict=False, again=False, identity=None, dry_run=False)
 _MOST_SHOWN = 50  # lines that could not be imported; --json has more
 _MOST_SHOWN_OF_MANY = 5
 _MOST_SESSIONS_SHOWN = 20
@@ -43,6 +56,7 @@ _MOST_SESSIONS_SHOWN = 20
 
 @click.command("import")
 @storage_option
+@source_filter_options()
 @click.argument("source", metavar="[SOURCE]", required=False, callback=check_place, type=click.Path())
 @click.option(
     "--from",
@@ -87,13 +101,10 @@ def import_(
     watched_agent: str | None,
     session_id: str | None,
     output: str | None,
-    source_format: str,
     *,
-    strict: bool,
-    again: bool,
-    identity: str | None,
-    dry_run: bool,
+    wanted: SessionFilter,
     as_json: bool,
+    **options: Unpack[_ImportOptions],
 ) -> None:
     """Make new sessions from SOURCE: a file of another agent, of the host, or of this package; or a directory of such.
 
@@ -104,30 +115,25 @@ def import_(
     or lost, with the reason. Ids and timestamps are kept. A second import of the same session adds what is new; a log
     that is no earlier import of it is never changed. The sessions of a directory go to the projects that they name.
 
+    A filter chooses among the sessions of SOURCE, each with its branches and sub-agents; --project means the directory
+    that a session names.
+
     A session that was deleted here is not imported again, and what a purge replaced is replaced again; --again imports
     all of it. --watch goes on until Ctrl-C (exit code 130): it imports what is there, and then what is new.
     """
     if sum(one is not None for one in (source, agent, watched_agent)) != 1:
         raise click.UsageError("name a SOURCE, or an agent with --from or --watch")
     if watched_agent is not None:
-        if (
-            again
-            or strict
-            or dry_run
-            or identity
-            or session_id is not None
-            or output is not None
-            or source_format != "auto"
-        ):
+        if options != _AS_IT_IS or wanted != ALL_SESSIONS or session_id is not None or output is not None:
             raise click.UsageError("--watch imports what is new, and takes no other option but --json and --storage")
         _watch(watched_agent, as_json=as_json)
-    path = str(standard_place(agent)) if agent is not None else str(source)
+    path, dry_run = str(standard_place(agent)) if agent is not None else str(source), options["dry_run"]
     if agent is not None or os.path.isdir(path):
         if session_id is not None or output is not None:
             raise click.UsageError("--session and -o are for one file")
-        wanted = FORMATS_OF.get(agent, agent) if agent is not None and source_format == "auto" else source_format
-        files = _all(path, wanted, strict=strict, again=again, dry_run=dry_run, identity=identity)
-        context.exit(_show_files(path, files, dry_run=dry_run, as_json=as_json))
+        if agent is not None and options["source_format"] == "auto":
+            options["source_format"] = FORMATS_OF.get(agent, agent)
+        context.exit(_show_files(path, _all(path, wanted, options), dry_run=dry_run, as_json=as_json))
     shown = "standard input" if path == STANDARD_INPUT else path
     with unusable(shown), progress(path, title="reading", then="writing the session") as watched:
         report = import_session(
@@ -135,12 +141,9 @@ def import_(
             session_id=session_id,
             path=output,
             storage=storage(),
-            source_format=source_format,
-            strict=strict,
-            again=again,
-            identity=identity,
-            dry_run=dry_run,
+            wanted=WantedSessions(wanted),
             files=watched,
+            **options,
         )
     if as_json:
         click.echo(json.dumps({**report.to_json(), "dry_run": dry_run}))
@@ -155,7 +158,7 @@ def _show_files(path: str, files: list[ImportedFile], *, dry_run: bool, as_json:
         click.echo(json.dumps(_as_json(files, dry_run=dry_run)))
     else:
         show_summary(path, files, dry_run=dry_run)
-    sessions = (file for file in files if file.is_session and not file.is_erased)
+    sessions = (file for file in files if file.is_session and not (file.is_erased or file.is_left_out))
     return DONE if all(file.report is not None and not file.report.lost for file in sessions) else FINDINGS
 
 
@@ -188,9 +191,7 @@ def _tell_news(file: ImportedFile, *, as_json: bool) -> None:
     sys.stdout.flush()
 
 
-def _all(
-    path: str, source_format: str, *, strict: bool, again: bool, dry_run: bool, identity: str | None
-) -> list[ImportedFile]:
+def _all(path: str, wanted: SessionFilter, options: _ImportOptions) -> list[ImportedFile]:
     """Import all files of a directory, with progress where the error stream is a terminal."""
     with unusable(path):
         paths = session_paths(path)
@@ -200,16 +201,7 @@ def _all(
         )
     files: list[ImportedFile] = []
     with stages() as tell:
-        imported = import_all(
-            paths,
-            storage=storage(),
-            source_format=source_format,
-            strict=strict,
-            dry_run=dry_run,
-            again=again,
-            identity=identity,
-        )
-        for file in imported:
+        for file in import_all(paths, storage=storage(), wanted=wanted, **options):
             files.append(file)
             tell("importing", len(files), len(paths))
     if all(not file.is_session for file in files):
@@ -224,11 +216,12 @@ def _as_json(files: list[ImportedFile], *, dry_run: bool) -> dict[str, object]:
         "errors": [{"source": file.path, "error": file.error} for file in files if _is_failed(file)],
         "erased": [{"source": file.path, "reason": file.error} for file in files if file.is_erased],
         "skipped": [{"source": file.path, "reason": file.error} for file in files if not file.is_session],
+        "left_out": [file.path for file in files if file.is_left_out],
     }
 
 
 def _is_failed(file: ImportedFile) -> bool:
-    return bool(file.error) and file.is_session and not file.is_erased
+    return bool(file.error) and file.is_session and not (file.is_erased or file.is_left_out)
 
 
 def show_report(report: Import, *, dry_run: bool) -> None:
@@ -279,7 +272,9 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
     reports = [file.report for file in files if file.report is not None]
     skipped = sum(not file.is_session for file in files)
     no_sessions = f", {skipped:,} of them no sessions" if skipped else ""
-    say(f"{path}: {counted(len(files), 'file')}{no_sessions}")
+    left_out = sum(file.is_left_out for file in files)
+    by_filters = f", {left_out:,} left out by the filters" if left_out else ""
+    say(f"{path}: {counted(len(files), 'file')}{no_sessions}{by_filters}")
     for report in reports:
         if report.added or report.lost:
             named = report.session_id or report.path

@@ -15,11 +15,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from ... import clock
 from ...errors import ContextPersistentError
 from ...log.filesystem import FileSystem
 from ...paths import LOG_NAME
+from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...window.message_source import collector_paused
 from .drafts import Drafts, SessionDraft
 from .erasures import ErasedError, lift
@@ -32,6 +34,7 @@ from .importers.bedrock import comes_with_session
 from .importers.claude_code_files import session_of
 from .importers.registry import FORMATS, Importer, format_check, importer_of, recognise
 from .importers.source_file import ImportRefusedError, Source
+from .wanted_sessions import EVERY_SESSION, NotMeantError, WantedSessions, facts_of_log, times_of
 from .write_import import Destination, SessionWriter, directory_of, key_at, place_sessions
 
 __all__ = ["FORMATS", "Import", "ImportRefusedError", "ImportedSession", "import_session"]
@@ -50,6 +53,7 @@ def import_session(
     dry_run: bool = False,
     again: bool = False,
     identity: str | None = None,
+    wanted: WantedSessions = EVERY_SESSION,
     now: Callable[[], str] = clock.utc_now,
     new_id: Callable[[], str] = clock.new_id,
     files: FileSystem | None = None,
@@ -69,6 +73,7 @@ def import_session(
         dry_run: only say what would be done.
         again: import also what was deleted or purged here.
         identity: the file with the private key, if the source is sealed (age).
+        wanted: which sessions of the file are meant; the others are left out.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids of logs.
         files: the system calls that read the file, to watch them.
@@ -77,6 +82,7 @@ def import_session(
         ImportRefusedError: there is no message in it, it is not of the format that was named, or something would be
             lost and `strict` forbids it.
         ErasedError: the session was deleted here, or its messages were purged.
+        NotMeantError: no session of the file is meant.
         ConfigError: the session id cannot be part of a path.
         LogUnreadableError: the file is not there, or cannot be read.
         SealError: it is sealed, and the key does not open it, or there is none.
@@ -89,12 +95,14 @@ def import_session(
         importer = recognise(opened) if source_format == "auto" else importer_of(source_format)
         opened.check = format_check(importer)
         if importer.name == "log":
+            wanted.check_log(opened.path, opened.plain_path, working_dir, opened.modified_s)
             return import_log(opened, to, dry_run=dry_run, again=again, now=now)
         account = Account()
         if opened.passed_over:
             said = opened.passed_over[:80]
             account.notes.append(LostLine(1, 0, f"the text before the JSON is passed over: {said!r}"))
-        sessions = _drafted(importer, opened, account, strict=strict)
+        drafted = _drafted(importer, opened, account, strict=strict)
+        sessions = wanted.among(drafted, working_dir, opened.modified_s)
         if in_own_directory:
             to = replace(to, working_dir=directory_of(sessions[0]) or working_dir)
         place_sessions(sessions, opened.path, importer.name, to)
@@ -197,6 +205,8 @@ class ImportedFile:
     is_session: bool = True
     is_erased: bool = False
     """Whether it was deleted or purged here, and so was left out."""
+    is_left_out: bool = False
+    """Whether the filters mean no session of it."""
 
 
 def standard_place(format_name: str) -> Path:
@@ -256,6 +266,7 @@ def import_all(
     dry_run: bool = False,
     again: bool = False,
     identity: str | None = None,
+    wanted: SessionFilter = ALL_SESSIONS,
 ) -> Iterator[ImportedFile]:
     """Import files one after the other; one that cannot be imported does not stop the others.
 
@@ -268,9 +279,15 @@ def import_all(
         dry_run: likewise.
         again: likewise.
         identity: likewise.
+        wanted: which sessions are meant. To find the newest ones (`most`), all files are read before the first import.
     """
+    read_as = _ReadAs(source_format, working_dir, identity)
+    chosen = _newest(paths, wanted, read_as) if wanted.most is not None else {}
+    everything = WantedSessions(replace(wanted, most=None))
     for path in paths:
+        of_file = chosen.get(path, _NO_SESSION) if wanted.most is not None else everything
         try:
+            _check_may_be_meant(path, of_file)
             report = import_session(
                 path,
                 working_dir=working_dir,
@@ -281,7 +298,10 @@ def import_all(
                 dry_run=dry_run,
                 again=again,
                 identity=identity,
+                wanted=of_file,
             )
+        except NotMeantError as left_out:
+            yield ImportedFile(path, error=str(left_out), is_left_out=True)
         except ErasedError as erased:
             yield ImportedFile(path, error=str(erased), is_erased=True)
         except ImportRefusedError as refused:
@@ -290,3 +310,56 @@ def import_all(
             yield ImportedFile(path, error=str(error))
         else:
             yield ImportedFile(path, report)
+
+
+_NO_SESSION = WantedSessions(places=frozenset())
+
+
+def _check_may_be_meant(path: str, wanted: WantedSessions) -> None:
+    """Leave out a file that need not be read: it is written no earlier than its messages.
+
+    Raises:
+        NotMeantError: it is left out.
+    """
+    since_s = wanted.filter.since_s
+    if wanted.places == frozenset() or (since_s is not None and os.stat(path).st_mtime < since_s):
+        raise NotMeantError("the filters mean no session of it")
+
+
+class _ReadAs(NamedTuple):
+    """How files are read."""
+
+    source_format: str
+    working_dir: str | None
+    identity: str | None
+
+
+def _newest(paths: list[str], wanted: SessionFilter, read_as: _ReadAs) -> dict[str, WantedSessions]:
+    """Which of its sessions are among the newest, by file; of a file that cannot be read all: so it is reported."""
+    found, chosen = list[tuple[float, str, int]](), dict[str, WantedSessions]()
+    meant = WantedSessions(replace(wanted, most=None))
+    for path in paths:
+        try:
+            _check_may_be_meant(path, meant)
+            found += [(last_s, path, place) for place, last_s in _times_in(path, meant, read_as)]
+        except NotMeantError:
+            continue
+        except (OSError, ContextPersistentError, ValueError):
+            chosen[path] = meant
+    places = dict[str, set[int]]()
+    for _, path, place in sorted(found, key=lambda one: (-one[0], one[1:]))[: wanted.most]:
+        places.setdefault(path, set()).add(place)
+    return chosen | {path: replace(meant, places=frozenset(own)) for path, own in places.items()}
+
+
+def _times_in(path: str, wanted: WantedSessions, read_as: _ReadAs) -> list[tuple[int, float]]:
+    """The places of a file's sessions that are meant, with the times of their last messages."""
+    source_format, working_dir, identity = read_as
+    with collector_paused(), Source(path, identity=identity) as opened:
+        importer = recognise(opened) if source_format == "auto" else importer_of(source_format)
+        if importer.name == "log":
+            asked = (opened.path, opened.plain_path, wanted.filter, working_dir, opened.modified_s)
+            return wanted.meant([facts_of_log(*asked)])
+        opened.check = format_check(importer)
+        drafts = _drafted(importer, opened, Account(), strict=False)
+        return times_of(drafts, wanted, working_dir, opened.modified_s)

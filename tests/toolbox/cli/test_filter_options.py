@@ -52,6 +52,13 @@ def test_every_command_has_every_filter(command: str, name: str) -> None:
     assert one.help == other.help or (name == "--tool" and command in ("show", "search"))
 
 
+@pytest.mark.parametrize("name", FILTERS[1:])
+def test_an_import_has_every_filter(name: str) -> None:
+    """With the same help; it takes the sessions of all projects as it is."""
+    one, other = option("import", name), option("list", name)
+    assert (one.opts, one.multiple, one.help) == (other.opts, other.multiple, other.help)
+
+
 def test_the_filters_are_in_one_place() -> None:
     """What gives a command its filters gives it all of them."""
 

@@ -203,6 +203,11 @@ class Source:
         """The file's size, decompressed."""
         return os.fstat(self._fd).st_size
 
+    @property
+    def modified_s(self) -> float:
+        """When the file was written, in seconds since 1970."""
+        return os.stat(self.path).st_mtime if self.path != STANDARD_INPUT else os.fstat(self._fd).st_mtime
+
     def _reader(self) -> io.BufferedReader:
         """The file, from its beginning on."""
         return io.BufferedReader(_RawFile(self._files, self._fd), BLOCK_BYTES)

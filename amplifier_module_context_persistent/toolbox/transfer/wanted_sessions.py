@@ -1,0 +1,202 @@
+"""Which sessions of a source an import takes: the filters of all commands, asked of sessions before they have logs.
+
+A session is looked at together with its branches and its sub-agents: all of them are taken, or none. Its project is the
+one of the directory that the source names; of a session without one, the project that it would go to.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ...errors import ContextPersistentError
+from ...log.reader import LogReader
+from ...log.record_line import decode
+from ...messages.message import Message, calls_of, result_id_of
+from ...messages.metadata import instant_of, metadata_of, timestamp_of
+from ...messages.outcome import ANSWERED, asking_calls, outcome_of
+from ...paths import LOG_NAME, project_slug, session_id_of
+from ...sessions.filters import ALL_SESSIONS, SessionFilter, is_of_project
+from ...sessions.session_name import SessionName, key_of, name_of
+from .drafts import SessionDraft
+from .importers.fields import session_name
+from .write_import import directory_of, title_of
+
+
+class NotMeantError(ContextPersistentError, ValueError):
+    """The filters mean no session of the file; nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedSessions:
+    """Which sessions of a file are taken.
+
+    Attributes:
+        filter: the filter; `most` is about the sessions of one file.
+        places: only those at these places among the sessions of the file, from 0; None for all.
+    """
+
+    filter: SessionFilter = ALL_SESSIONS
+    places: frozenset[int] | None = None
+
+    @property
+    def is_all(self) -> bool:
+        """Whether every session is taken."""
+        return self.filter == ALL_SESSIONS and self.places is None
+
+    def among(self, drafts: Sequence[SessionDraft], working_dir: str | None, modified_s: float) -> list[SessionDraft]:
+        """The drafts of the sessions that are taken.
+
+        Args:
+            drafts: a session stands before its branches and sub-agents.
+            working_dir: where sessions go that name no directory; None for the current one.
+            modified_s: when the file was written, for sessions without times.
+
+        Raises:
+            NotMeantError: there are none.
+        """
+        if self.is_all:
+            return list(drafts)
+        families = _families(drafts)
+        found = self.meant([_facts_of(family, self.filter, working_dir, modified_s) for family in families])
+        if not found:
+            raise NotMeantError("the filters mean no session of it")
+        return [draft for place, _ in found for draft in families[place]]
+
+    def meant(self, sessions: Sequence[SessionFacts]) -> list[tuple[int, float]]:
+        """The places of the sessions that are taken, in order, with the times of their last messages."""
+        found = [
+            (place, facts.last_s)
+            for place, facts in enumerate(sessions)
+            if (self.places is None or place in self.places) and facts.are_meant(self.filter)
+        ]
+        newest = sorted(found, key=lambda one: -one[1])[: self.filter.most]
+        return sorted(newest)
+
+    def check_log(self, path: str, plain_path: str, working_dir: str | None, modified_s: float) -> None:
+        """Check that a log of this package is taken.
+
+        Raises:
+            NotMeantError: it is not.
+        """
+        if not self.is_all and not self.meant([facts_of_log(path, plain_path, self.filter, working_dir, modified_s)]):
+            raise NotMeantError("the filters mean no session of it")
+
+
+EVERY_SESSION = WantedSessions()
+"""All sessions of a file."""
+
+
+@dataclass(slots=True)
+class SessionFacts:
+    """What the filters ask of a session."""
+
+    id: str
+    named: SessionName
+    project: str
+    first_s: float
+    last_s: float
+    models: set[str] = field(default_factory=set)
+    tools: set[str] = field(default_factory=set)
+    failed: bool = False
+
+    def take(self, messages: Iterable[Message]) -> None:
+        """Add what messages of the session say: models, tools, failures."""
+        asking = set[str]()
+        for message in messages:
+            if message["role"] == "assistant":
+                asking |= asking_calls(message)
+                self.models.add(str(metadata_of(message).get("model") or "").casefold())
+                self.tools.update(str(call.name).casefold() for call in calls_of(message))
+            elif (call_id := result_id_of(message)) is not None:
+                self.failed |= outcome_of(message, asks=call_id in asking) != ANSWERED
+
+    def are_meant(self, wanted: SessionFilter) -> bool:
+        """Whether a filter means the session."""
+        if wanted.project is not None and not is_of_project(self.project, wanted.project):
+            return False
+        if wanted.since_s is not None and self.last_s < wanted.since_s:
+            return False
+        if wanted.until_s is not None and self.first_s >= wanted.until_s:
+            return False
+        if not {key_of(tag) for tag in wanted.tags} <= {key_of(tag) for tag in self.named.tags}:
+            return False
+        if wanted.name and not (self.id.startswith(wanted.name) or key_of(wanted.name) in self.named.key):
+            return False
+        if wanted.model and not any(wanted.model.casefold() in model for model in self.models):
+            return False
+        return {tool.casefold() for tool in wanted.tools} <= self.tools and (self.failed or not wanted.failed)
+
+
+def facts_of_log(
+    path: str, plain_path: str, wanted: SessionFilter, working_dir: str | None, modified_s: float
+) -> SessionFacts:
+    """What a filter asks of a log of this package.
+
+    Args:
+        path: the file that was named.
+        plain_path: where its bytes are, decompressed.
+        wanted: the filter.
+        working_dir: where the session goes; None for the current directory.
+        modified_s: when the file was written.
+    """
+    is_in_project = os.path.basename(path) == LOG_NAME and Path(path).parents[1].name == "sessions"
+    project = Path(path).parents[2].name if is_in_project else project_slug(working_dir or ".")
+    with closing(LogReader(plain_path)) as reader:
+        reader.follow()
+        header = reader.index.headers[-1] if reader.index.headers else {}
+        own = str(header.get("session_id") or session_id_of(path) or "")
+        first_s, last_s = _times(reader.read(reader.index.live), modified_s)
+        facts = SessionFacts(own, name_of(path), project, first_s, last_s)
+        if wanted.asks_figures:
+            facts.take(reader.read(reader.index.live))
+    return facts
+
+
+def times_of(
+    drafts: Sequence[SessionDraft], wanted: WantedSessions, working_dir: str | None, modified_s: float
+) -> list[tuple[int, float]]:
+    """The places of the sessions of a file that are taken, with the times of their last messages."""
+    asked = replace(wanted.filter, most=len(drafts))
+    facts = [_facts_of(family, asked, working_dir, modified_s) for family in _families(drafts)]
+    return wanted.meant(facts)
+
+
+def _families(drafts: Sequence[SessionDraft]) -> list[list[SessionDraft]]:
+    """Sessions with their branches and sub-agents."""
+    families = list[list[SessionDraft]]()
+    for draft in drafts:
+        if draft.start.kind == "session" or not families:
+            families.append([])
+        families[-1].append(draft)
+    return families
+
+
+def _facts_of(
+    family: Sequence[SessionDraft], wanted: SessionFilter, working_dir: str | None, modified_s: float
+) -> SessionFacts:
+    main = family[0]
+    given = main.start.source_id or main.start.parent_source_id
+    project = project_slug(directory_of(main) or working_dir or ".")
+    first_s, last_s = modified_s, modified_s
+    if wanted.asks_times:
+        first_s, last_s = _times((message for draft in family for message in _messages_of(draft)), modified_s)
+    facts = SessionFacts(session_name(given), SessionName(title_of(main)), project, first_s, last_s)
+    if wanted.asks_figures:
+        for draft in family:
+            facts.take(_messages_of(draft))
+    return facts
+
+
+def _messages_of(draft: SessionDraft) -> Iterator[Message]:
+    return (decode(draft.bodies[at] + b"}") for at in draft.at)
+
+
+def _times(messages: Iterable[Message], otherwise_s: float) -> tuple[float, float]:
+    """When the first and the last of messages were written; another time if none says it."""
+    told = (instant_of(timestamp_of(message)) for message in messages)
+    times = [instant.timestamp() for instant in told if instant is not None]
+    return (min(times), max(times)) if times else (otherwise_s, otherwise_s)
