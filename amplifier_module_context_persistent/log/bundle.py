@@ -1,11 +1,11 @@
-"""Bundles: the messages of one append, which a crash leaves in a file together or not at all.
+"""Bundles: several messages of one append, which a crash leaves in a file together or not at all.
 
-Before several messages of one caller a file has a record `bundle`: how many bytes their lines have, and a checksum of
-each line. (Control records between them count as well.) If the file ends before them, the append was interrupted and
-nobody was told that it was stored: the bundle is a torn tail from its record on. Rules:
-- Only the end of a file can be torn. Behind a bundle that is followed by anything else, all is read: damage to one line
-  takes no more than that line, and what an earlier version appended after half a bundle counts.
-- A bundle at the end of a file that holds NUL bytes is torn too: a power cut left blocks of it that were not written.
+Before several messages of one caller, a file has a record `bundle`: the bytes of their lines, and a checksum of each
+line (control records between them included). If the file ends before the last of them, the append was interrupted and
+never acknowledged. Then everything from the bundle's record on is a torn tail. Rules:
+- Only the end of a file can be torn. If anything follows a bundle, all its lines are read: damage to one line costs
+  only that line, and lines that an earlier version appended after half a bundle count.
+- A bundle at the end of a file that contains NUL bytes is torn too: a power cut left unwritten blocks in it.
 - A storage that appends as a whole (a transaction of a database, memory) needs no bundles.
 """
 
@@ -47,34 +47,36 @@ def _frames_reset(body: bytes) -> bool:
 
 
 def torn_bundle(block: bytes, offset: int, size: int, read: Callable[[int, int], bytes]) -> int | None:
-    """Find the place in a block of a file where a bundle begins that the file does not hold to its end.
+    """Find the position in a block of a file at which a torn bundle begins; None if there is none.
 
     Args:
         block: bytes of the file, from the beginning of a line on.
-        offset: where they begin.
+        offset: the offset of the block in the file.
         size: the file's size.
-        read: reads so many bytes of the file, from an offset on.
+        read: reads bytes of the file, given an offset and a number of bytes.
     """
     if _LINE_HEAD not in block and not block.startswith(HEAD):
         return None  # nearly every block; a search from the end takes twice as long
     start = block.rfind(_LINE_HEAD) + 1
     line = block[start:].partition(b"\n")[0]
-    if (described := _described(line)) is None:
+    described = _described(line)
+    if described is None:
         return None
     total, checks = described
-    end = start + len(line) + 1
-    begins = offset + end
-    stops = begins + total
-    if size > stops:
+    first = start + len(line) + 1  # of the bundle's lines, in the block
+    first_offset = offset + first
+    end_offset = first_offset + total
+    if size > end_offset:
         return None
-    tail = block[end:] if size == offset + len(block) else read(begins, max(0, size - begins))
-    if size >= stops - 1:  # the last line may lack its LF
-        return start if b"\0" in tail else None
-    return start if _is_beginning(tail, checks) else None
+    has_tail = size == offset + len(block)
+    tail = block[first:] if has_tail else read(first_offset, max(0, size - first_offset))
+    is_complete = size >= end_offset - 1  # the last line may lack its LF
+    is_torn = b"\0" in tail if is_complete else _is_beginning(tail, checks)
+    return start if is_torn else None
 
 
 def _described(line: bytes) -> tuple[int, list[str]] | None:
-    """The bytes and the checksums that a bundle's record names; None if it is damaged."""
+    """The number of bytes and the checksums in a bundle's record; None if it is damaged."""
     try:
         record: Message = decode(line)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A control record at hand besides its content: where it lies, and what the checksum chain says of it."""
+"""The place of a record in a log, and a control record's status in the checksum chain."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Place:
-    """Where a record lies: its line's number, its offset (or its row's number), and its length."""
+    """The place of a record: the number of its line, its offset (or the number of its row), and its length."""
 
     line: int = 0
     offset: int = 0
     length: int = 0
     seed: int = 0
     check: int = 0
-    """With `seed` what a later reading is checked against; see `Index`."""
+    """With `seed`, the checksum for later reads; see `MessageColumns.checks`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ControlStatus:
-    """What is known of a control record besides its content."""
+    """The status of a control record in the checksum chain."""
 
     intact: bool
-    """Its own checksum holds, if it is a begin or a commit of a reset."""
+    """Whether its `own_crc` is correct, if it is the begin or the commit of a reset."""
     chained: bool = True
-    """It continues the checksum chain."""
+    """Whether it continues the checksum chain."""
     after_loss: bool = False
-    """The line before it cannot be read, so nobody can say whether it continues the chain."""
+    """Whether the line before it is unreadable, so that it is unknown whether it continues the chain."""
     counts_as_header: bool = True
-    """It stands where a header tells the version of the log."""
+    """Whether a header in its place tells the version of the log."""
 
 
 @dataclass(slots=True)
 class HeldControls:
-    """Where the control records lie whose content the index holds."""
+    """The places of the control records whose content the index keeps."""
 
     headers: list[Place] = field(default_factory=list)
     plan: Place | None = None

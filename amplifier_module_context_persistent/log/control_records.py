@@ -1,4 +1,4 @@
-"""Read the control records of some kinds out of a whole log."""
+"""Read the control records of some kinds from a whole log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .record_line import CONTROL_HEAD, decode
 
 
 def control_records(log: ReadableLog, kinds: Collection[str]) -> Iterator[tuple[bytes, dict[str, Any] | None]]:
-    """Give every line of a log, without LF, and its record where it is a control record of one of some kinds.
+    """Give every line of a log, without LF, with its record if that is a control record of one of these kinds.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -21,6 +21,6 @@ def control_records(log: ReadableLog, kinds: Collection[str]) -> Iterator[tuple[
         if line.startswith(heads):
             try:
                 record = decode(line)
-            except ValueError:  # a damaged line: whoever verifies the log reports it
+            except ValueError:  # a damaged line, which `verify` reports
                 record = None
         yield line.rstrip(b"\r\n"), record

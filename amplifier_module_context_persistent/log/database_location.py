@@ -1,13 +1,12 @@
 """Locations of logs in PostgreSQL: `postgresql://…#NAME`, or `service=… #NAME`.
 
-What stands before `#` is a connection string as libpq knows it, with two parameters of our own: `schema` (the schema of
-the tables) and `prepare=off` (no prepared statements, for poolers that cannot have them). NAME is the log's name.
-Passwords belong in the environment (`PGPASSWORD`), in `.pgpass` or in a service file; one in a location works, and is
-never shown. `without_password` gives the location to pass on where it may be printed.
+Before `#` is a connection string of libpq, with two more parameters: `schema` (the schema of the tables) and
+`prepare=off` (no prepared statements, for poolers that do not support them). NAME is the log's name. Passwords belong
+in the environment (`PGPASSWORD`), in `.pgpass` or in a service file. A password in a location works and is never shown;
+`without_password` gives a location that may be printed.
 
-A location is checked before anything connects, and an error repeats nothing that may be part of a password: an
-`@`, `/` or `#` in a password that is not written as %XX makes libpq
-take the rest for a host, a port or a database, and print it.
+A location is checked before any connection, and an error never repeats text that may be part of a password: if an `@`,
+`/` or `#` in a password is not written as %XX, libpq takes the rest for a host, a port or a database, and prints it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ..errors import ConfigError
 DEFAULT_SCHEMA = "context_persistent"
 PREFIXES = ("postgresql://", "postgres://", "service=")
 STORAGE_VARIABLE = "AMPLIFIER_CONTEXT_STORAGE"
-"""The environment variable with a location for commands that are not given one."""
+"""The environment variable with the location for commands that get none."""
 
 _OURS = {"schema": DEFAULT_SCHEMA, "prepare": "on"}
 _WORD = re.compile(r"\s*(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\#]|\\.)*)\s*")
@@ -47,14 +46,14 @@ _WORDS_OF_LIBPQ = """
     target_session_attrs tcp_user_timeout user
 """
 LIBPQ_PARAMETERS = frozenset(_WORDS_OF_LIBPQ.split())
-"""What libpq knows, up to version 18. https://www.postgresql.org/docs/current/libpq-connect.html"""
+"""The parameters of libpq, up to version 18. https://www.postgresql.org/docs/current/libpq-connect.html"""
 
 _SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"})
 _HOW_TO_WRITE = "write postgresql://USER@HOST:PORT/DATABASE, with other characters as %XX"
 
 
 def check_schema_name(name: str) -> str:
-    """Give back the name of a schema that can be written into a statement without quotes.
+    """Check that the name of a schema needs no quotes in a statement, and return it.
 
     Raises:
         ValueError: it has other characters than lower-case letters, digits and `_`.
@@ -66,14 +65,14 @@ def check_schema_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where logs are in a server: a connection string without our own parameters, a schema, and a log's name."""
+    """A location in a server: a connection string without our own parameters, a schema, and a log's name."""
 
     conninfo: str = field(repr=False)
     name: str = ""
     schema: str = DEFAULT_SCHEMA
     prepares: bool = True
     shown: str = ""
-    """Without a password: for messages, events and errors."""
+    """The location without a password, for messages, events and errors."""
 
 
 def is_postgres(location: str) -> bool:
@@ -87,26 +86,26 @@ def shown_location(location: str) -> str:
 
 
 def refuse_other_url(place: str | os.PathLike[str]) -> None:
-    """Refuse a URL that is no location in PostgreSQL: as a path it would name a new directory `mysql:`.
+    """Refuse a URL of anything but PostgreSQL: taken for a path, it would create a directory `mysql:`.
 
     Raises:
-        ConfigError: it is one.
+        ConfigError: the location is such a URL.
     """
     if why := why_no_place(place):
         raise ConfigError(why)
 
 
 def why_no_place(place: object) -> str:
-    """Why nothing can be kept at a URL; "" if it is no URL, or one of PostgreSQL.
+    """Why a URL cannot be a storage; "" if it is not a URL, or is one of PostgreSQL.
 
-    The text repeats nothing but the URL's scheme, since a password may follow.
+    The text repeats only the URL's scheme, since a password may follow.
     """
     text = os.fspath(place) if isinstance(place, str | os.PathLike) else None
     found = _URL.match(text) if isinstance(text, str) and not is_postgres(text) else None
     if found is None:
         return ""
     scheme, slashes = found[1].lower(), found[2]
-    if scheme.startswith("postgres"):  # of a `Path` one slash is left
+    if scheme.startswith("postgres"):  # a `Path` keeps only one slash
         return f"this {scheme}: URL cannot be read; give a text that begins with postgresql://"
     if slashes == "/":
         return ""
@@ -116,7 +115,7 @@ def why_no_place(place: object) -> str:
 
 
 def split_location(location: str) -> tuple[str, str]:
-    """The storage of a location, as it is written, and the name of a log in it, or empty."""
+    """The storage of a location, as written, and the name of a log in it ("" if none)."""
     words = _WORDS.match(location) if location.startswith("service=") else None
     at = words.end() if words else 0  # a value in quotes may hold a `#`
     rest, _, name = location[at:].partition("#")
@@ -124,16 +123,16 @@ def split_location(location: str) -> tuple[str, str]:
 
 
 def stored_name(location: str) -> str | None:
-    """The name that a log has among others in one storage, or empty; None for a file, which is named by its path."""
+    """The name of a log within its storage, or ""; None for a file, which is named by its path."""
     return split_location(location)[1] if is_postgres(location) else None
 
 
 _WITH_PASSWORDS: dict[str, str] = {}
-"""By what is shown of a server, the connection string that `without_password` was given for it."""
+"""The connection strings given to `without_password`, by the server as it is shown."""
 
 
 def without_password(location: str) -> str:
-    """Give a location as it may be shown; in this process it goes on naming the same server, with its password.
+    """Give a location without its password. In this process it still names the same server, with the password.
 
     Raises:
         ValueError: as `parse_location`.
@@ -146,15 +145,16 @@ def without_password(location: str) -> str:
 
 
 def location_of(storage: str, name: str) -> str:
-    """The location of the log with a name in a storage (a location without a name)."""
-    return f"{storage}{' #' if storage.startswith('service=') else '#'}{name}"
+    """The location of a log by its name in a storage (a location without a name)."""
+    separator = " #" if storage.startswith("service=") else "#"
+    return f"{storage}{separator}{name}"
 
 
 def parse_location(location: str) -> Location:
     """Read a location.
 
     Raises:
-        ValueError: it is none; the message never quotes a password.
+        ValueError: it is not a location. The text never quotes a password.
     """
     if location.startswith("service="):
         storage = _read_service(location)
@@ -222,14 +222,14 @@ def _not_default(ours: Mapping[str, str]) -> dict[str, str]:
 
 
 def _check_parameters(given: Mapping[str, str], *, names_unknown: bool = True) -> None:
-    """Check the names of parameters, and those values that may be half of a password.
+    """Check the names of parameters, and the values that may contain a part of a password.
 
     Args:
         given: parameters and their values.
         names_unknown: whether the error may repeat the name of a parameter that libpq does not know.
 
     Raises:
-        ValueError: libpq does not know one, or a host, a port or a database cannot be read.
+        ValueError: libpq does not know a parameter, or a host, a port or a database cannot be read.
     """
     for name, value in given.items():
         if name not in LIBPQ_PARAMETERS:
@@ -242,37 +242,43 @@ def _check_parameters(given: Mapping[str, str], *, names_unknown: bool = True) -
 
 
 def _words(server: str) -> dict[str, str]:
-    """The words of `key=value`, as they are written.
+    """The words `key=value`, as written.
 
     Raises:
-        ValueError: something else stands there.
+        ValueError: the text has something else.
     """
-    words, at = dict[str, str](), 0
+    words: dict[str, str] = {}
+    at = 0
     while at < len(server):
         word = _WORD.match(server, at)
         if word is None:
             raise ValueError("the storage cannot be read; write service=NAME KEY=VALUE …, values with blanks in quotes")
-        words[word[1]], at = word[2], word.end()
+        words[word[1]] = word[2]
+        at = word.end()
     return words
 
 
 def _unquoted(value: str) -> str:
-    return re.sub(r"\\(.)", r"\1", value[1:-1] if value.startswith("'") else value)
+    if value.startswith("'"):
+        value = value[1:-1]
+    return re.sub(r"\\(.)", r"\1", value)
 
 
 def _without_userinfo_password(server: str, name: str) -> str:
-    """The part before the `?` of a URL, without a password; it may name several hosts.
+    """The part of a URL before `?`, without a password. It may name several hosts.
 
     Raises:
-        ValueError: a host, a port or a database cannot be read; perhaps it is half of a password.
+        ValueError: a host, a port or a database cannot be read; it may be a part of a password.
     """
     scheme, _, rest = server.partition("://")
     authority, slash, database = rest.partition("/")
-    user, at, hosts = authority.partition("@")  # as libpq does: at the first one
+    user, at, hosts = authority.partition("@")  # libpq too splits at the first `@`
     if not at:
         user, hosts = "", authority
-    is_cut = "@" in name and (not database or (not at and ":" in hosts))  # a `#` in a password
-    if is_cut or "@" in unquote(database) or not all(_is_host(host) for host in hosts.split(",")):
+    names_no_database = not database or (not at and ":" in hosts)
+    has_password_in_name = "@" in name and names_no_database  # a `#` in a password cut the location there
+    has_password_in_database = "@" in unquote(database)
+    if has_password_in_name or has_password_in_database or not all(map(_is_host, hosts.split(","))):
         raise ValueError(f"the storage URL cannot be read; {_HOW_TO_WRITE}")
     return f"{scheme}://{user.partition(':')[0]}{at}{hosts}{slash}{database}"
 

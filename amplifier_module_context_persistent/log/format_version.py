@@ -1,9 +1,9 @@
 """Format versions: which logs are read, or refused.
 
-A header names the version of what follows it. A later one may well compute its checksums otherwise, so such a header
-counts where it should begin the chain, and after a line that is not ours either, whether or not its checksum holds.
-Then the log is read as far as it can be understood, and never appended to (`batch`). In any other place a header whose
-checksum does not hold is damage, and says nothing.
+A header names the version of the records after it. A later version may compute checksums differently. So a header of a
+later version counts even if its checksum fails, if it begins the chain or follows another line that fails. Then the
+log is read as far as it is understood, and never appended to (`batch`). In any other place a header with a wrong
+checksum is damage and has no effect.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def unknown_version(header: Message) -> str:
 
 
 def is_own_header(line: bytes, seeds: Iterable[int]) -> bool:
-    """Whether a header's checksum holds once the version is the known one: a flipped bit made it another.
+    """Whether a header's checksum is right for the known version, so that only a flipped bit changed its version.
 
     Args:
         line: the header's line, without LF.
@@ -45,10 +45,10 @@ def is_own_header(line: bytes, seeds: Iterable[int]) -> bool:
 
 
 def as_known_version(header: Message) -> Message:
-    """A header of a log that is not read-only, with the version that such a log has; the same one if it names it.
+    """A header of a log that is not read-only, with the known version; returned unchanged if it names that version.
 
-    Another version in it is damage. Whoever writes the header anew would otherwise take away what tells that: its
-    checksum, or the line before it.
+    Another version in such a header is damage. A program that rewrites the header gives it a right checksum, and the
+    damage could no longer be told.
     """
     if not unknown_version(header):
         return header
@@ -57,10 +57,10 @@ def as_known_version(header: Message) -> Message:
 
 
 def check_readable(index: Index, location: str) -> None:
-    """Refuse a log of a version that nobody reads any more.
+    """Refuse a log of a version that is no longer read.
 
     Raises:
-        LogUnreadableError: it is one.
+        LogUnreadableError: the log is of such a version.
     """
     if index.unknown_version == _NEVER_RELEASED:
         reason = "the log has format version 1, which was never released and is not read; begin a new log"

@@ -1,8 +1,8 @@
-"""Where the hashes of ids stand in a column, found at a cost that does not grow with the column.
+"""Find the positions of id hashes in a column, in a time that hardly grows with the column.
 
-Positions with the same remainder of their hash are chained, the newest first. They are kept in segments, each twice as
-long as the one before it, so that nothing is ever put in again: a hash is taken in with a few steps, and looked up with
-a few in each segment, of which there are as many as the column has doublings. About six bytes a position.
+Positions whose hashes have the same remainder form a chain, the newest first. The chains are kept in segments, each
+twice as long as the one before, so that a position is never moved. Adding a hash takes a few steps. A lookup takes a
+few steps in each segment, and their number grows with the logarithm of the column. About six bytes a position.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from itertools import count
 from math import isqrt
 
 FEW = 1024
-"""So many hashes are searched one by one rather than taken in."""
+"""The last hashes of a column, up to this number, are searched one by one and not added to the table."""
 MOST_AT_ONCE = 1 << 16
 FIRST_SEGMENT = 1024
 
 
 class _Segment:
-    """A run of positions in chains; they are counted from 1, and 0 ends a chain."""
+    """A range of positions in chains. Positions count from 1; 0 ends a chain."""
 
     def __init__(self, start: int, length: int) -> None:
         self.start, self.stop = start, start + length
@@ -34,10 +34,10 @@ class IdTable:
     def __init__(self) -> None:
         self._segments: list[_Segment] = []
         self.count = 0
-        """So many positions, from the first, are in the table."""
+        """The number of positions, from the first, that are in the table."""
 
     def catch_up(self, column: array[int]) -> None:
-        """Take in hashes that were added since: none where there are few, and at most so many that it is soon done."""
+        """Add new hashes of the column: none if there are few, and a limited number at once, so that it is fast."""
         end = min(len(column), self.count + MOST_AT_ONCE)
         if end - self.count <= FEW:
             return
@@ -54,7 +54,7 @@ class IdTable:
             self.count = stop
 
     def positions(self, hashed: int, column: array[int]) -> Iterator[int]:
-        """The positions of a hash, from the last to the first; those that are not in the table are searched."""
+        """The positions of a hash, from the last to the first; positions that are not in the table are searched."""
         yield from _search(column[self.count :], hashed, self.count)
         for segment in reversed(self._segments):
             number = segment.heads[hashed % segment.buckets]
@@ -76,6 +76,6 @@ def _search(column: array[int], hashed: int, start: int) -> Iterator[int]:
 
 
 def _prime_from(least: int) -> int:
-    """The first prime from a number on: ids that count upwards are spread over its remainders."""
+    """The first prime from a number on, so that ids that count upwards have different remainders."""
     candidates = count(least | 1, 2)
     return next(one for one in candidates if all(one % divisor for divisor in range(3, isqrt(one) + 1, 2)))

@@ -1,8 +1,8 @@
-"""The index that is kept in memory: columns over the message records of a log, and which of them are live.
+"""The index of a log in memory: columns over its message records, and the live history.
 
-About 45 bytes a record, whatever its size; the messages themselves stay where they were written. A record is named by
-its *ordinal*, its place among the message records of the log. `Index.live` holds the ordinals of the live history in
-its order: what the last committed reset kept or brought, and what was appended since.
+It has about 45 bytes for each record; the messages stay in the log. A record is identified by its *ordinal*, its number
+among the message records of the log. `Index.live` has the ordinals of the live history, in order: the messages that the
+last committed reset kept or added, and those appended since.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ DAMAGED = 1  # the checksum failed: a person may have edited it
 UNCHAINED = 2  # no checksum: written by the older module or by hand
 PINNED = 4  # metadata.pinned or metadata.critical
 LIVE = 8
-UNHELD = 16  # of a reset that is not in force, or a damaged copy: nothing finds it by its id
+UNHELD = 16  # of a reset that is not in force, or a damaged copy: it is not found by its id
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
     """One finding of a scan.
 
-    `kind`: `checksum` (read all the same), `unchained` (likewise), `repeated` (read once), `glued` (whole records in
-    one line with other bytes; they are read), `unreadable`, `oversized`, `reset` (a record of a reset is damaged).
+    `kind`: `checksum` and `unchained` (the record is read), `repeated` (it is read once), `glued` (whole records in a
+    line with other bytes; they are read), `unreadable`, `oversized`, `reset` (a record of a reset is damaged).
     """
 
     line: int
@@ -43,7 +43,7 @@ class Damage:
     kind: str
     detail: str
     length: int = 0
-    """The bytes of the line."""
+    """The length of the line in bytes."""
 
     def __str__(self) -> str:
         return f"line {self.line}, byte {self.offset}: {self.kind}: {self.detail}"
@@ -59,23 +59,23 @@ class TornTail:
 
 @dataclass(slots=True)
 class Index:
-    """What a log is: columns over its message records, the live history, its headers and its damage."""
+    """The index of a log: columns over its message records, the live history, headers and damage."""
 
     columns: MessageColumns = field(default_factory=MessageColumns)
     models: list[tuple[str, str]] = field(default_factory=lambda: [("", "")])
-    """The providers and models that receipts name; the first one stands for nobody."""
+    """The providers and models in receipts; the first entry means unknown."""
     live: array[int] = field(default_factory=lambda: array("I"))
     headers: list[dict[str, Any]] = field(default_factory=list)
     control_counts: Counter[str] = field(default_factory=Counter)
     damage: list[Damage] = field(default_factory=list)
     generation: int = 0
-    """Grows whenever `live` changes otherwise than by appending."""
+    """Increases whenever `live` changes in another way than by appending."""
     unknown_version: str = ""
-    """The format version, as text, of a header that this package does not know: such a log is only read."""
+    """The format version in a header, as text, if this package does not know it. Such a log is read-only."""
     session: SessionRecords = field(default_factory=SessionRecords)
-    """What its control records say to a session."""
+    """The state of the session, from the control records."""
     id_table: IdTable = field(default_factory=IdTable, compare=False, repr=False)
-    """Finds hashes in `id_hashes`; made as ids are looked up."""
+    """Finds hashes in `id_hashes`; built when ids are looked up."""
 
     def __len__(self) -> int:
         return len(self.columns.offsets)
@@ -103,16 +103,16 @@ class Index:
         return ordinal
 
     def under_plan(self, plan: dict[str, Any] | None) -> Index:
-        """The same log as if another plan were in force; it shares everything else."""
+        """A copy of the index with another plan in force; the rest is shared."""
         return replace(self, session=replace(self.session, plan=plan))
 
     def model_of(self, ordinal: int) -> tuple[str, str]:
-        """The provider and the model that gave an answer; empty texts where nobody knows."""
+        """The provider and the model of an answer; empty texts if unknown."""
         return self.models[self.columns.answered_by[ordinal]]
 
     @property
     def has_removals(self) -> bool:
-        """Whether something was ever taken out of the live history."""
+        """Whether messages were ever removed from the live history."""
         return not REMOVALS.isdisjoint(self.control_counts)
 
     def is_held(self, ordinal: int) -> bool:
@@ -120,7 +120,7 @@ class Index:
         return not self.columns.flags[ordinal] & UNHELD
 
     def withdraw(self, ordinal: int) -> None:
-        """Take a damaged copy out of the live history; nothing finds it by its id any more."""
+        """Remove a damaged copy from the live history; it is no longer found by its id."""
         if self.is_live(ordinal):
             self.live = array("I", (one for one in self.live if one != ordinal))
             self.session.forget(ordinal)
@@ -128,7 +128,7 @@ class Index:
         self.columns.flags[ordinal] = self.columns.flags[ordinal] & ~LIVE | UNHELD
 
     def replace_live(self, ordinals: Iterable[int]) -> None:
-        """Put another live history in the place of this one, as a committed reset does; plans before it are void."""
+        """Replace the live history, as a committed reset does. Earlier plans become void."""
         for ordinal in self.live:
             self.columns.flags[ordinal] &= ~LIVE
         self.live = array("I", ordinals)
@@ -140,12 +140,12 @@ class Index:
     def find(self, message_id: str) -> int | None:
         """Find the last record with a message id, by the id's hash.
 
-        The caller compares the id itself where a stranger could have chosen it.
+        If a stranger may have chosen the id, the caller must compare the id in the record as well.
         """
         return self.find_hashed(id_hash_of(message_id))
 
     def find_hashed(self, hashed: int) -> int | None:
-        """Find the last record whose message id has a hash, as `find` does."""
+        """Find the last record by the hash of its message id, as `find` does."""
         self.id_table.catch_up(self.columns.id_hashes)
         positions = self.id_table.positions(hashed, self.columns.id_hashes)
         return next((one for one in positions if not self.columns.flags[one] & UNHELD), None)
@@ -159,13 +159,13 @@ class Index:
         return next((one for one in live if self.columns.id_hashes[one] == hashed), None)
 
     def find_all(self, message_ids: Sequence[str]) -> dict[str, int]:
-        """Find many records in one pass over a column from its end, building nothing of its size."""
+        """Find many records in one pass over the column of hashes, from its end; no table is built."""
         if len(message_ids) <= _FEW:
             pairs = ((message_id, self.find(message_id)) for message_id in message_ids)
             return {message_id: ordinal for message_id, ordinal in pairs if ordinal is not None}
         wanted = {id_hash_of(message_id): message_id for message_id in message_ids}
         missing, found, hashes = set(wanted), dict[str, int](), self.columns.id_hashes
-        for start in range(len(hashes) // _BLOCK * _BLOCK, -1, -_BLOCK):  # what is asked for is mostly near the end
+        for start in range(len(hashes) // _BLOCK * _BLOCK, -1, -_BLOCK):  # most wanted ids are near the end
             block = hashes[start : start + _BLOCK]
             if missing.isdisjoint(block):
                 continue
@@ -183,7 +183,7 @@ class Index:
 
 
 def runs_of(ordinals: Sequence[int]) -> Iterator[range]:
-    """Give ordinals as runs of neighbours, in order; a block that is one run is recognised without a loop."""
+    """Give ordinals as runs of adjacent ones, in order. A block that is a single run is recognised without a loop."""
     run = range(0)
     for at in range(0, len(ordinals), _BLOCK):
         block = array("I", ordinals[at : at + _BLOCK])
@@ -208,15 +208,18 @@ def _short_runs(ordinals: Sequence[int]) -> Iterator[range]:
 
 
 def spans_of(ordinals: Sequence[int]) -> array[int]:
-    """Write ordinals as runs of neighbours: the first one of each run, and how many there are."""
-    return array("I", [number for run in runs_of(ordinals) for number in (run.start, len(run))])
+    """Encode ordinals as runs of adjacent ones: the first ordinal and the length of each run."""
+    spans = array("I")
+    for run in runs_of(ordinals):
+        spans.extend((run.start, len(run)))
+    return spans
 
 
 def ordinals_of(spans: Sequence[int], count: int) -> array[int]:
-    """Read what `spans_of` wrote, of an index with so many records.
+    """Decode the result of `spans_of`, for an index with `count` records.
 
     Raises:
-        ValueError: they go beyond the index, or there are more of them than it has.
+        ValueError: the ordinals go beyond the index, or there are more of them than records.
     """
     ordinals = array("I")
     for first, length in zip(spans[::2], spans[1::2], strict=True):
@@ -232,6 +235,6 @@ ID_MODULUS = (1 << 61) - 1
 
 
 def id_hash_of(message_id: str | bytes) -> int:
-    """The hash by which an id is found: the same in every process, and quick to compute. Collisions are possible."""
+    """A hash of an id that is the same in every process and fast to compute. Collisions are possible."""
     encoded = message_id.encode("utf-8", "surrogatepass") if isinstance(message_id, str) else message_id
     return int.from_bytes(encoded, "little") % ID_MODULUS

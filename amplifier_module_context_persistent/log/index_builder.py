@@ -1,14 +1,15 @@
-"""From records to the index: what each record does to what is known of a log.
+"""Build the index from records: each kind of record has its effect here.
 
-Knows nothing of bytes, offsets or checksums. A scan of a file feeds it, and so does a store of rows from its columns,
-without making lines. `record_kinds` says what each kind of control record is to a purge, a redaction, an import.
+The builder knows no bytes, offsets or checksums. The scan of a file feeds it with records; a store of rows feeds it
+from its columns, without making lines. `record_kinds` has the properties of the kinds of control records.
 
-What does not continue the checksum chain was altered, was moved, or follows a line that is lost. Rules for it:
-- A message is read and marked. Of two with one id, the one that continues the chain is live, wherever it stands.
-- Lines that follow such a line and continue it look sound. They were put in if a later line continues what stands
-  before them, and they are copies as long as they repeat messages.
-- A begin and a commit of a reset have checksums of their own, which decide; each counts once.
-- A header takes effect if it is the first. Of the others `session_reader` says what they do.
+A record that does not continue the checksum chain was altered or moved, or follows a lost line. Rules for such records:
+- A message is read and marked. Of two messages with the same id, the one that continues the chain is live, wherever it
+  is in the file.
+- Lines after such a message may continue it and look sound. They were inserted if a later line continues the line
+  before the break. They are copies as long as they repeat messages.
+- The begin and the commit of a reset have their own checksums, which decide. Each counts once.
+- A header has an effect only if it is the first. For other control records see `session_reader`.
 """
 
 from __future__ import annotations
@@ -32,49 +33,49 @@ class IndexBuilder:
     """Fill an index from records, in their order.
 
     Args:
-        index: one to go on with; else an empty one.
-        places: where its control records lie.
+        index: the index to fill; by default an empty one.
+        places: the places of its control records.
     """
 
     def __init__(self, index: Index | None = None, places: HeldControls | None = None) -> None:
         self.index = index if index is not None else Index()
         self.places = places if places is not None else HeldControls()
         self.place = Place()
-        """Where the record at hand lies."""
+        """The place of the current record."""
         self.doubtful: dict[int, tuple[int, Place]] = {}
-        """By the hash of its id, each message that gives way to one which continues the chain: its ordinal, and the
-        line at which the chain is broken."""
+        """Messages that a later one with the same id replaces if it continues the chain: by the hash of the id, the
+        ordinal and the line at which the chain is broken."""
         self.left_out: list[int] = []
-        """The ordinals of those that gave way."""
+        """The ordinals of the replaced messages."""
         self.copying = False
-        """Whether the lines at hand follow a break of the chain and repeat messages: then they are copies."""
-        self._standing: ControlStatus
-        """What is known of the control record at hand, once there is one."""
+        """Whether the current lines are copies: they follow a break of the chain and repeat messages."""
+        self._status: ControlStatus
+        """The status of the current control record; set when the first is taken."""
         self.bundle_end = 0
         """The byte offset at which the last scanned bundle (`log/bundle.py`) ends."""
         self.session = SessionReader(self.index, self.places)
-        """Takes the control records that say something to a session."""
+        """Reads the control records that concern a session."""
         self._resets = Resets(self.index, lambda detail: self.report("reset", detail))
 
     @property
     def is_settled(self) -> bool:
-        """Whether no reset is open: then, of a sound log, `snapshot` says all that is known besides the index."""
+        """Whether no reset is open. Then, for a sound log, the index and `snapshot` are the whole state."""
         return not self._resets.is_open
 
     def snapshot(self) -> dict[str, Any]:
-        """What is known besides the index, in plain JSON types; for `restore`."""
+        """The state besides the index, in plain JSON types; `restore` takes it back."""
         return {
             "resets": self._resets.snapshot(),
             **self.session.snapshot(),
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go on from a snapshot; errors as `SessionReader.restore`."""
+        """Continue from a snapshot; errors as `SessionReader.restore`."""
         self._resets.restore(snapshot["resets"])
         self.session.restore(snapshot)
 
     def adopt(self, index: Index) -> bool:
-        """Fill an index that callers hold in the place of the own one; False, and nothing done, if it has others."""
+        """Move the state into an index that callers hold. Returns False and changes nothing if its messages differ."""
         own = self.index
         mine, theirs = own.columns, index.columns
         if (mine.offsets, mine.lengths, own.live) != (theirs.offsets, theirs.lengths, index.live):
@@ -85,7 +86,7 @@ class IndexBuilder:
         return True
 
     def report(self, kind: str, detail: str, place: Place | None = None) -> None:
-        """Add a finding about the record at hand, or about one before it."""
+        """Add a finding about the current record, or about an earlier place."""
         place = place or self.place
         found = Damage(place.line, place.offset, kind, detail, place.length)
         insort(self.index.damage, found, key=attrgetter("offset"))
@@ -104,7 +105,7 @@ class IndexBuilder:
         Args:
             message: the message.
             message_id: its id.
-            flags: `DAMAGED` or `UNCHAINED`, if it is so.
+            flags: `DAMAGED` or `UNCHAINED`, if one applies; else 0.
             member: the reset that it belongs to.
             doubtful: whether it does not continue the chain.
         """
@@ -112,9 +113,11 @@ class IndexBuilder:
         if isinstance(metadata, dict) and (metadata.get("pinned") is True or metadata.get("critical") is True):
             flags |= PINNED
         hashed = id_hash_of(message_id)
-        has_copy = not doubtful and self.withdraw_copies((hashed,))
-        repeats = self.copying = not has_copy and (doubtful or self.copying) and self._is_known(hashed)
-        if repeats or member is not None:
+        replaces_copy = not doubtful and self.withdraw_copies((hashed,))
+        may_be_copy = (doubtful or self.copying) and not replaces_copy
+        is_copy = may_be_copy and self._is_known(hashed)
+        self.copying = is_copy
+        if is_copy or member is not None:
             flags |= UNHELD
         else:
             flags |= LIVE
@@ -122,7 +125,7 @@ class IndexBuilder:
         model = self.session.pop_pending_model() if role == ASSISTANT and member is None else 0
         row = place.offset, place.length, role, flags, hashed, place.seed, place.check, model, 0
         ordinal = self.index.add(row)
-        if repeats:
+        if is_copy:
             self.report("repeated", "a copy of another message, or one with its id; it is left out")
             return
         if doubtful:
@@ -131,15 +134,17 @@ class IndexBuilder:
             self._resets.member(ordinal, member.reset_id, member.number, doubtful=doubtful)
 
     def doubt(self, first: int, place: Place) -> None:
-        """Let the messages from an ordinal on give way: they were put in, with the line at a place as the first one."""
+        """Mark the messages from an ordinal on as inserted ones; `place` is the first inserted line."""
         hashes = self.index.columns.id_hashes
         for ordinal in range(first, len(self.index)):
             if self.index.is_held(ordinal):
                 self.doubtful.setdefault(hashes[ordinal], (ordinal, place))
 
     def withdraw_copies(self, hashes: Iterable[int]) -> bool:
-        """Leave out messages that do not continue the chain, since others with their ids do; whether there were any."""
-        found = [self.doubtful.pop(hashed) for hashed in hashes if hashed in self.doubtful] if self.doubtful else []
+        """Leave out doubtful messages with these ids, because sound ones were found; returns whether there were any."""
+        if not self.doubtful:
+            return False
+        found = [self.doubtful.pop(hashed) for hashed in hashes if hashed in self.doubtful]
         for ordinal, place in found:
             self._leave_out(ordinal, place)
         return bool(found)
@@ -150,44 +155,46 @@ class IndexBuilder:
         self.left_out.append(ordinal)
         self.report("repeated", "one of two messages with the same id; the one that continues the chain is read", place)
 
-    def control(self, value: Control, standing: ControlStatus) -> None:
+    def control(self, value: Control, status: ControlStatus) -> None:
         """Take a control record."""
         kind = name_of(value.get("_record"))
         self.index.control_counts[kind] += 1
-        self._standing = standing
-        if (take := self._TAKE.get(kind)) is not None:
+        self._status = status
+        take = self._TAKE.get(kind)
+        if take is not None:
             take(self, value)
         else:
-            self.session.take(kind, value, standing, self.place, may_be_copy=self.copying)
+            self.session.take(kind, value, status, self.place, may_be_copy=self.copying)
 
     def _is_known(self, hashed: int) -> bool:
         table, hashes = self.index.id_table, self.index.columns.id_hashes
         table.catch_up(hashes)
         return next(table.positions(hashed, hashes), None) is not None
 
-    # -- what each kind does -----------------------------------------------------------------------------------------
+    # -- the effect of each kind --------------------------------------------------------------------------------------
 
     def _header(self, value: Control) -> None:
-        index, version = self.index, unknown_version(value)
-        if version and self._standing.counts_as_header:
-            index.unknown_version = index.unknown_version or version
-        if self._standing.chained or not index.headers:
+        index = self.index
+        version = unknown_version(value)
+        if version and self._status.counts_as_header and not index.unknown_version:
+            index.unknown_version = version
+        if self._status.chained or not index.headers:
             index.headers.append(value)
             self.places.headers.append(self.place)
 
     def _begin(self, value: Control) -> None:
         reset = parse(value)
-        if reset is None or not self._standing.intact:
+        if reset is None or not self._status.intact:
             self.report("reset", "the begin of a reset is damaged; its commit decides")
         else:
             self._resets.begin(reset)
 
     def _commit(self, value: Control) -> None:
         reset = parse(value)
-        if reset is None or not self._standing.intact:
+        if reset is None or not self._status.intact:
             self.report("reset", "the commit of a reset is damaged; its begin decides")
         else:
-            self._resets.commit(reset, chained=self._standing.chained)
+            self._resets.commit(reset, chained=self._status.chained)
 
     def _bundle(self, value: Control) -> None:
         total = value.get("bytes")

@@ -1,4 +1,4 @@
-"""The columns of an index: what is known of each message record, at its ordinal, in about 45 bytes."""
+"""The columns of an index: facts about each message record, in about 45 bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Row = tuple[int, int, int, int, int, int, int, int, int]
 
 @dataclass(slots=True)
 class MessageColumns:
-    """Columns of one length; `Index.add` alone fills them."""
+    """Columns of equal length; only `Index.add` fills them."""
 
     offsets: array[int] = field(default_factory=lambda: array("Q"))
     lengths: array[int] = field(default_factory=lambda: array("I"))
@@ -21,9 +21,9 @@ class MessageColumns:
     id_hashes: array[int] = field(default_factory=lambda: array("q"))
     seeds: array[int] = field(default_factory=lambda: array("I"))
     checks: array[int] = field(default_factory=lambda: array("I"))
-    """What a later reading is checked against: of a record that verified, its checksum (with its seed); of any other
-    one, the CRC of all its bytes."""
+    """Checksums for later reads. For a record that verified, its checksum (with its seed); for any other record, the
+    CRC of all its bytes."""
     answered_by: bytearray = field(default_factory=bytearray)
-    """Of an answer, who gave it: a position in `models`; 0 where nobody knows."""
+    """For an answer, its model as a position in `Index.models`; 0 if unknown."""
     plain_users: bytearray = field(default_factory=bytearray)
-    """1 for a user's message whose line names no source, nothing ephemeral and no reminder; of a 0 nothing is known."""
+    """1 for a user message whose line has no source, no ephemeral mark and no reminder; 0 means unknown."""

@@ -1,10 +1,10 @@
-"""Telling a file that is no log from a log that is damaged.
+"""Tell a file that is not a log from a damaged log.
 
-A log is damaged if some of its lines are no records; what can be read of it is read. A file of which no line is a
-record is a stranger's: it is neither read as an empty session nor repaired nor purged. The beginning of one record is
-enough, as a crash during the first append leaves it.
+In a damaged log some lines are not records; the others are read. If no line of a file is a record, it is foreign: it is
+not read as an empty session, not repaired and not purged. The beginning of one record is enough to be a log, because a
+crash during the first append may leave no more.
 
-No export, report or chart takes the place of a log, whoever asks for it (`check_replaceable`).
+No export, report or chart may replace a log (`check_replaceable`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .salvage import is_record
 
 _BEGINNINGS = (b'{"_record":', b'{"role":')
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # gzip, zstd
-_FIRST_BYTES = 64  # as many NUL bytes are what a power cut leaves, not the beginning of some other file
+_FIRST_BYTES = 64  # if all of these are NUL bytes, a power cut left them, and it is not another kind of file
 _LOG, _MESSAGES = "the log of a session", "a file of a session's messages"
 
 
@@ -39,7 +39,7 @@ def check_is_log(reader: ReadableLog) -> None:
 
 
 def check_may_be_written(log: ReadableLog) -> None:
-    """Check that a session may append to a file: it is a log, or what a crash or one flipped bit left of one.
+    """Check that a session may append to a file: it is a log, or the remains of one after a crash or a flipped bit.
 
     Raises:
         NotALogError: as `check_is_log`.
@@ -57,13 +57,13 @@ def check_replaceable(path: str | os.PathLike[str], *, own: str = "", by_message
     """Check that a new file would not take the place of a log, also through a link.
 
     Args:
-        path: the new file's place; other files that are there are the caller's to ask about.
-        own: the location of the session's log, which is refused by any name.
-        by_messages: the new file holds messages alone, so it may replace another such file.
+        path: the path of the new file. The caller asks about existing files that are not logs.
+        own: the location of the session's log, which is refused under any name.
+        by_messages: whether the new file has only messages, so that it may replace another such file.
 
     Raises:
-        ReplaceError: a log is there.
-        OSError: what is there cannot be read.
+        ReplaceError: the existing file is a log.
+        OSError: the existing file cannot be read.
     """
     place = os.path.realpath(os.path.expanduser(path))
     if not os.path.isfile(place):
@@ -80,9 +80,9 @@ def check_replaceable(path: str | os.PathLike[str], *, own: str = "", by_message
 
 
 def _what_of_a_session(path: str) -> str:
-    """What a file is: a log, messages without checksums, or empty for any other.
+    """The kind of a file: `_LOG`, `_MESSAGES` (messages without checksums), or "" for any other.
 
-    It is one of them if it begins as a record does, or if most of its lines are records.
+    A file is of the first two kinds if it begins like a record, or if most of its lines are records.
     """
     lines = records = sealed = 0
     with open(path, "rb") as file:
@@ -133,17 +133,20 @@ def _begins_as_record(first: bytes) -> bool:
 
 
 def _nearly_begins_as_record(first: bytes) -> bool:
-    """Whether all bytes but one are those of a record's beginning."""
-    return any(
-        sum(a != b for a, b in zip(first, beginning, strict=False)) + max(0, len(beginning) - len(first)) <= 1
-        for beginning in _BEGINNINGS
-    )
+    """Whether at most one byte differs from the beginning of a record."""
+    return any(_different_bytes(first, expected) <= 1 for expected in _BEGINNINGS)
+
+
+def _different_bytes(first: bytes, expected: bytes) -> int:
+    """Count the bytes of a beginning that are missing or different."""
+    missing = max(0, len(expected) - len(first))
+    return missing + sum(byte != other for byte, other in zip(first, expected, strict=False))
 
 
 def _is_torn_record(reader: ReadableLog) -> bool:
-    """Whether all of a file is one line that begins as a JSON object and does not end as one: a torn first append.
+    """Whether a file is a torn first append: one line that begins a JSON object and does not end it.
 
-    The keys of a bare message may come in any order. A JSON file of another kind ends with its object.
+    The keys of a message may come in any order, so its beginning may be unknown. A JSON file of another kind is whole.
     """
     described = reader.describe()
     if described.size_bytes > MAX_RECORD_BYTES:

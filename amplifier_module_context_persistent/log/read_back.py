@@ -1,7 +1,7 @@
-"""Reading messages back: fetch their lines, check these against what the index was made from, parse them.
+"""Read messages back: fetch their lines, compare these with the checksums in the index, and parse them.
 
-Neighbours are fetched together, as blocks. Every log reads through these functions, so what changed in the storage
-since it was scanned is an error, and is never handed out.
+Adjacent lines are fetched together, as blocks. Every log reads through these functions, so that a line which changed in
+the storage since it was scanned is an error and is never returned.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from .index import DAMAGED, UNCHAINED, Index
 from .record_line import CRC_TAIL_BYTES, Message, decode, message_id_of
 
 FOREIGN = DAMAGED | UNCHAINED
-"""Flags of lines that this package may not have written: a checksum in them stands for nothing before them."""
-_GAP_BYTES = 16 << 10  # records closer than this are read together: copying a larger gap takes longer than a call
-_SPAN_BYTES = 4 << 20  # about the most that is read at once
+"""Flags of lines that may be by another program: a checksum in them does not cover the lines before."""
+_GAP_BYTES = 16 << 10  # records closer than this are read together; for a larger gap another call is faster
+_SPAN_BYTES = 4 << 20  # most bytes to read at once, approximately
 
 Read = Callable[[int, int], bytes]
-"""Gives so many bytes (the second argument) from an offset on (the first)."""
+"""Reads bytes, given an offset and a number of bytes."""
 
 Line = tuple[int, bytes]
 """A record's ordinal, and its line without LF."""
@@ -87,10 +87,10 @@ def fetch_neighbours(index: Index, ordinals: range, read: Read) -> bytes:
 
 
 def checked(index: Index, lines: Iterable[Line], location: str) -> Iterator[Line]:
-    """Give lines on that are what they were when the index was made.
+    """Pass lines on after checking that they are unchanged since the index was made.
 
     Raises:
-        LogUnreadableError: one is not.
+        LogUnreadableError: a line has changed.
     """
     flags, seeds, checks, crc = index.columns.flags, index.columns.seeds, index.columns.checks, crc32
     for ordinal, line in lines:
@@ -108,17 +108,17 @@ def checked(index: Index, lines: Iterable[Line], location: str) -> Iterator[Line
 
 
 def parsed(index: Index, lines: Iterable[Line], location: str) -> Iterator[Message]:
-    """Parse the messages of verified lines afresh, each with an id.
+    """Parse the messages of verified lines; each gets an id.
 
     Raises:
-        LogUnreadableError: a line cannot be parsed; and as the lines raise it.
+        LogUnreadableError: a line cannot be parsed, or `lines` raises it.
     """
     for line in lines:
         yield parsed_line(index, line, location)
 
 
 def parsed_line(index: Index, line: Line, location: str) -> Message:
-    """Parse one of them, as `parsed` does."""
+    """Parse the message of one line, as `parsed` does."""
     ordinal, content = line
     try:
         message = decode(content)

@@ -1,15 +1,14 @@
-"""Reading a log's file: `LogReader` opens, scans and follows it, reads messages back and verifies them.
+"""Read a log's file: `LogReader` opens, scans and follows it, reads messages back and verifies them.
 
-Nothing here writes. `base` states the contract that it keeps; commands open a log with it, and `FileLog` appends by it.
+Nothing here writes. `base` has the contract. Commands open a log with a `LogReader`, and `FileLog` builds on it.
 
 Rules:
-- Opening reads and never writes. A torn tail is a value (`torn`), damage in the middle a list (`index.damage`); both
-  are logged once.
-- A log that is there and cannot be read is an error, never an empty log.
-- What others append is taken in by `follow`, in time proportional to what is new. The last bytes known (a checksum that
-  stands for all before it) must still be where they were; a file that was replaced, or where they are not, is scanned
-  anew.
-- After a failed read nothing half-read stays: the file is closed, and the next use scans it from the start.
+- Opening never writes. A torn tail is a value (`torn`), damage in the middle is a list (`index.damage`); both are
+  logged once.
+- A log that exists and cannot be read is an error, never an empty log.
+- `follow` reads what others appended, in time proportional to the new bytes. The last known bytes (a checksum that
+  covers everything before it) must be unchanged; if they are not, or the file was replaced, the file is scanned again.
+- After a failed read no partial state stays: the file is closed, and the next use scans it from the start.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ from .verified_pages import VerifiedPages
 logger = logging.getLogger(__name__)
 
 SCANNED_BYTES = 4 << 20
-"""A snapshot is taken after a scan of so much."""
-END_BYTES = 32  # enough to hold a record's checksum
+"""A snapshot is taken after a scan of at least this many bytes."""
+END_BYTES = 32  # enough for a record's checksum
 
 
 T = TypeVar("T")
@@ -52,12 +51,12 @@ class LogReader:
     """A log's file and its index.
 
     Args:
-        path: the file; its last component is never followed if it is a link.
-        files: the system calls, for tests to replace.
+        path: the file; if its last component is a link, it is not followed.
+        files: the system calls; tests replace them.
         max_record_bytes: longer lines are reported and skipped.
-        writable: open for appending too, for who writes; command-line readers leave it out.
-        snapshots: keeps what a scan knows, for the next one to begin with; else every byte is scanned.
-        new_scanner: makes what scans the log, and a new one if the log has to be scanned anew.
+        writable: whether to open the file for appending too; readers of the command line do not.
+        snapshots: keeps the result of a scan for the next opening; without it every byte is scanned.
+        new_scanner: makes a scanner, for each scan from the start.
     """
 
     def __init__(
@@ -73,34 +72,34 @@ class LogReader:
         self.file = FileHandle(path, files, writable=writable)
         self.path, self.max_record_bytes = self.file.path, max_record_bytes
         self.size = 0
-        """The file's size when last looked at."""
+        """The file's size at the last check."""
         self.lost_messages = 0
-        """Messages that the file held and no longer holds, since this object was made."""
+        """Number of messages that the file lost since this object was made."""
         self.covered_bytes = 0
-        """Up to where the snapshot stands that was read, or taken of what is known."""
+        """The offset up to which the last snapshot, read or taken, covers the log."""
         self._new_scanner = new_scanner
         self.scanner = new_scanner(max_record_bytes)
-        """What stands where the scan has ended; another object after the log was scanned anew."""
+        """The scanner, positioned at the end of the scanned bytes; a new object after each scan from the start."""
         self._pages = VerifiedPages(self.path)
         self._snapshots, self._is_restored = snapshots, False
         self._keeping: threading.Thread | None = None
-        """Writes the last snapshot that was taken."""
+        """The thread that writes the last snapshot."""
         self._before: Index | None = None
-        """What was known before the log was closed or scanned anew, until the next scan has ended."""
+        """The index before the log was closed or scanned again; kept until the next scan has ended."""
         self._end = b""
-        """The file's last bytes when last looked at."""
+        """The file's last bytes at the last check."""
         self.known_end = b""
-        """The last bytes of what is known: a checksum that stands for all before it."""
+        """The last scanned bytes: a checksum that covers everything before it."""
         self._pid = os.getpid()
 
     @property
     def index(self) -> Index:
-        """The index of what is known; another object after the log was scanned anew."""
+        """The index; a new object after each scan from the start."""
         return self.scanner.builder.index
 
     @property
     def torn(self) -> TornTail | None:
-        """What the next append will save aside and cut, as of the last `follow`."""
+        """The torn tail at the last `follow`: the next append saves it aside and cuts it. None if there is none."""
         start = self.scanner.offset
         if self.size <= start or self.file.fd is None:
             return None
@@ -108,17 +107,17 @@ class LogReader:
 
     @property
     def lacks_newline(self) -> bool:
-        """Whether the last record is whole but for its LF."""
+        """Whether the last record is whole, but its LF is missing."""
         return self.scanner.offset > self.size
 
     def _open(self, *, create: bool = False) -> bool:
-        """Open and scan the log if it is there, or create it; False if it is open.
+        """Open and scan the log, or create it; returns False if it is open already.
 
-        A process that forked opens anew: a lock belongs to the open file, which it shares with its parent.
+        A forked child opens the file again: the lock belongs to the open file, which it shares with its parent.
 
         Raises:
-            LogUnreadableError: it is there and cannot be read.
-            OSError: it is not there and cannot be created.
+            LogUnreadableError: the log exists and cannot be read.
+            OSError: the log does not exist and cannot be created.
         """
         if self._pid != os.getpid():
             self._let_go()
@@ -126,13 +125,15 @@ class LogReader:
         if self.file.fd is not None:
             return False
         if self.file.open(create=create):
-            if not self.file.writable and self.file.opened_status and (reason := distrust(self.file.opened_status)):
+            status = self.file.opened_status
+            reason = distrust(status) if status is not None and not self.file.writable else None
+            if reason:
                 logger.warning("%s: %s; it is read all the same", self.path, reason)
             self._load(self._snapshots)
         return True
 
     def close(self) -> None:
-        """Close the file and forget what was read; `follow` opens it again."""
+        """Close the file and drop the index; `follow` opens the file again."""
         self._let_go()
 
     def _let_go(self) -> None:
@@ -145,9 +146,9 @@ class LogReader:
         self._end = self.known_end = b""
 
     def follow(self) -> None:
-        """Take in what others appended since; scan the whole log where that does not continue what is known.
+        """Read what others appended; scan the whole log if it does not continue the known bytes.
 
-        A lock that was held on the file is gone if another file stands in its place.
+        If another file has taken the log's place, a lock on the old file is lost.
 
         Raises:
             LogUnreadableError: the log cannot be read, or was removed while it was open.
@@ -159,10 +160,11 @@ class LogReader:
         self._open()
 
     def take_in(self, *, at_most_bytes: int | None = None) -> bool:
-        """Take in what the open file holds by now; False, and nothing done, if the path names another file.
+        """Read new bytes of the open file; returns False and does nothing if the path names another file by now.
 
         Raises:
-            BlockingIOError: more than `at_most_bytes` would have to be read; and as `follow`.
+            BlockingIOError: more than `at_most_bytes` would have to be read.
+            LogUnreadableError: as `follow`.
         """
         file = self.file
         status = file.status()
@@ -183,13 +185,13 @@ class LogReader:
         return True
 
     def reopen_same(self, before: os.stat_result) -> None:
-        """Open the file that took the place of the open one and holds the same bytes: what is known stays known.
+        """Open a file that has replaced the open one and has the same bytes; the index stays valid.
 
         Args:
-            before: the status of the log in the file that it was.
+            before: the status of the log in the replaced file.
 
         Raises:
-            LogUnreadableError: it is gone, or cannot be read.
+            LogUnreadableError: the file is gone, or cannot be read.
         """
         self.file.close()
         if not self.file.open(create=False):
@@ -199,52 +201,53 @@ class LogReader:
             self._snapshots.follow_file(self.path, before, self.file.open_status())
 
     def _take_written(self, lines: Sequence[bytes]) -> None:
-        """Take note that the file ends with what is known and with lines, perhaps none, that were just written."""
+        """Note lines that were just written after the known bytes; there may be none."""
         self.scanner.feed_lines([line[:-1] for line in lines])
         self.size = self.scanner.offset
         end = lines[-1][-END_BYTES:] if lines else b""
         self._end = self.known_end = end if len(end) == END_BYTES else self.file.before(self.size, END_BYTES)
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
-        """Parse records afresh from their bytes, in the given order; neighbours are read together.
+        """Parse records from the file, in the given order; adjacent ones are read together.
 
         Raises:
-            LogUnreadableError: the bytes of a record are no longer what was scanned.
+            LogUnreadableError: the bytes of a record have changed since they were scanned.
         """
         if not self._is_restored:
             return chain.from_iterable(self._messages(self.index, ordinals))
         return chain.from_iterable(self._read_restored(self._messages, ordinals))
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[Line]:
-        """Read and verify records' lines as they were written, without LF, in the given order; errors as `read`."""
+        """Read and verify the lines of records, without LF, in the given order; errors as `read`."""
         if not self._is_restored:
             return self._verified(self.index, ordinals)
         return chain.from_iterable(self._read_restored(self._single_lines, ordinals))
 
     def records(self) -> Iterator[bytes]:
-        """Give the line of every record that was taken in, oldest first, each with its LF."""
+        """Give the line of every scanned record, oldest first, each with its LF."""
         return (line.content + b"\n" for line in self.whole_lines())
 
     def stored_bytes(self) -> Iterator[bytes]:
-        """Give the bytes of the file line by line, a torn tail too."""
+        """Give the bytes of the file line by line, with a torn tail."""
         left = self.size
         for line in self.file.lines(self.size):
             yield (line + b"\n")[:left]  # the last one may lack its LF
             left -= len(line) + 1
 
     def whole_lines(self, start: int = 0) -> Iterator[NumberedLine]:
-        """Give the lines that were taken in, from an offset on, in their order."""
+        """Give the scanned lines from an offset on, in order."""
         return numbered_lines(self.file.lines(min(self.scanner.offset, self.size), start), start)
 
     def describe(self) -> LogDescription:
-        """Describe the log as it was when last looked at."""
-        torn_bytes = torn.torn_bytes if (torn := self.torn) else 0
+        """Describe the log as of the last check."""
+        torn = self.torn
+        torn_bytes = torn.torn_bytes if torn is not None else 0
         return LogDescription(self.path, self.file.fd is not None, self.size, torn_bytes, self.lost_messages)
 
     def _keep_snapshot(self, least_bytes: int, *, waits: bool = False) -> None:
-        """Have what is known kept, if at least so many bytes of it are not; on another thread, unless this one waits.
+        """Write a snapshot if at least `least_bytes` are not covered by one; on another thread, unless `waits`.
 
-        Whatever fails is tried again only after as much was added once more.
+        A snapshot that fails is tried again only after as many further bytes.
         """
         end = self.scanner.offset
         if end - self.covered_bytes < least_bytes or self._snapshots is None or self.file.fd is None:
@@ -280,11 +283,11 @@ class LogReader:
     def _read_restored(
         self, give: Callable[[Index, Sequence[int]], Iterator[list[T]]], ordinals: Sequence[int]
     ) -> Iterator[list[T]]:
-        """Read records that a snapshot described; if one is not what it said, scan the log in full and go on.
+        """Read records of a restored index; if one differs from the snapshot, scan the whole log and continue.
 
         Args:
             give: reads records of an index, some at a time.
-            ordinals: which ones.
+            ordinals: the records.
         """
         given, index = 0, self.index
         try:
@@ -294,7 +297,7 @@ class LogReader:
         except LogUnreadableError:
             if self.index is not index or self.file.fd is None:
                 raise
-            if self._is_restored:  # else whoever read in the meantime has scanned the log already
+            if self._is_restored:  # unless another reader has scanned the log meanwhile
                 logger.warning("%s is not what its snapshot says; that is removed, and the log read anew", self.path)
                 if self._snapshots is not None:
                     self._snapshots.discard(self.path)
@@ -305,7 +308,7 @@ class LogReader:
             yield from give(index, ordinals[given:])
 
     def _forget(self) -> None:
-        """Begin a new index, and keep the last one, to tell what the file has lost."""
+        """Begin a new index, and keep the last one to find lost messages."""
         if self._before is None and len(self.index):
             self._before = self.index
         self.scanner = self._new_scanner(self.max_record_bytes)
@@ -329,6 +332,11 @@ class LogReader:
             self.lost_messages += lost
             if lost:
                 logger.error("%s: %d messages that it held are gone; restore them from a backup", self.file.path, lost)
+        self._log_findings()
+        self._keep_snapshot(SCANNED_BYTES)
+
+    def _log_findings(self) -> None:
+        """Log an unknown version, damage and a torn tail, each as one warning."""
         damage, torn, version = self.index.damage, self.torn, self.index.unknown_version
         if version:
             told = "%s has format version %s, which is later than %d; it is only read"
@@ -338,10 +346,9 @@ class LogReader:
         if torn:
             told = "%s ends in %d bytes that are no whole record (at byte %d); the next append saves them aside"
             logger.warning(told, self.path, torn.torn_bytes, torn.offset)
-        self._keep_snapshot(SCANNED_BYTES)
 
     def _scan_or_close(self) -> None:
-        """Scan to the size known; after an error, a half-read log must not be taken for the whole."""
+        """Scan up to the known size. After an error the log is closed, so that a half-read log is never used."""
         try:
             self.size = scan_file(self.file, self.scanner, self.size)
             check_readable(self.index, self.path)
@@ -353,7 +360,7 @@ class LogReader:
             raise
 
     def _goes_on(self, size: int) -> bool:
-        """Whether a file of `size` bytes holds what is known, followed by whole lines or a torn one."""
+        """Whether a file of `size` bytes begins with the known bytes."""
         known = self.scanner.offset
         if self.lacks_newline and self.file.read(known - 1, 1) != b"\n":
             return False
@@ -361,10 +368,10 @@ class LogReader:
 
 
 def scan_file(file: FileHandle, scanner: Scanner, size: int) -> int:
-    """Scan from where the scanner stands up to `size`; the size that was found.
+    """Scan from the scanner's position up to `size`; returns the size that was found.
 
-    A whole record at the end that lacks its LF is taken; then the scanner stands one byte after the end. Any other
-    bytes after the last LF are left, and so is a bundle at the end that is not whole.
+    A whole record at the end without its LF is taken; then the scanner's offset is one byte after the end. Other bytes
+    after the last LF are not taken, nor is an incomplete bundle at the end.
 
     Raises:
         LogUnreadableError: the system refuses.
@@ -372,7 +379,8 @@ def scan_file(file: FileHandle, scanner: Scanner, size: int) -> int:
     want = CHUNK_BYTES
     while scanner.offset < size:
         block = file.read(scanner.offset, min(want, size - scanner.offset))
-        if (torn := torn_bundle(block, scanner.offset, size, file.read)) is not None:
+        torn = torn_bundle(block, scanner.offset, size, file.read)
+        if torn is not None:
             scanner.feed(block[:torn])
             return size
         if b"\n" in block:
@@ -399,21 +407,21 @@ def _is_whole(block: bytes) -> bool:
 
 
 def _skip_long_line(file: FileHandle, scanner: Scanner) -> bool:
-    """Pass over a line that is too long; False if it does not end."""
+    """Skip a line that is too long; returns False if the file ends within it."""
     at, crc, tail = scanner.offset, scanner.seed, b""
     while block := file.read(at, CHUNK_BYTES):
-        end = block.find(b"\n")
-        piece = block if end < 0 else block[:end]
-        crc, tail = crc32(piece, crc), (tail + piece)[-CRC_TAIL_BYTES:]
+        piece, newline, _ = block.partition(b"\n")
+        crc = crc32(piece, crc)
+        tail = (tail + piece)[-CRC_TAIL_BYTES:]
         at += len(piece)
-        if end >= 0:
+        if newline:
             scanner.skip(at + 1 - scanner.offset, crc, tail)
             return True
     return False
 
 
 def count_lost(known: Index, found: Index) -> int:
-    """Count the messages that were known, and so acknowledged or read, and that no purge removed since."""
+    """Count the messages of an earlier index that are missing now, unless a purge came since."""
     if found.control_counts["purge"] > known.control_counts["purge"]:
         return 0
     return (Counter(known.columns.id_hashes) - Counter(found.columns.id_hashes)).total()

@@ -1,7 +1,7 @@
-"""The kinds of control records, in one table: what each one is to a scan, a purge, a redaction; and reading one.
+"""The kinds of control records, in one table: how a scan, a purge and a redaction treat each kind.
 
-To add a kind, add a row here and, if it changes what is known of a log, a line to `IndexBuilder`. A kind that is not in
-the table is kept and ignored.
+To add a kind, add a row here and, if it has an effect on the index, a line to `IndexBuilder`. A kind that is not in the
+table is kept and ignored.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from .record_line import CONTROL_HEAD, Message, decode, name_of
 
 @dataclass(frozen=True, slots=True)
 class RecordKind:
-    """What a kind of control record is."""
+    """The properties of a kind of control record."""
 
     frames: bool = False
-    """It is part of a reset; a purge writes it anew, or leaves it out with its reset."""
+    """Whether it is part of a reset. A purge rewrites it, or leaves it out with its reset."""
     bundles: bool = False
-    """It says which records one append stored; a purge leaves it out, for it writes a whole file."""
+    """Whether it describes the records of one append. A purge leaves it out, because it writes a whole file."""
     permanent: bool = False
-    """No purge removes it."""
+    """Whether no purge removes it."""
     depends_on_history: bool = False
-    """It stands for a part of the history: a receipt."""
+    """Whether it describes a part of the history, as a receipt does."""
     last_in_force: bool = False
-    """Only the one in force says something."""
+    """Whether only the last record, the one in force, has an effect."""
     outlives_messages: bool = False
-    """It counts although the messages before it were purged."""
+    """Whether it stays valid after the messages before it were purged."""
     named_by_hash: bool = False
-    """Its name is the hash of its text, so a redacted one is left out."""
+    """Whether its name is the hash of its text; if the text is redacted, the record is left out."""
     names: frozenset[str] = frozenset()
-    """Keys whose values name messages, models and the like; a redaction leaves them alone."""
+    """Keys whose values are names of messages, models and the like, which a redaction does not change."""
     named_places: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    """Likewise, in lists of lists: a key, and which items of an inner list name messages."""
+    """Such names in lists of lists: a key, and the positions in an inner list that are names of messages."""
     names_inside: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Likewise, in objects: a key, and which keys of its object have names."""
+    """Such names in objects: a key, and the keys of its object whose values are names."""
     keyed_by_id: frozenset[str] = frozenset()
-    """Keys with objects that hold texts by the ids of messages."""
+    """Keys whose values are objects of texts by message id."""
     foreign: frozenset[str] = frozenset()
-    """Keys with content of another format, in which nothing is a name."""
+    """Keys whose values are of another format and contain no names."""
 
 
 _HEADER_NAMES = frozenset(
@@ -94,17 +94,17 @@ _UNKNOWN = RecordKind()
 
 
 def holds_item(record: Message) -> bool:
-    """Whether it is a plan with what a provider compacted: an opaque text of the messages before it."""
+    """Whether it is a plan with a provider's item: an opaque text made from the messages before it."""
     return isinstance(record.get("native"), dict)
 
 
 def kind_of(name: str) -> RecordKind:
-    """What a kind is; an unknown one has no properties."""
+    """The properties of a kind; an unknown kind has none."""
     return KINDS.get(name, _UNKNOWN)
 
 
 def control_of(line: bytes) -> tuple[str, Message] | None:
-    """The kind and the content of a control record's line; None for a message, and for what `verify` reports."""
+    """The kind and the content of a control record's line; None for a message, and for a damaged line."""
     if not line.startswith(CONTROL_HEAD):
         return None
     try:

@@ -1,12 +1,12 @@
-"""What resets do to the live history.
+"""The effect of resets on the live history.
 
 Rules:
 - A reset is in force if its commit is intact; or if its begin is intact and all its new messages and runs are there.
-- It replaces the history up to the message `upto`. Messages after that one which do not belong to it stay live.
-- A damaged message between begin and commit that names a reset nobody knows, or none, belongs to that one, if it lacks
-  some. If the number of a damaged one is no longer its own, it gets the number that is free.
-- A message that belongs to a reset which is not in force is not live, and nobody holds it.
-- A reset takes effect once; a begin or commit that stands in the log again is reported.
+- It replaces the history up to the message `upto`. Later messages that do not belong to the reset stay live.
+- A damaged message between begin and commit may name an unknown reset or none. It belongs to the open reset if that
+  lacks messages. If its number was damaged too, it gets a free number.
+- A message of a reset that is not in force is neither live nor found by its id.
+- A reset takes effect once. A repeated begin or commit is reported.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ Report = Callable[[str], None]
 
 _SHORTEST_MESSAGE_BYTES = 64
 _LOST_KINDS = frozenset({"unreadable", "oversized"})
+_END_OF_FILE = 1 << 62  # greater than any offset
 
 
 @dataclass(slots=True)
 class _State:
-    """What was read of one reset."""
+    """The records of one reset that were read so far."""
 
     description: Reset | None = None
     begun: bool = False
     base: int = 0
-    """How many messages were live where it began."""
+    """Number of live messages at its begin."""
     first: int = 0
     """The ordinal of the first message after its begin."""
     committed: bool = False
@@ -42,12 +43,13 @@ class _State:
     members: list[tuple[int, int]] = field(default_factory=list)
     """The number in the reset and the ordinal of each of its messages."""
     runs: list[tuple[int, array[int]]] = field(default_factory=list)
-    """Once it is in force: for each run the messages before it, and its ordinals."""
+    """Once it is in force: for each run, the number of the reset's new messages before it, and its ordinals."""
 
     def content(self) -> list[int]:
-        """What it makes live, in its order."""
+        """The ordinals that it makes live, in order."""
         content: list[int] = []
-        members, taken = sorted(self.members, key=itemgetter(0)), 0
+        members = sorted(self.members, key=itemgetter(0))
+        taken = 0
         for position, ordinals in self.runs:
             while taken < len(members) and members[taken][0] < position:
                 content.append(members[taken][1])
@@ -57,7 +59,7 @@ class _State:
         return content
 
     def content_length(self) -> int:
-        """How many messages it makes live."""
+        """Number of messages that it makes live."""
         return len(self.members) + sum(len(ordinals) for _, ordinals in self.runs)
 
 
@@ -65,8 +67,8 @@ class Resets:
     """The resets of one log.
 
     Args:
-        index: whose live history they replace.
-        report: told of what does not fit.
+        index: the index whose live history they replace.
+        report: gets a text about each inconsistency.
     """
 
     def __init__(self, index: Index, report: Report) -> None:
@@ -75,19 +77,19 @@ class Resets:
         self._open: _State | None = None
         self._last: _State | None = None
         self._orphans: list[tuple[int, int]] = []
-        """Damaged members since the last begin whose reset nobody knows: their number in it and their ordinal."""
+        """Damaged messages since the last begin that name an unknown reset: their number in it and their ordinal."""
 
     @property
     def is_open(self) -> bool:
-        """Whether a reset was begun and none was committed since."""
+        """Whether a reset was begun and not yet committed."""
         return self._open is not None
 
     def snapshot(self) -> list[tuple[str, bool, bool, bool]]:
-        """Which resets were read, and how far they went: enough to tell a copy of one of their records."""
+        """The ids and the progress of all resets: enough to recognise a repeated begin or commit."""
         return [(name, state.begun, state.committed, state.in_force) for name, state in self._states.items()]
 
     def restore(self, snapshot: Iterable[Sequence[Any]]) -> None:
-        """Go on from a snapshot; errors of its types are possible."""
+        """Continue from a snapshot; a malformed one raises errors of its types."""
         for name, begun, committed, in_force in snapshot:
             self._states[str(name)] = _State(begun=bool(begun), committed=bool(committed), in_force=bool(in_force))
 
@@ -105,7 +107,7 @@ class Resets:
         self._apply_if_complete(state)
 
     def commit(self, reset: Reset, *, chained: bool) -> None:
-        """Take an intact commit; `chained` says whether it continues the chain there."""
+        """Take an intact commit; `chained`: whether it continues the checksum chain."""
         state = self._states.setdefault(reset.id, _State())
         if state.committed:
             self._report("the commit of a reset stands in the log again; it counts once")
@@ -120,19 +122,19 @@ class Resets:
         self._apply(state, reset)
 
     def member(self, ordinal: int, reset_id: str, number: int, *, doubtful: bool = False) -> None:
-        """Take a message that belongs to a reset; where it is doubtful, its reset's id may be wrong."""
+        """Take a message of a reset; `doubtful`: it may be damaged, so the reset's id may be wrong."""
         state = self._states.setdefault(reset_id, _State())
         state.members.append((number, ordinal))
         if doubtful and not (state.begun or state.committed):
             self._orphans.append((number, ordinal))
         if not state.in_force:
             self._apply_if_complete(state)
-        elif state is self._last and state.description is not None:  # it stands after its commit
+        elif state is self._last and state.description is not None:  # the message comes after its commit
             rest = self.index.live[state.content_length() - 1 :]
             self.index.replace_live([*state.content(), *rest])
 
     def forget(self, ordinal: int) -> None:
-        """Take note that a message is no more than a damaged copy of another one."""
+        """Remove a message that proved to be a damaged copy of another one."""
         for state in self._states.values():
             state.members = [member for member in state.members if member[1] != ordinal]
 
@@ -148,28 +150,15 @@ class Resets:
             self._apply(state, reset)
 
     def _apply(self, state: _State, reset: Reset) -> None:
-        index, position = self.index, self._position_of(reset.upto)
-        live: Sequence[int] = index.live
-        if state.begun:  # a damaged message may stand elsewhere in the history than it did
-            stop = max(state.base, position + 1 if position is not None else 0)
-        elif position is not None:
-            stop = position + 1
-        else:
-            stop = len(live) if reset.upto else 0
-        before, after = live[:stop], live[stop:]
+        index = self.index
+        stop = self._end_of_replaced(state, reset)
+        before, after = index.live[:stop], index.live[stop:]
         if len(state.members) < reset.count:
             state.members += self._orphans
         if state.begun and state.committed:
             after = self._without_nameless(state, reset, after)
         self._number_damaged(state, reset)
-        state.runs, total = [], len(state.members)
-        for run in reset.runs:
-            ordinals = self._find_run(run, before)
-            total += len(ordinals)
-            if total > len(index):  # else a few lines could fill the memory
-                self._report("it keeps more messages than the log has")
-                break
-            state.runs.append((run.position, ordinals))
+        state.runs = self._found_runs(state, reset, before)
         content = state.content()
         if len(content) != reset.live:
             self._report(f"{len(content):,} of the {reset.live:,} messages that it makes live can be read")
@@ -182,27 +171,48 @@ class Resets:
             self._last.members, self._last.runs = [], []
         self._last = state
 
-    def _without_nameless(self, state: _State, reset: Reset, after: Sequence[int]) -> Sequence[int]:
-        """Take damaged messages that name no reset for its own, if they are as many as it lacks; the others.
+    def _end_of_replaced(self, state: _State, reset: Reset) -> int:
+        """The position in the live history after the last message that the reset replaces."""
+        position = self._position_of(reset.upto)
+        if state.begun:  # the message `upto` may be damaged and in another place than before
+            return state.base if position is None else max(state.base, position + 1)
+        if position is not None:
+            return position + 1
+        return len(self.index.live) if reset.upto else 0
 
-        Nothing but its new messages is written between a begin and its commit.
+    def _found_runs(self, state: _State, reset: Reset, before: Sequence[int]) -> list[tuple[int, array[int]]]:
+        """The ordinals of the runs that the reset keeps, as in `_State.runs`."""
+        runs: list[tuple[int, array[int]]] = []
+        total = len(state.members)
+        for run in reset.runs:
+            ordinals = self._find_run(run, before)
+            total += len(ordinals)
+            if total > len(self.index):  # a few malicious lines could otherwise fill the memory
+                self._report("it keeps more messages than the log has")
+                break
+            runs.append((run.position, ordinals))
+        return runs
+
+    def _without_nameless(self, state: _State, reset: Reset, after: array[int]) -> array[int]:
+        """Add damaged messages that name no reset to this one, if it lacks enough messages; returns the others.
+
+        Only the new messages of a reset are written between its begin and its commit.
         """
         found = [ordinal for ordinal in after if ordinal >= state.first and self._is_damaged(ordinal)]
         if not found or len(found) > reset.count - len(state.members):
             return after
         state.members += [(reset.count, ordinal) for ordinal in found]
-        return [ordinal for ordinal in after if ordinal not in found]
+        return array("I", (ordinal for ordinal in after if ordinal not in found))
 
     def _number_damaged(self, state: _State, reset: Reset) -> None:
-        """Give damaged messages of a reset the numbers that the others leave free, if theirs are not these."""
+        """Give the damaged messages of a reset the free numbers, if the present numbers are not all valid."""
         sound = [member for member in state.members if not self._is_damaged(member[1])]
         damaged = sorted(ordinal for _, ordinal in state.members if self._is_damaged(ordinal))
-        taken = {number for number, _ in state.members}
-        if (
-            not damaged
-            or len(state.members) > reset.count
-            or (len(taken) == len(state.members) and max(taken) < reset.count)
-        ):
+        if not damaged or len(state.members) > reset.count:
+            return
+        numbers = {number for number, _ in state.members}
+        are_valid = len(numbers) == len(state.members) and max(numbers) < reset.count
+        if are_valid:
             return
         used = {number for number, _ in sound}
         free = (number for number in range(reset.count) if number not in used)
@@ -215,7 +225,7 @@ class Resets:
         return find_position(self.index, self.index.live, message_id) if message_id else None
 
     def _find_run(self, run: KeptRun, live: Sequence[int]) -> array[int]:
-        """The ordinals of a run in the live history; if both names of one end are lost, its count tells the end."""
+        """The ordinals of a run in the live history. If both ids of one end are lost, the run's count tells it."""
         starts = [find_position(self.index, live, message_id) for message_id in run.first]
         ends = [find_position(self.index, live, message_id) for message_id in reversed(run.last)]
         (start, lost_first), (end, lost_last) = _ends_of(starts, ends, run.count)
@@ -233,57 +243,66 @@ class Resets:
 
 
 class _LostLines:
-    """The lines of a log that cannot be read, as positions of a live history: they tell where a run ends.
+    """Estimates where a run begins or ends from the places of unreadable lines.
 
     Args:
-        index: knows where the damage lies.
-        live: the history, as ordinals.
+        index: has the places of the damage.
+        live: the live history, as ordinals.
     """
 
     def __init__(self, index: Index, live: Sequence[int]) -> None:
         self._offsets, self._live = index.columns.offsets, live
         self._breaks = sorted(found.offset for found in index.damage if found.kind != "reset")
-        lost = (f for f in index.damage if f.kind in _LOST_KINDS and f.length >= _SHORTEST_MESSAGE_BYTES)
-        self._lost = sorted(found.offset for found in lost)
+        lost = (found for found in index.damage if found.kind in _LOST_KINDS)
+        self._lost = sorted(found.offset for found in lost if found.length >= _SHORTEST_MESSAGE_BYTES)
 
     def start_before(self, end: int, count: int) -> int:
-        """Where a run of `count` messages starts that ends with the one at the position `end`."""
+        """The position at which a run of `count` messages starts, if it ends at the position `end`."""
         position, missing = end, count - 1
-        while position and missing > (lost := self._lost_at(position)):
+        while position:
+            lost = self._lost_at(position)
+            if missing <= lost:
+                break
             missing -= lost + 1
             position -= 1
         broken = (at for at in range(position, end + 1) if self._is_broken(at))
         return next(broken, end)
 
     def end_after(self, start: int, count: int) -> int:
-        """Where a run of `count` messages ends that starts with the one at the position `start`."""
-        position, missing, last = start, count - 1, len(self._live) - 1
-        while position < last and missing > (lost := self._lost_at(position + 1)):
+        """The position at which a run of `count` messages ends, if it starts at the position `start`."""
+        position, missing = start, count - 1
+        while position < len(self._live) - 1:
+            lost = self._lost_at(position + 1)
+            if missing <= lost:
+                break
             missing -= lost + 1
             position += 1
         broken = (at for at in range(position, start - 1, -1) if self._is_broken(at + 1))
         return next(broken, start)
 
     def _span(self, position: int) -> list[tuple[int, int]]:
-        """The bytes of the file beside a position: before the message there, and after the one before it."""
-        offsets, live = self._offsets, self._live
-        spans: list[tuple[int, int]] = []
-        if position < len(live):
-            after = live[position]
-            spans.append((offsets[after - 1] + 1 if after else 0, offsets[after]))
-        if position == len(live):  # what was live after the last one may stand anywhere after it
-            spans.append((offsets[live[-1]] + 1 if live else 0, 1 << 62))
-        elif position and live[position] != live[position - 1] + 1:
+        """The byte ranges of the file at a position: right before its message, and right after the one before it."""
+        live = self._live
+        if position == len(live):  # messages after the last live one may be anywhere after it
+            return [(self._next_offset(live[-1]) if live else 0, _END_OF_FILE)]
+        ordinal = live[position]
+        spans = [(self._next_offset(ordinal - 1) if ordinal else 0, self._offsets[ordinal])]
+        if position and ordinal != live[position - 1] + 1:
             before = live[position - 1]
-            spans.append((offsets[before] + 1, offsets[before + 1] if before + 1 < len(offsets) else 1 << 62))
+            is_last = before + 1 == len(self._offsets)
+            spans.append((self._next_offset(before), _END_OF_FILE if is_last else self._offsets[before + 1]))
         return spans
 
+    def _next_offset(self, ordinal: int) -> int:
+        """The first offset after the start of a message."""
+        return self._offsets[ordinal] + 1
+
     def _lost_at(self, position: int) -> int:
-        """How many lines that may have been messages cannot be read before the message at a position."""
+        """Number of unreadable lines, before the message at a position, that may have been messages."""
         return sum(bisect_left(self._lost, end) - bisect_left(self._lost, start) for start, end in self._span(position))
 
     def _is_broken(self, position: int) -> bool:
-        """Whether anything is damaged there, or lines may be missing."""
+        """Whether anything is damaged right before a position, or lines may be missing there."""
         return any(
             bisect_right(self._breaks, end) > bisect_left(self._breaks, start) for start, end in self._span(position)
         )
@@ -292,30 +311,36 @@ class _LostLines:
 def _ends_of(
     starts: Sequence[int | None], ends: Sequence[int | None], count: int
 ) -> tuple[tuple[int | None, int], tuple[int | None, int]]:
-    """The positions of a run's two ends, and how many names of each end were passed over.
+    """The positions of a run's two ends, and the number of ids of each end that were skipped.
 
-    A damaged message may stand elsewhere in the history than it did. So those names tell where the run is that enclose
-    the most messages, up to `count`. A message that was passed over is taken from where it stands.
+    A damaged message may be in another place of the history than before. So the ids that enclose the most messages, up
+    to `count`, tell where the run is. A skipped message is taken from its present place.
     """
     first, last = _first_of(starts), _first_of(ends)
     if first[0] is None or last[0] is None or last[0] - first[0] == count - 1:
         return first, last
-    pairs = [
-        ((start, lost_first), (end, lost_last))
-        for lost_first, start in enumerate(starts)
-        for lost_last, end in enumerate(ends)
-        if start is not None and end is not None and 0 <= end - start < count
-    ]
-    return max(pairs, key=lambda pair: pair[1][0] - pair[0][0], default=(first, last))
+    best, best_length = (first, last), 0
+    for lost_first, start in enumerate(starts):
+        for lost_last, end in enumerate(ends):
+            if start is None or end is None:
+                continue
+            length = end - start + 1
+            if best_length < length <= count:
+                best, best_length = ((start, lost_first), (end, lost_last)), length
+    return best
 
 
 def _first_of(positions: Sequence[int | None]) -> tuple[int | None, int]:
-    """The first position that was found, and how many before it were not."""
-    found = ((at, lost) for lost, at in enumerate(positions) if at is not None)
-    return next(found, (None, len(positions)))
+    """The first known position, and the number of unknown ones before it."""
+    for lost, position in enumerate(positions):
+        if position is not None:
+            return position, lost
+    return None, len(positions)
 
 
 def find_position(index: Index, live: Sequence[int], message_id: str) -> int | None:
-    """The position of a message in a live history."""
+    """The position of a message in a live history; None if it is not there."""
     ordinal = index.find_live(message_id, live)
-    return live.index(ordinal) if ordinal is not None and ordinal in live else None
+    if ordinal is None or ordinal not in live:
+        return None
+    return live.index(ordinal)

@@ -1,12 +1,12 @@
-"""The records of a reset in format version 2: how they are written and read.
+"""Write and read the records of a reset, in format version 2.
 
 A reset replaces the live history. It is written as `reset_begin`, its new messages, and `reset_commit`:
 
-- begin and commit carry the same description, and each a checksum of its own fields (`own_crc`, seeded 0), so that
-  either can be believed by itself, whatever happened to its neighbours;
-- each new message carries the reset's id and its number in the reset (the key `_reset`), so that damage to one record
-  concerns that record alone;
-- what stays live is named in the description as runs of messages, by ids and counts.
+- begin and commit have the same description, and each has a checksum of its own fields (`own_crc`, seeded 0), so that
+  each is valid on its own, even if its neighbours are damaged;
+- each new message has the reset's id and its number in the reset (the key `_reset`), so that damage to one record does
+  not affect the others;
+- the description lists the messages that stay live as runs, by ids and counts.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from .record_line import CRC_TAIL_BYTES, MARK, Member, Message, encode_object, h
 BEGIN, COMMIT = "reset_begin", "reset_commit"
 _OWN_KEY = b',"own_crc":"'
 _OWN_BYTES = len(_OWN_KEY) + 9
-"""Bytes of the own checksum at the end of a body: the key, eight digits, a quote."""
+"""Bytes of `own_crc` at the end of a body: the key, eight digits, a quote."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptRun:
-    """Messages in a row that stay live.
+    """Adjacent messages that stay live.
 
-    `position` is how many new messages of the reset come before them; `first` and `last` are the ids of the first two
-    and of the last two messages, or of the only one.
+    `position` is the number of new messages of the reset before them. `first` and `last` are the ids of the first two
+    and of the last two messages (or of the only one).
     """
 
     position: int
@@ -45,30 +45,37 @@ class KeptRun:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """The description of a reset, as begin and commit carry it."""
+    """The description of a reset, in its begin and its commit."""
 
     id: str
     reason: str
     time: str
     upto: str
-    """The id of the last message of the history that is replaced; empty where it is empty."""
+    """The id of the last message of the replaced history; "" if that was empty."""
     count: int
-    """How many new messages belong to the reset."""
+    """Number of new messages of the reset."""
     live: int
-    """How many messages are live after it."""
+    """Number of live messages after the reset."""
     runs: tuple[KeptRun, ...] = ()
 
     def fields(self) -> dict[str, Any]:
-        """The fields that its begin and its commit have in common; `parse` reads them."""
+        """The fields of the description, as begin and commit have them; `parse` reads them."""
         runs = [
             {"position": run.position, "count": run.count, "first": list(run.first), "last": list(run.last)}
             for run in self.runs
         ]
-        fields = {"id": self.id, "reason": self.reason, "time": self.time, "upto": self.upto}
-        return {**fields, "count": self.count, "live": self.live, "keep": runs}
+        return {
+            "id": self.id,
+            "reason": self.reason,
+            "time": self.time,
+            "upto": self.upto,
+            "count": self.count,
+            "live": self.live,
+            "keep": runs,
+        }
 
     def encode(self, kind: str) -> bytes:
-        """The body of its begin or its commit."""
+        """Encode the body of its begin or its commit."""
         body = encode_object({"_record": kind, **self.fields()})
         mark = MARK if body.endswith(MARK) else b""
         body = body.removesuffix(MARK)
@@ -76,12 +83,12 @@ class Reset:
 
 
 def frame(reset: Reset, messages: Sequence[bytes]) -> list[bytes]:
-    """The bodies of a whole reset; `messages` are its new ones, encoded as its members."""
+    """The bodies of a whole reset; `messages` are its new messages, already encoded."""
     return [reset.encode(BEGIN), *messages, reset.encode(COMMIT)]
 
 
 NewMessage = Callable[[Member], bytes]
-"""Encodes a new message of a reset as its member."""
+"""Encodes a new message, given its reset and its number in it."""
 
 
 def reset_bodies(
@@ -93,44 +100,50 @@ def reset_bodies(
     reason: str,
     time: str,
 ) -> list[bytes]:
-    """The bodies of a reset that makes the live history what `items` say, in their order.
+    """The bodies of a reset after which `items` are the live history, in their order.
 
     Args:
-        live: the live history now, under the lock, as ordinals.
+        live: the present live history, read under the lock, as ordinals.
         items: ordinals of live messages that stay, and new messages.
-        ids_of: gives the ids of messages by their ordinals; of a log, `ids_in`.
+        ids_of: gives the ids of messages by their ordinals; for a log, `ids_in`.
         reset_id: a new id.
         reason: `clear`, `set_messages` or `rewind`.
         time: ISO 8601.
     """
     bodies: list[bytes] = []
-    runs: list[tuple[int, list[int]]] = []
+    runs: list[tuple[int, list[int]]] = []  # the number of new messages before each run, and its ordinals
     positions = {ordinal: position for position, ordinal in enumerate(live)}
     for item in items:
         if not isinstance(item, int):
             bodies.append(item(Member(reset_id, len(bodies))))
-        elif runs and runs[-1][0] == len(bodies) and positions[item] == positions[runs[-1][1][-1]] + 1:
-            runs[-1][1].append(item)
-        else:
-            runs.append((len(bodies), [item]))
-    wanted = [ordinal for _, run in runs for ordinal in (*run[:2], *run[-2:])] + list(live[-1:])
+            continue
+        if runs:
+            before, run = runs[-1]
+            if before == len(bodies) and positions[item] == positions[run[-1]] + 1:
+                run.append(item)
+                continue
+        runs.append((len(bodies), [item]))
+    wanted = list(live[-1:])
+    for _, run in runs:
+        wanted += [*run[:2], *run[-2:]]
     ids = dict(zip(wanted, ids_of(wanted), strict=True))
-    described = tuple(
-        KeptRun(position, len(run), tuple(ids[o] for o in run[:2]), tuple(ids[o] for o in run[-2:]))
-        for position, run in runs
-    )
+    kept: list[KeptRun] = []
+    for position, run in runs:
+        first = tuple(ids[ordinal] for ordinal in run[:2])
+        last = tuple(ids[ordinal] for ordinal in run[-2:])
+        kept.append(KeptRun(position, len(run), first, last))
     upto = ids[live[-1]] if live else ""
-    reset = Reset(reset_id, reason, time, upto, len(bodies), len(items), described)
+    reset = Reset(reset_id, reason, time, upto, len(bodies), len(items), tuple(kept))
     return frame(reset, bodies)
 
 
 def ids_in(read: Callable[[Sequence[int]], Iterable[Message]]) -> Callable[[Sequence[int]], Iterable[str]]:
-    """Give the ids of messages by their ordinals, from what reads a log."""
+    """Make a function that gives the ids of messages by their ordinals; `read` reads messages of a log."""
     return lambda ordinals: (str(message["metadata"]["message_id"]) for message in read(ordinals))
 
 
 def is_intact(line: bytes) -> bool:
-    """Whether the own checksum of a begin or a commit (its line without LF) holds."""
+    """Whether the `own_crc` of a begin or a commit is correct; `line` is without LF."""
     body = line[:-CRC_TAIL_BYTES].removesuffix(MARK) if has_crc(line) else line
     if body[-_OWN_BYTES:].startswith(_OWN_KEY):
         head = body[:-_OWN_BYTES]
@@ -139,7 +152,7 @@ def is_intact(line: bytes) -> bool:
 
 
 def parse(value: Mapping[str, Any]) -> Reset | None:
-    """The description that a record carries; None if it has not this form."""
+    """Read the description in a record; None if it is malformed."""
     texts = [value.get(key) for key in ("id", "reason", "time", "upto")]
     numbers = [value.get("count"), value.get("live")]
     runs = value.get("keep")
@@ -156,10 +169,14 @@ def parse(value: Mapping[str, Any]) -> Reset | None:
 def _parse_run(value: Any) -> KeptRun | None:
     if not isinstance(value, dict) or not (_is_count(value.get("position")) and _is_count(value.get("count"))):
         return None
-    ends = value.get("first"), value.get("last")
-    if not all(isinstance(end, list) and 0 < len(end) <= 2 and all(isinstance(i, str) for i in end) for end in ends):
+    if not _is_end(value.get("first")) or not _is_end(value.get("last")):
         return None
     return KeptRun(value["position"], value["count"], tuple(value["first"]), tuple(value["last"]))
+
+
+def _is_end(value: Any) -> bool:
+    """Whether a value is a list of one or two ids."""
+    return isinstance(value, list) and 0 < len(value) <= 2 and all(isinstance(one, str) for one in value)
 
 
 def _is_count(value: Any) -> bool:

@@ -1,7 +1,7 @@
 """Recover intact records from a corrupt line: after a torn record, after NUL bytes, or several without a newline.
 
-A record is only found where it ends at a checksum or at the line's end and parses from its head to there, so an object
-within a record's arguments is never taken for one.
+A record must end at a checksum or at the end of the line, and parse from its head to there. So an object within a
+record's arguments is never taken for a record.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ ROLE_HEAD = b'{"role":"'
 
 _HEADS = (b'{"role":', b'{"_record"')
 _RECORD_TAIL = re.compile(rb',"_crc":"[0-9a-f]{8}"\}')
-_MOST_TRIALS = 64  # for one end; bounds the work on a line that was made to be slow
-_MOST_PASSES = 200  # likewise: how often the bytes of a line are gone through, all ends together
-_FREE_BYTES = 16 << 20  # so much may be read for any line: nobody waits for that
+_MOST_TRIALS = 64  # heads that are tried for one end, in case a line was made to be slow
+_MOST_PASSES = 200  # times that all bytes of a line may be read, for all ends together
+_FREE_BYTES = 16 << 20  # bytes that may be read for any line, since that is fast
 
 
 def whole_records(line: bytes) -> Iterator[tuple[int, int]]:
-    """Find the intact records in a line, from the left: each one's first byte and the byte after its last."""
-    begin, bytes_left = 0, _FREE_BYTES + _MOST_PASSES * len(line)
-    for end in [*(found.end() for found in _RECORD_TAIL.finditer(line)), len(line)]:
+    """Find the intact records in a line, from the left; yields the start and the end of each."""
+    begin = 0
+    bytes_left = _FREE_BYTES + _MOST_PASSES * len(line)
+    ends = [found.end() for found in _RECORD_TAIL.finditer(line)]
+    for end in [*ends, len(line)]:
         start, bytes_read = _start_of_record(line, begin, end)
         bytes_left -= bytes_read
         if bytes_left < 0:
@@ -32,7 +34,7 @@ def whole_records(line: bytes) -> Iterator[tuple[int, int]]:
         if start is None:
             continue
         before = line[begin:start].rstrip(b"\0\r\t ")
-        if before and is_record(before):  # without a checksum, so its end was not seen
+        if before and is_record(before):  # a record without a checksum, which no tail marks
             yield begin, begin + len(before)
         yield start, end
         begin = end
@@ -45,7 +47,7 @@ def has_role(value: Message) -> bool:
 
 
 def _start_of_record(line: bytes, begin: int, end: int) -> tuple[int | None, int]:
-    """Where the record begins that ends there, and how many bytes were read to find out."""
+    """The start of the record that ends at `end` (None if there is none), and the bytes that count as read again."""
     stop, bytes_read = end, 0
     for _ in range(_MOST_TRIALS):
         start = max(line.rfind(head, begin, stop) for head in _HEADS)
@@ -54,7 +56,7 @@ def _start_of_record(line: bytes, begin: int, end: int) -> tuple[int | None, int
             return None, bytes_read
         bytes_read += end - start
         if is_record(line[start:end]):
-            return start, 0  # what stands after it is not read again
+            return start, 0  # the bytes after it are not read again
         stop = start
     return None, bytes_read
 

@@ -1,12 +1,12 @@
-"""Scanning: from the bytes of a log to its records. Pure: bytes come in, nothing is read or written here.
+"""Scan the bytes of a log for its records. Pure: bytes are passed in, and nothing is read or written here.
 
-The scanner knows lines, checksums and line numbers; what a record means, `index_builder` knows. It is fed with blocks
-of whole lines, in order, and keeps the checksum chain from one block to the next. Rules:
-- A line that verifies is sound. Any other one is reported, and what can be read of it is read where it stands.
-- A line without a checksum is read if it is JSON; after the first chained record it is reported.
+The scanner knows lines, checksums and line numbers; `index_builder` knows the meaning of records. The scanner gets
+blocks of whole lines, in order, and continues the checksum chain from one block to the next. Rules:
+- A line that verifies is sound. Any other line is reported, and its readable records are read in their place.
+- A line without a checksum is read if it is JSON; after the first chained record it is also reported.
 - A line that parses but fails its checksum is read, marked and reported. A line that does not parse is reported; whole
-  records in it, after the rest of another one or after NUL bytes, are read.
-- No line that is whole is ever given up.
+  records in it, after a part of another record or after NUL bytes, are read.
+- No whole line is ever dropped.
 """
 
 from __future__ import annotations
@@ -55,21 +55,21 @@ class Scanner:
         self.builder = builder or IndexBuilder()
         self.max_record_bytes = max_record_bytes
         self.finds_plain_users = finds_plain_users
-        """Whether users' lines are searched for what makes them no plain ones: a purge asks nobody's index for it."""
+        """Whether to find plain user messages (`MessageColumns.plain_users`); a purge does not need them."""
         self.offset = 0
-        """Where the next line begins: the end of what was scanned."""
+        """The offset of the next line; the end of the scanned bytes."""
         self.line = 0
         self._chain = Chain()
         self._before: tuple[int, int]
-        """The chain before the line at hand, once there is one."""
+        """The chain before the current line; set when the first line is taken."""
         self._bare: Place | None = None
         """The last line without a checksum."""
         self._break = (0, Place())
-        """Where the chain was last broken: the ordinal of the first message from there on, and the line."""
+        """The last break of the chain: the ordinal of the next message, and the place of the line."""
 
     @property
     def index(self) -> Index:
-        """The index that is filled."""
+        """The index that the builder fills."""
         return self.builder.index
 
     @property
@@ -78,13 +78,13 @@ class Scanner:
         return self._chain.stored
 
     def feed(self, block: bytes) -> None:
-        """Scan the whole lines of a block that begins at `offset`; what stands after its last LF is left."""
+        """Scan the whole lines of a block that begins at `offset`; bytes after its last LF are ignored."""
         self.feed_lines(block.split(b"\n")[:-1])
 
     def feed_lines(self, lines: Iterable[bytes]) -> None:
-        """Scan whole lines, without their LF, of which the first begins at `offset`.
+        """Scan whole lines, given without their LF; the first one begins at `offset`.
 
-        Sound messages and receipts, which is nearly every line, are taken without being parsed.
+        Sound messages and receipts, nearly all lines, are taken without parsing them.
         """
         builder, limit, roles, crc = self.builder, self.max_record_bytes, _ROLE_BY_HEAD, crc32
         add, doubtful, session = builder.index.add, builder.doubtful, builder.session
@@ -115,7 +115,7 @@ class Scanner:
         self.skip_indexed(sound, offset, seed)
 
     def take_sealed(self, line: bytes, crc: int) -> None:
-        """Take a line with its LF that was just sealed with `seed`, as `feed` does, without verifying it once more.
+        """Take a line with its LF that was just sealed with `seed`; like `feed`, but without verifying it again.
 
         Args:
             line: the line.
@@ -132,10 +132,10 @@ class Scanner:
         self.skip_indexed(1, offset + len(line), crc)
 
     def look_at_sealed(self, line: bytes) -> tuple[int, int, bool] | None:
-        """The role of a sealed line with its LF, the hash of its id, and whether it is a plain user's; takes nothing.
+        """Read a sealed line with its LF, without taking it.
 
         Returns:
-            None unless it is a message that all of this says all of, as `feed_lines` takes it without parsing it.
+            Its role, the hash of its id, and whether it is a plain user message; None if the line has to be parsed.
         """
         builder, end = self.builder, len(line) - 22  # after the message id, as in `feed_lines`
         role, start = _ROLE_BY_HEAD.get(line[:13]), line.rfind(ID_KEY, 0, end)
@@ -148,19 +148,20 @@ class Scanner:
         return role, hashed, role == USER and is_plain_user(line)
 
     def take(self, line: bytes, number: int, offset: int) -> None:
-        """Take one line (without LF) by its number and its offset, after those taken before."""
+        """Take the next line (without LF), given its number and its offset."""
         seed = self._chain.stored
         computed = crc32(b"}", crc32(line[:-CRC_TAIL_BYTES], seed))
         self.line, self.offset = number, offset
         self._before = (seed, self._chain.computed)
         self.builder.place = place = Place(number, offset, len(line) + 1, seed, computed)
-        if (stored := stored_crc(line)) is None:
+        stored = stored_crc(line)
+        if stored is None:
             self._take_without_checksum(line, place, computed)
         else:
             self._take_with_checksum(line, place, stored, computed)
 
     def skip(self, length: int, crc: int, tail: bytes) -> None:
-        """Report and pass over a line that is too long to be held in memory.
+        """Report and skip a line that is too long for memory.
 
         Args:
             length: its bytes with LF.
@@ -176,33 +177,47 @@ class Scanner:
         self.offset += length
 
     def skip_indexed(self, lines: int, offset: int, crc: int) -> None:
-        """Pass over sound lines: so many, up to an offset, the last with that checksum. Whoever calls indexes them."""
+        """Skip sound lines that the caller has indexed.
+
+        Args:
+            lines: their number.
+            offset: the offset after the last one.
+            crc: the checksum of the last one.
+        """
         self.line += lines
         self.offset = offset
         if lines:
             self._chain.pass_verified(crc)
 
     def go_on(self, other: Scanner) -> None:
-        """Go on with the line that another scanner would take next."""
+        """Continue with the line that another scanner would take next."""
         self.line, self.offset = other.line, other.offset
         self._chain = replace(other._chain)
         self._bare, self._break = other._bare, other._break
 
     def snapshot(self) -> dict[str, Any] | None:
-        """What is known besides the index, in plain JSON types; None in a reset or a bundle, or if anything is strange.
+        """The state besides the index, in plain JSON types; None within a reset or a bundle, or after any damage.
 
-        So it need not say what to expect of damaged lines, nor that they may have been restored since.
+        So a snapshot never describes damaged lines, which may have been restored since.
         """
         if self.index.damage or self.index.unknown_version or not self.builder.is_settled:
             return None
         if self.offset < self.builder.bundle_end:
             return None
-        bare = [self._bare.line, self._bare.offset, self._bare.length] if self._bare else None
-        own = {"offset": self.offset, "line": self.line, "bare": bare}
-        return {**own, "seed": self.seed, "chained": self._chain.begun, **self.builder.snapshot()}
+        bare = None
+        if self._bare is not None:
+            bare = [self._bare.line, self._bare.offset, self._bare.length]
+        return {
+            "offset": self.offset,
+            "line": self.line,
+            "bare": bare,
+            "seed": self.seed,
+            "chained": self._chain.begun,
+            **self.builder.snapshot(),
+        }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go on from a snapshot, with the index of that moment; errors as `IndexBuilder.restore`."""
+        """Continue from a snapshot, with the index of its moment; errors as `IndexBuilder.restore`."""
         self.offset, self.line = int(snapshot["offset"]), int(snapshot["line"])
         seed, chained = int(snapshot["seed"]), bool(snapshot["chained"])
         self._chain = Chain(seed, seed, chained)
@@ -216,9 +231,9 @@ class Scanner:
         self.builder.report("oversized", detail)
 
     def _take_without_checksum(self, line: bytes, place: Place, computed: int) -> None:
-        """Take a line that carries no checksum at its end."""
+        """Take a line without a checksum at its end."""
         chain, flags, finding = self._chain, UNCHAINED, None
-        standing = ControlStatus(is_intact(line), chained=False, counts_as_header=self._may_begin(place.line))
+        status = ControlStatus(is_intact(line), chained=False, counts_as_header=self._may_begin(place.line))
         place.seed, place.check = chain.stored, crc32(line, chain.stored)
         self._pass_strange(place)
         if has_misplaced_crc(line):
@@ -231,50 +246,62 @@ class Scanner:
         if not line.strip():
             self.builder.report("unreadable", "an empty line")
             return
-        self._take(line, flags, standing, finding)
+        self._take(line, flags, status, finding)
 
     def _take_with_checksum(self, line: bytes, place: Place, stored: int, computed: int) -> None:
-        """Take a line that carries a checksum; usually it follows from the one that the line before it carries."""
-        chain, builder = self._chain, self.builder
-        first, finding = not chain.begun, None
-        seeds, body = chain.seeds(place.line), line[:-CRC_TAIL_BYTES]
+        """Take a line with a checksum."""
+        chain = self._chain
+        seeds = chain.seeds(place.line)
+        body = line[:-CRC_TAIL_BYTES]
         seed = next((seed for seed in seeds if continues(body, stored, seed)), None)
-        if seed is not None:
-            place.seed, place.check = seed, stored
-            standing = ControlStatus(is_intact(line))
-            bare, known = self._bare, self.index.damage
-            if first and bare and stored != computed and not (known and known[-1].offset == bare.offset):
-                detail = "its checksum was altered, as the line after it tells; it is read all the same"
-                builder.report("checksum", detail, bare)
-        else:
-            standing = ControlStatus(
-                is_intact(line),
-                chained=False,
-                after_loss=self._bare is not None and self._bare.line == place.line - 1,
-                counts_as_header=self._may_begin(place.line) and not is_own_header(line, seeds),
-            )
-            place.seed, place.check = 0, crc32(line)
-            finding = ("checksum", "altered, or a line before it is missing or was moved; it is read all the same")
-            if chain.goes_back(body, stored):
-                builder.doubt(*self._break)
-            self._pass_strange(place)
-            builder.copying = False
-        chain.stored, chain.computed, chain.begun = stored, computed, True
-        self._take(line, DAMAGED if seed is None else 0, standing, finding)
         if seed is None:
-            builder.copying = True
+            self._take_unverified(line, place, stored, computed)
+            return
+        place.seed, place.check = seed, stored
+        if not chain.begun and stored != computed:
+            self._report_altered_checksum()
+        chain.stored, chain.computed, chain.begun = stored, computed, True
+        self._take(line, 0, ControlStatus(is_intact(line)))
+
+    def _report_altered_checksum(self) -> None:
+        """Report the line before the first chained one: it lost its checksum, unless that was reported already."""
+        bare, known = self._bare, self.index.damage
+        if bare is None or (known and known[-1].offset == bare.offset):
+            return
+        detail = "its checksum was altered, as the line after it tells; it is read all the same"
+        self.builder.report("checksum", detail, bare)
+
+    def _take_unverified(self, line: bytes, place: Place, stored: int, computed: int) -> None:
+        """Take a line whose checksum continues none of the lines before it."""
+        chain, builder = self._chain, self.builder
+        status = ControlStatus(
+            is_intact(line),
+            chained=False,
+            after_loss=self._bare is not None and self._bare.line == place.line - 1,
+            counts_as_header=self._may_begin(place.line) and not is_own_header(line, chain.seeds(place.line)),
+        )
+        place.seed, place.check = 0, crc32(line)
+        if chain.goes_back(line[:-CRC_TAIL_BYTES], stored):
+            builder.doubt(*self._break)
+        self._pass_strange(place)
+        chain.stored, chain.computed, chain.begun = stored, computed, True
+        builder.copying = False
+        finding = ("checksum", "altered, or a line before it is missing or was moved; it is read all the same")
+        self._take(line, DAMAGED, status, finding)
+        builder.copying = True  # lines that continue this one may repeat messages
 
     def _pass_strange(self, place: Place) -> None:
         if self._chain.pass_strange(place.line):
             self._break = (len(self.index), place)
 
     def _may_begin(self, number: int) -> bool:
-        """Whether a header in the line with a number, though it does not verify, tells the version of the log."""
+        """Whether a header at this line number tells the version of the log, although the line does not verify."""
         return not self._chain.begun or self._chain.strange_line == number - 1
 
     def _salvage(self, line: bytes, reason: str) -> None:
         """Recover intact records from a corrupt line, and report the line."""
-        places, builder, chain = list(whole_records(line)), self.builder, self._chain
+        builder, chain = self.builder, self._chain
+        places = list(whole_records(line))
         if not places:
             nul = " (NUL bytes, as a power cut leaves them)" if line.count(0) > len(line) // 2 else ""
             builder.report("unreadable", f"{len(line)} bytes that are no JSON object{nul}: {reason[:120]}")
@@ -283,19 +310,23 @@ class Scanner:
         builder.report(
             "glued", f"{strange} bytes that are no record stand in one line with {len(places)} that are read"
         )
-        offset, after = self.offset, (chain.stored, chain.begun)
+        offset = self.offset
+        after = chain.stored, chain.begun
         chain.stored, chain.computed = self._before
         for start, end in places:
-            record, seeds = line[start:end], chain.seeds(self.line)
-            stored, body = stored_crc(record), record[:-CRC_TAIL_BYTES]
+            record = line[start:end]
+            body = record[:-CRC_TAIL_BYTES]
+            stored = stored_crc(record)
+            computed = crc32(b"}", crc32(body, chain.stored))
             place = Place(self.line, offset + start, end - start + 1, 0, crc32(record))
-            builder.place, flags, computed = place, UNCHAINED, crc32(b"}", crc32(body, chain.stored))
+            builder.place = place
+            flags = UNCHAINED if stored is None else DAMAGED
             if stored is not None:
-                flags = DAMAGED
-                for seed in seeds:
+                for seed in chain.seeds(self.line):
                     if continues(body, stored, seed):
                         place.seed, place.check, flags = seed, stored, 0
-            chain.stored, chain.computed, chain.begun = computed if stored is None else stored, computed, True
+            chain.stored = computed if stored is None else stored
+            chain.computed, chain.begun = computed, True
             self._take(record, flags, ControlStatus(is_intact(record), chained=not flags, after_loss=True))
         chain.stored, chain.begun = after
 
@@ -303,10 +334,10 @@ class Scanner:
         self,
         line: bytes,
         flags: int,
-        standing: ControlStatus,
+        status: ControlStatus,
         finding: tuple[str, str] | None = None,
     ) -> None:
-        """Take a line by parsing it; `finding` is reported if it can be read."""
+        """Parse a line and take its record; `finding` is reported if it can be parsed."""
         builder = self.builder
         if len(line) >= self.max_record_bytes:
             self._report_oversized(len(line) + 1)
@@ -322,7 +353,7 @@ class Scanner:
         if finding:
             builder.report(*finding)
         if "_record" in value:
-            builder.control(value, standing)
+            builder.control(value, status)
             return
         doubtful = bool(flags & DAMAGED) or (bool(flags & UNCHAINED) and self._chain.begun)
         message_id = message_id_of(value, line, builder.place.offset)
@@ -330,6 +361,6 @@ class Scanner:
 
 
 def is_plain_user(line: bytes) -> bool:
-    """Whether a user's line names no source, nothing ephemeral and no reminder, not even in an escaped form."""
-    find = line.rfind  # the quickest way to look for bytes that are nearly never there
+    """Whether a user message's line contains no source, no ephemeral mark and no reminder, not even escaped."""
+    find = line.rfind  # the fastest search for bytes that are nearly always absent
     return find(_NOT_PLAIN[0]) == find(_NOT_PLAIN[1]) == find(_NOT_PLAIN[2]) == find(_NOT_PLAIN[3]) == -1

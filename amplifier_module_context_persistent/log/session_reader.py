@@ -1,8 +1,8 @@
-"""Reading the control records that say something to a session; `index_builder` passes them on, in their order.
+"""Read the control records that concern a session; `index_builder` passes them on, in order.
 
 Rules for a record that does not continue the checksum chain:
-- It takes no effect, unless the line before it is plainly lost and it is the only plan, pin or hidden turn of its id.
-- Of a receipt, the line that its view ended with counts all the same: the next answer may depend on it.
+- It has no effect, unless the line before it is unreadable and it is the first plan, pin or hidden turn with its id.
+- In a receipt, the line that its view ended with counts in any case: the next answer may depend on it.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ class SessionReader:
 
     Args:
         index: the index.
-        places: filled with the places of the records whose content is kept.
+        places: gets the places of the records whose content is kept.
     """
 
     def __init__(self, index: Index, places: HeldControls) -> None:
         self.index, self.places = index, places
         self.pending_model = 0
-        """Who was asked by the last request that no answer followed yet: a position in `Index.models`."""
+        """The model of the last request without an answer so far, as a position in `Index.models`."""
         self._named: set[tuple[str, str]] = set()
         """The kind and the id of each plan, pin and hidden turn."""
         self._names, self._names_code = b"", 0
         self._place = Place()
         self._status: ControlStatus
-        """What is known of the control record at hand, once there is one."""
+        """The status of the current control record; set when the first is taken."""
         self._may_be_copy = False
 
     @property
@@ -47,7 +47,7 @@ class SessionReader:
         return self.index.session
 
     def snapshot(self) -> dict[str, Any]:
-        """What is known besides the index, in plain JSON types; for `restore`."""
+        """The state besides the index, in plain JSON types; `restore` takes it back."""
         records = self._records
         return {
             "pending_model": self.pending_model,
@@ -57,10 +57,10 @@ class SessionReader:
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go on from a snapshot.
+        """Continue from a snapshot; a malformed one raises errors of its types.
 
         Raises:
-            ValueError: it names a model that the index does not know; errors of its types are possible.
+            ValueError: the snapshot names a model that the index does not know.
         """
         self.pending_model = int(snapshot["pending_model"])
         self._named = {(str(kind), str(name)) for kind, name in snapshot["named"]}
@@ -72,21 +72,22 @@ class SessionReader:
             raise ValueError("a request to a model that is not known")
 
     def take(self, kind: str, value: Control, status: ControlStatus, place: Place, *, may_be_copy: bool) -> None:
-        """Take a control record; one that says nothing to a session is passed over.
+        """Take a control record; records that do not concern a session are ignored.
 
         Args:
             kind: its kind.
             value: its content.
-            status: what the chain says of it.
-            place: where it lies.
-            may_be_copy: whether it stands among lines that repeat others.
+            status: its status in the checksum chain.
+            place: its place.
+            may_be_copy: whether it is among lines that repeat others.
         """
-        if (take := self._TAKE.get(kind)) is not None:
+        take = self._TAKE.get(kind)
+        if take is not None:
             self._status, self._place, self._may_be_copy = status, place, may_be_copy
             take(self, value)
 
     def receipt(self, line: bytes) -> bool:
-        """Take a sound receipt without parsing it, as there is one a request; False where it has to be parsed."""
+        """Take a sound receipt without parsing it, since there is one for each request; False if it must be parsed."""
         names = b""
         if (start := line.find(_PROVIDER)) != -1:
             start += len(_PROVIDER)
@@ -109,12 +110,12 @@ class SessionReader:
         return True
 
     def pop_pending_model(self) -> int:
-        """Who gives the answer that comes now, by `Index.models`; the next one has its own request."""
+        """Take the model of the last request, for the answer to it; a further answer gets 0."""
         model, self.pending_model = self.pending_model, 0
         return model
 
     def _is_first(self, value: Control) -> bool:
-        """Whether a plan or a pin takes effect as far as the chain is concerned."""
+        """Whether a plan, pin or hidden turn takes effect, judged by the chain and by earlier records with its id."""
         own = name_of(value.get("_record")), name_of(value.get("id"))
         repeats = own in self._named
         self._named.add(own)
@@ -147,7 +148,7 @@ class SessionReader:
             change(self._live_between(name_of(turn[0]), name_of(turn[1])))
 
     def _live_between(self, first_id: str, last_id: str) -> Sequence[int]:
-        """The live messages from one to another; none if one of the two is not live."""
+        """The live messages between two ids, both included; empty if one of the two is not live."""
         index = self.index
         found = index.find_all([first_id, last_id])
         first, last = found.get(first_id), found.get(last_id)
@@ -161,25 +162,32 @@ class SessionReader:
             self._records.usage[name], self.places.usage[name] = value, self._place
 
     def _learned(self, value: Control) -> None:
-        if self._status.chained and (what := name_of(value.get("what"))):
-            self._records.learned.add((what, name_of(value.get("provider", "")), name_of(value.get("model", ""))))
+        fact = name_of(value.get("what"))
+        if self._status.chained and fact:
+            self._records.learned.add((fact, name_of(value.get("provider", "")), name_of(value.get("model", ""))))
 
     def _label(self, value: Control) -> None:
+        if not self._status.chained:
+            return
         tags = value.get("tags")
-        if self._status.chained:
-            self._records.name = name_of(value.get("title", ""))
-            self._records.tags = tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else ()
+        if not isinstance(tags, list):
+            tags = []
+        self._records.name = name_of(value.get("title", ""))
+        self._records.tags = tuple(tag for tag in tags if isinstance(tag, str))
 
     def _system(self, value: Control) -> None:
         if self._status.chained:
             self._records.heads.add(name_of(value.get("hash")))
 
     def _code_of(self, provider: str, model: str) -> int:
-        """The code of a provider and a model in `Index.models`; 0 for nobody, and where there is no code left."""
-        models = self.index.models
-        if (provider, model) not in models and len(models) <= _MOST_MODELS:
-            models.append((provider, model))
-        return models.index((provider, model)) if (provider, model) in models else 0
+        """The position of a provider and a model in `Index.models`; 0 if there are no names, or no position is left."""
+        models, names = self.index.models, (provider, model)
+        if names in models:
+            return models.index(names)
+        if len(models) > _MOST_MODELS:
+            return 0
+        models.append(names)
+        return len(models) - 1
 
     def _view(self, value: Control) -> None:
         rendered = value.get("render")

@@ -1,6 +1,6 @@
-"""What a log's control records say to a session: the plan in force, pins, hidden turns, usage, the last view.
+"""The state that a log's control records give a session: the plan in force, pins, hidden turns, usage, the last view.
 
-An index has one (`Index.session`), which `session_reader` fills beside it. What a log is, the index says without it.
+It is a part of the index (`Index.session`), filled by `session_reader`. The rest of the index does not depend on it.
 """
 
 from __future__ import annotations
@@ -12,36 +12,36 @@ from typing import Any
 
 @dataclass(slots=True)
 class SessionRecords:
-    """What is in force at the end of a log."""
+    """The state of a session at the end of its log."""
 
     plan: dict[str, Any] | None = None
     side_plan: dict[str, Any] | None = None
     """The last plan for a budget below the session's own."""
     pins: set[int] = field(default_factory=set)
-    """The ordinals of live messages that `pin` records hold; those pinned by their metadata are flagged `PINNED`."""
+    """Ordinals of live messages pinned by `pin` records. Messages pinned by metadata have the flag `PINNED`."""
     hidden: set[int] = field(default_factory=set)
-    """The ordinals of live messages whose turns `hide` records keep out of views."""
+    """Ordinals of live messages whose turns are hidden by `hide` records."""
     usage: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-    """By provider and model, the last record of what a view came to."""
+    """The last usage record of each provider and model."""
     learned: set[tuple[str, str, str]] = field(default_factory=set)
-    """What a provider's refusals taught: what, the provider and the model."""
+    """Facts learned from providers' refusals: the fact, the provider and the model."""
     heads: set[str] = field(default_factory=set)
-    """The hashes of the head texts that the log keeps for its receipts."""
+    """Hashes of the head texts that the log has."""
     line_shown: tuple[int, str] = (0, "")
-    """The line that the last view ended with, as its receipt says, or "", and how many messages there were then."""
+    """From the last receipt: the number of messages then, and the line that the view ended with ("" if none)."""
     name: str = ""
     """What a person called the session; empty if nobody did."""
     tags: tuple[str, ...] = ()
     viewed_at: str = ""
-    """When the last view was handed out, as its receipt says."""
+    """The time of the last view, from its receipt."""
 
     def take_reset(self, live: Iterable[int]) -> None:
-        """Void the plans, and the pins and hidden turns of messages that a reset does not keep live."""
+        """Drop the plans, and the pins and hidden turns of messages that a reset does not keep live."""
         self.plan = self.side_plan = None
         self.pins.intersection_update(live)
         self.hidden.intersection_update(live)
 
     def forget(self, ordinal: int) -> None:
-        """Hold nothing more of a message that is live no more."""
+        """Drop the pin and the hidden mark of a message that is no longer live."""
         self.pins.discard(ordinal)
         self.hidden.discard(ordinal)
