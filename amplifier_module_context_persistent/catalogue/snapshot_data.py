@@ -4,8 +4,8 @@ Pure. Rules:
 - It holds no content of a message: columns, the live history, the state of the scan, and the places of the
   control records that matter. Those are read from the log again, and verified.
 - It is never taken inside an open reset, nor of a log with findings or of a later version.
-- All that is read is checked: every length, code and ordinal. Whoever may write it may write any number, so what is out
-  of bounds is refused before anything is read or made for it.
+- All that is read is checked: every code and ordinal, and the leading byte of every length and offset. Whoever may
+  write it may write any number, so what is twice a bound is refused before anything is read or made for it.
 """
 
 from __future__ import annotations
@@ -152,9 +152,24 @@ def _check_columns(index: Index, end: int, max_record_bytes: int) -> None:
     )
     if any(column.translate(None, bytes(range(most))) for column, most in codes):
         raise ValueError("a code that is none")
-    most_bytes, last = max(index.columns.lengths, default=0), max(index.columns.offsets, default=0)
-    if last > end or most_bytes > max_record_bytes + 1 or 0 in index.columns.lengths:
-        raise ValueError("a record beyond the end, or without a byte")
+    if _may_exceed(index.columns.offsets, end) or _may_exceed(index.columns.lengths, max_record_bytes + 1):
+        raise ValueError("a record beyond the end, or too long")
+
+
+def _may_exceed(column: array[int], most: int) -> bool:
+    """Whether a number of a column is over a bound, by the bound's leading byte and the bytes above that.
+
+    To compare each number took fifty times as long: a third of the time in which a million messages are restored. A
+    number that passes is less than twice the bound, and who reads the record finds that its bytes are not there.
+    """
+    content, size = column.tobytes(), column.itemsize
+    leading = (max(most, 1).bit_length() - 1) // 8
+    for place in range(leading, size):
+        at = place if sys.byteorder == "little" else size - 1 - place
+        allowed = (most >> 8 * leading) + 1 if place == leading else 1
+        if content[at::size].translate(None, bytes(range(allowed))):
+            return True
+    return False
 
 
 def _controls(given: dict[str, Any], index: Index, end: int, read: Read) -> HeldControls:

@@ -14,8 +14,8 @@ from ..errors import PlaceError
 from ..forms.canonical import part_number
 from ..log.base import Log
 from ..messages.message import Message
-from ..view.calls_and_results import turn_starts
 from ..view.plan import live_positions
+from ..view.turns import turn_starts
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from ..log.index import Index
 from ..log.record_line import encode_control
 from ..messages.message import Message
 from ..messages.metadata import given_id
-from ..view.calls_and_results import Read, turn_starts
 from ..view.plan import live_positions
+from ..view.turns import Read, turn_starts
 
 
 def pin_record(

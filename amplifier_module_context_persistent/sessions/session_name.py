@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..catalogue.glance import Glance
 from ..catalogue.session_list_cache import Glances
@@ -22,6 +22,9 @@ from ..errors import LogError
 from ..log.database_location import stored_name
 from ..log.filesystem import is_name
 from ..paths import LOG_NAME
+
+if TYPE_CHECKING:
+    from ..log.session_records import SessionRecords
 
 METADATA_NAME = "metadata.json"
 MOST_CHARS = 200
@@ -116,11 +119,23 @@ def named_by(log: str | Path, seen: Glance) -> SessionName:
         log: the log's file, or its location in a database.
         seen: the log at a glance.
     """
+    return _named(log, seen.label, tuple(seen.tags.split()))
+
+
+def named_in(log: str | Path, records: SessionRecords) -> SessionName:
+    """The same of a log that is open, by its records: it is not opened again.
+
+    Args:
+        log: the log's file, or its location in a database.
+        records: those of its index.
+    """
+    return _named(log, records.name, tuple(records.tags))
+
+
+def _named(log: str | Path, label: str, tags: tuple[str, ...]) -> SessionName:
     path = metadata_path(log)
     fields = read_metadata(path) if path is not None else {}
-    return SessionName(
-        seen.label or _text(fields.get("name")), _text(fields.get("description")), tuple(seen.tags.split())
-    )
+    return SessionName(label or _text(fields.get("name")), _text(fields.get("description")), tags)
 
 
 def metadata_path(log: str | Path) -> Path | None:

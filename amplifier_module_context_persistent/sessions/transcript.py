@@ -23,7 +23,7 @@ from ..log.open_log import open_reader
 from ..log.record_line import Message
 from ..paths import session_id_of
 from ..search.tool_names import tools_of
-from ..view.calls_and_results import TurnCount, turn_starts
+from ..view.turns import TurnCount, turn_starts
 from .calls import CallLookup, CallOutcome
 from .raw_records import follow_log
 
@@ -193,9 +193,13 @@ class Transcript:
             names.update(placed.tools)
         return sorted(names)
 
+    def turn_starts(self) -> list[int]:
+        """The positions in the live history at which turns begin; empty where it is."""
+        return turn_starts(self.reader.index, self.reader.read)
+
     def turns(self) -> list[Turn]:
         """The turns of the live history; empty where it is."""
-        edges = [*turn_starts(self.reader.index, self.reader.read), len(self)]
+        edges = [*self.turn_starts(), len(self)]
         return [Turn(number, *edge) for number, edge in enumerate(pairwise(edges), 1)]
 
     def turn_count(self) -> TurnCount:

@@ -11,13 +11,9 @@ first turn.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ..log.index import USER, Index
-from ..messages.message import Message
-from ..messages.metadata import is_human
 from .entry import Entry
 from .wire_rules import TAKES_ALL, WireRules
 
@@ -207,55 +203,3 @@ def unique_call_ids(groups: Sequence[Group], seen: set[str], wire: WireRules = T
                 renamed[group.head.ordinal, position] = call_id
             seen.add(call_id)
     return renamed
-
-
-Read = Callable[[Sequence[int]], Iterable[Message]]
-"""Reads messages by their ordinals."""
-
-
-def turn_starts(index: Index, read: Read) -> list[int]:
-    """Positions in the live history at which turns begin; empty if the history is empty."""
-    live = index.live
-    roles = bytes(map(index.columns.roles.__getitem__, live))
-    users = [found.start() for found in re.finditer(re.escape(bytes([USER])), roles)]
-    unknown = [position for position in users if not index.columns.plain_users[live[position]]]
-    messages = read([live[position] for position in unknown])
-    others = {position for position, message in zip(unknown, messages, strict=True) if not is_human(message)}
-    starts = [position for position in users if position not in others]
-    return [0, *starts[1:]] if len(live) else []
-
-
-class TurnCount:
-    """Tells which messages begin a turn, to a caller that walks through a live history from its beginning.
-
-    Only messages before the position in question are read, and only those about which the index does not know whether
-    a person wrote them.
-    """
-
-    def __init__(self, index: Index, read: Read) -> None:
-        self._index, self._read = index, read
-        self._counted, self._humans = 0, 0
-        """The number of messages read so far, and how many of them a person wrote."""
-
-    def begun_by(self, position: int, message: Message) -> int | None:
-        """The number of the turn that a message begins, as `turn_starts` has it; None if it begins none.
-
-        Args:
-            position: the message's position in the live history; positions must not decrease from call to call.
-            message: the message.
-        """
-        if position == 0:
-            return 1
-        if not is_human(message):
-            return None
-        self._count(position)
-        number = self._humans + 1
-        return number if number > 1 else None  # messages before the first human message belong to its turn
-
-    def _count(self, end: int) -> None:
-        """Count the human messages before a position."""
-        columns, live = self._index.columns, self._index.live
-        users = [live[position] for position in range(self._counted, end) if columns.roles[live[position]] == USER]
-        unknown = [ordinal for ordinal in users if not columns.plain_users[ordinal]]
-        self._humans += len(users) - len(unknown) + sum(map(is_human, self._read(unknown)))
-        self._counted = end

@@ -10,7 +10,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.record_line import Message
 from amplifier_module_context_persistent.sessions.transcript import Transcript, Turn
-from amplifier_module_context_persistent.view.calls_and_results import TurnCount
+from amplifier_module_context_persistent.view.turns import TurnCount
 
 MESSAGES = [
     {"role": "system", "content": "Be brief."},

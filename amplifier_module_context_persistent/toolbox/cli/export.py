@@ -121,8 +121,8 @@ def export(
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
     with transcript, telling_damage(transcript), unreadable(path):
-        turns = transcript.turns() if turn_span else []
-        start, stop = chosen_positions(len(transcript), turns, turn_span, span)
+        starts = transcript.turn_starts() if turn_span else []
+        start, stop = chosen_positions(len(transcript), starts, turn_span, span)
         if output is None or output == "-":
             export = Export(transcript, into, redact=not no_redact, own=own, start=start, stop=stop)
             for piece in export:

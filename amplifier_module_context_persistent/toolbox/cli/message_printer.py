@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -25,10 +25,12 @@ from ...messages.message import result_id_of
 from ...messages.metadata import metadata_of, timestamp_of
 from ...messages.normalize import tokens_of
 from ...messages.text import TextPart, arguments_text, parts_of
-from ...sessions.session_origin import SourceCompaction
-from ...sessions.transcript import LiveMessage
 from ...tokens.counter import TokenCounter, open_counter
 from .terminal import console, counted, duration, escaped, escaped_body, one_line
+
+if TYPE_CHECKING:
+    from ...sessions.session_origin import SourceCompaction
+    from ...sessions.transcript import LiveMessage
 
 HIDDEN = "hidden from views"
 """The note of a message whose turn is hidden."""

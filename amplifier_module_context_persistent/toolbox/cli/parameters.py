@@ -53,8 +53,14 @@ class SpanType(_SpanBase):
         return (first, last) if found[2] else (first, first)
 
 
-def chosen_positions(count: int, turns: Sequence[Turn], turn_span: Span | None, span: Span | None) -> tuple[int, int]:
+def chosen_positions(count: int, starts: Sequence[int], turn_span: Span | None, span: Span | None) -> tuple[int, int]:
     """The chosen messages among `count`, as the first index (from 0) and the index after the last.
+
+    Args:
+        count: how many messages there are.
+        starts: the positions at which turns begin, for a span of turns.
+        turn_span: the turns that were chosen.
+        span: the messages that were chosen.
 
     Raises:
         UnusableError: the range is empty.
@@ -63,8 +69,9 @@ def chosen_positions(count: int, turns: Sequence[Turn], turn_span: Span | None, 
     if turn_span and span:
         raise click.UsageError("give either --turn or --range")
     if turn_span:
-        first, last = _positions(turn_span, len(turns), "turn")
-        return (turns[first].start, turns[last - 1].stop) if turns else (0, 0)
+        first, last = _positions(turn_span, len(starts), "turn")
+        edges = [*starts, count]
+        return (edges[first], edges[last]) if starts else (0, 0)
     return _positions(span or (None, None), count, "message")
 
 

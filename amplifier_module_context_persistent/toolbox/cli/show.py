@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -21,12 +22,8 @@ from ...messages.metadata import redacted_kinds
 from ...messages.outcome import ANSWERED, outcome_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile
-from ...sessions.session_name import name_of
+from ...sessions.session_name import named_in
 from ...sessions.session_origin import relatives_of, source_compactions
-from ...sessions.statistics import TurnLine, outline
-from ...sessions.totals import Period
-from ...sessions.transcript import LiveMessage, Transcript, Turn
-from ...tokens.on_demand import named_counter
 from .filter_options import check_no_filter, chosen_sessions, filter_options, period_of
 from .message_printer import HIDDEN, MessagePrinter
 from .pager import paged
@@ -34,7 +31,6 @@ from .parameters import Span, SpanType, chosen_positions
 from .progress import progress
 from .sealed_files import reads_sealed
 from .session_argument import NAME_ONE, optional_session_argument, picked
-from .tables import aligned, without_empty
 from .terminal import (
     check_tools,
     console,
@@ -47,6 +43,11 @@ from .terminal import (
     telling_damage,
     unreadable,
 )
+
+if TYPE_CHECKING:
+    from ...sessions.statistics import TurnLine
+    from ...sessions.totals import Period
+    from ...sessions.transcript import LiveMessage, Transcript
 
 _HEADS = ("turn", "began", "took", "calls", "errors", "tokens")
 _LEFT = "began"  # the one column that is aligned to the left
@@ -124,6 +125,7 @@ def _show_errors(
         UnusableError: there is no such tool, or a log cannot be read any more.
     """
     from ...sessions.totals import failed_calls
+    from ...tokens.on_demand import named_counter
     from .many_sessions import gathering, source_line
 
     with gathering(sessions, named_counter("auto")) as found:
@@ -164,11 +166,11 @@ def _show_one(
     with transcript, telling_damage(transcript), pager as is_paged:
         with bar, unreadable():
             clear = partial(files.before_printing, returns=not is_paged)
-            turns = transcript.turns() if turn_span is not None or as_outline else []  # reads the whole log
-            start, stop = chosen_positions(len(transcript), turns, turn_span, span)
+            starts = transcript.turn_starts() if turn_span is not None else []
+            start, stop = chosen_positions(len(transcript), starts, turn_span, span)
             if as_outline:
-                chosen = [turn for turn in turns if start <= turn.start < stop] if turn_span is not None else None
-                _print_outline(transcript, chosen, clear, as_json=as_json)
+                chosen = [number for number, at in enumerate(starts, 1) if start <= at < stop]
+                _print_outline(transcript, chosen if turn_span is not None else None, clear, as_json=as_json)
             else:
                 for line in () if as_json else [*_about(transcript), *_resuming(transcript)]:
                     clear()
@@ -195,7 +197,7 @@ def _show_one(
 
 def _about(transcript: Transcript) -> list[str]:
     """Lines on a session as a whole: its name, and the sessions that it is related to."""
-    named = name_of(transcript.path)
+    named = named_in(transcript.path, transcript.reader.index.session)
     said = (("Name", named.name), ("Description", named.description))
     return [*(f"{title}: {text}" for title, text in said if text), *relatives_of(transcript.header).lines()]
 
@@ -231,14 +233,17 @@ def _went_wrong(placed: LiveMessage) -> bool:
 
 
 def _print_outline(
-    transcript: Transcript, turns: Sequence[Turn] | None, clear: Callable[[], None], *, as_json: bool
+    transcript: Transcript, numbers: Sequence[int] | None, clear: Callable[[], None], *, as_json: bool
 ) -> None:
-    """Print the outline of a session, or some turns of it; `clear` is called before anything is printed."""
+    """Print the outline of a session, or the turns with some numbers; `clear` is called before anything is printed."""
+    from ...sessions.statistics import outline
+    from ...tokens.on_demand import named_counter
+
     counter = named_counter("auto")
     lines = outline(transcript, counter)
-    if turns is not None:
-        numbers = {turn.number for turn in turns}
-        lines = [line for line in lines if line.number in numbers]
+    if numbers is not None:
+        chosen = frozenset(numbers)
+        lines = [line for line in lines if line.number in chosen]
     clear()
     if as_json:
         for line in lines:
@@ -261,6 +266,8 @@ def show_outline(lines: Sequence[TurnLine], output: Console) -> None:
     """Print the turns; columns in which nothing is to be said are left out."""
     if not lines:
         return
+    from .tables import aligned, without_empty
+
     heads, rows = without_empty(_HEADS, [_cells(line) for line in lines])
     head, *rest = aligned(heads, rows, right=[at for at, name in enumerate(heads) if name != _LEFT])
     _print_row(output, head, "first line", style="bold")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...sessions.costs import Bill, Cost
-from ...sessions.prices import PriceList
 from .amounts import money, money_of
 from .terminal import counted, escaped, one_line
+
+if TYPE_CHECKING:
+    from ...sessions.costs import Bill, Cost
+    from ...sessions.prices import PriceList
 
 TEXTS = frozenset(
     {

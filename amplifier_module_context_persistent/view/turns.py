@@ -1,0 +1,74 @@
+"""Turns of a live history: a turn begins at a person's message; what comes before the first one belongs to it.
+
+The index knows of most users' messages whether a person wrote them; only the others are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from ..log.index import USER, Index
+from ..messages.message import Message
+from ..messages.metadata import is_human
+
+_USER = re.compile(re.escape(bytes([USER])))
+Read = Callable[[Sequence[int]], Iterable[Message]]
+"""Reads messages by their ordinals."""
+
+
+def turn_starts(index: Index, read: Read) -> list[int]:
+    """Positions in the live history at which turns begin; empty if the history is empty."""
+    plain, live = index.columns.plain_users, index.live
+    users = list(_users(index, 0, len(live)))
+    unknown = [position for position in users if not plain[live[position]]]
+    messages = read([live[position] for position in unknown])
+    others = {position for position, message in zip(unknown, messages, strict=True) if not is_human(message)}
+    starts = [position for position in users if position not in others]
+    return [0, *starts[1:]] if len(live) else []
+
+
+def _users(index: Index, start: int, stop: int) -> Iterator[int]:
+    """Positions of users' messages in a part of the live history; roles are searched, not gone through one by one."""
+    position = start
+    for run in index.live_runs(start, stop):
+        roles = index.columns.roles[run.start : run.stop]
+        for found in _USER.finditer(roles):
+            yield position + found.start()
+        position += len(run)
+
+
+class TurnCount:
+    """Tells which messages begin a turn, to a caller that walks through a live history from its beginning.
+
+    Only messages before the position in question are read, and only those about which the index does not know whether
+    a person wrote them.
+    """
+
+    def __init__(self, index: Index, read: Read) -> None:
+        self._index, self._read = index, read
+        self._counted, self._humans = 0, 0
+        """The number of messages read so far, and how many of them a person wrote."""
+
+    def begun_by(self, position: int, message: Message) -> int | None:
+        """The number of the turn that a message begins, as `turn_starts` has it; None if it begins none.
+
+        Args:
+            position: the message's position in the live history; positions must not decrease from call to call.
+            message: the message.
+        """
+        if position == 0:
+            return 1
+        if not is_human(message):
+            return None
+        self._count(position)
+        number = self._humans + 1
+        return number if number > 1 else None  # messages before the first human message belong to its turn
+
+    def _count(self, end: int) -> None:
+        """Count the human messages before a position."""
+        plain, live = self._index.columns.plain_users, self._index.live
+        users = [live[position] for position in _users(self._index, self._counted, end)]
+        unknown = [ordinal for ordinal in users if not plain[ordinal]]
+        self._humans += len(users) - len(unknown) + sum(map(is_human, self._read(unknown)))
+        self._counted = end
