@@ -202,9 +202,13 @@ class Transcript:
         edges = [*self.turn_starts(), len(self)]
         return [Turn(number, *edge) for number, edge in enumerate(pairwise(edges), 1)]
 
-    def turn_count(self) -> TurnCount:
-        """Number the turns while the live history is gone through; nothing is read ahead."""
-        return TurnCount(self.reader.index, self.reader.read)
+    def turn_count(self, starts: Sequence[int] | None = None) -> TurnCount:
+        """Number the turns while the live history is gone through; nothing is read ahead.
+
+        Args:
+            starts: what `turn_starts` gave, if that is known.
+        """
+        return TurnCount(self.reader.index, self.reader.read, starts)
 
     def is_hidden(self, position: int) -> bool:
         """Whether the turn of a message, named by its position in the live history, is hidden from views."""

@@ -6,6 +6,7 @@ The index knows of most users' messages whether a person wrote them; only the ot
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..log.index import USER, Index
@@ -45,8 +46,8 @@ class TurnCount:
     a person wrote them.
     """
 
-    def __init__(self, index: Index, read: Read) -> None:
-        self._index, self._read = index, read
+    def __init__(self, index: Index, read: Read, starts: Sequence[int] | None = None) -> None:
+        self._index, self._read, self._starts = index, read, starts
         self._counted, self._humans = 0, 0
         """The number of messages read so far, and how many of them a person wrote."""
 
@@ -61,6 +62,9 @@ class TurnCount:
             return 1
         if not is_human(message):
             return None
+        if self._starts is not None:
+            number = bisect_left(self._starts, position)
+            return number + 1 if self._starts[number : number + 1] == [position] else None
         self._count(position)
         number = self._humans + 1
         return number if number > 1 else None  # messages before the first human message belong to its turn

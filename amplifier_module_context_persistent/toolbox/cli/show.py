@@ -178,7 +178,7 @@ def _show_one(
                 printer = MessagePrinter(full=full, as_json=as_json)
                 is_all = not (as_json or errors or role or tools)
                 compactions = source_compactions(transcript) if is_all else {}
-                shown, turn_count = False, transcript.turn_count()
+                shown, turn_count = False, transcript.turn_count(starts or None)
                 for placed in transcript.placed(start, stop, role=role, tools=tools):
                     if not errors or _went_wrong(placed):
                         note = _note_of(transcript, placed)
