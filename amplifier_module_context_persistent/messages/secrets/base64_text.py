@@ -12,6 +12,7 @@ from base64 import b64decode
 from collections.abc import Callable
 
 from .found import Secret
+from .searched_text import SearchedText
 
 LEAST_CHARS = 20
 MOST_CHARS = 1_000_000
@@ -25,15 +26,17 @@ _WIDE = re.compile(rb"(?:[\t\n\r\x20-\x7e]\0){4,}")
 _URL_ALPHABET = str.maketrans("-_", "+/")
 
 
-def find_in_base64(text: str, words: list[tuple[int, int]], search: Callable[[str], list[Secret]]) -> list[Secret]:
+def find_in_base64(
+    searched: SearchedText, words: list[tuple[int, int]], search: Callable[[str], list[Secret]]
+) -> list[Secret]:
     """Find runs of base64 in whose text a search finds a secret.
 
     Args:
-        text: any text.
+        searched: any text.
         words: where its long words are; a run begins in one of them.
         search: looks for secrets in a decoded text.
     """
-    found: list[Secret] = []
+    text, found = searched.text, list[Secret]()
     done = 0
     for start, end in words:
         for long in _LONG.finditer(text, start, end):

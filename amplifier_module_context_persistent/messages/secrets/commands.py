@@ -14,8 +14,9 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from .found import Secret, begun_by
+from .found import Secret
 from .names import is_example, is_mixed, is_placeholder, is_template
+from .searched_text import Beginnings, SearchedText
 from .shell_words import Word, words_behind
 
 _FLAGS = {
@@ -68,46 +69,68 @@ _PLACES = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )  # fmt: skip
-_PLACE_BEGINNINGS = (
-    *("cargo ", "vault ", "infisical ", "npm ", "pulumi ", "wandb ", "ngrok ", "snyk ", "hf ", "poetry config"),
-    *("composer config", "netlify env", "wpa_passphrase ", "net user ", "net use ", "net1 use", "lftp ", "useradd "),
-    *("sqlplus ", "sqlldr ", "expdp ", "impdp ", "exp ", "imp ", "rman ", "sqlcl ", "jdbc:oracle:", "snmp-server "),
-    *(
-        "radius-server ",
-        "tacacs-server ",
-        "key-string ",
-        "username ",
-        "HELLO ",
-        "AUTH ",
-        "ACL SETUSER ",
-        "requirepass ",
-    ),
-    *("--requirepass ", "put-parameter ", "expect ", "bcrypt.", "hashpw(", "make_password(", "generate_password_hash("),
-    *("hash_password(", "hashPassword(", "encrypt_password(", "encryptPassword(", "verify_password(", "crypt("),
-    *("verifyPassword(", "check_password(", "checkPassword(", "PASS ", "ACCESSKEY\t"),
+_PLACE_BEGINNINGS = Beginnings(
+    (
+        *("cargo ", "vault ", "infisical ", "npm ", "pulumi ", "wandb ", "ngrok ", "snyk ", "hf ", "poetry config"),
+        *(
+            "composer config",
+            "netlify env",
+            "wpa_passphrase ",
+            "net user ",
+            "net use ",
+            "net1 use",
+            "lftp ",
+            "useradd ",
+        ),
+        *("sqlplus ", "sqlldr ", "expdp ", "impdp ", "exp ", "imp ", "rman ", "sqlcl ", "jdbc:oracle:", "snmp-server "),
+        *(
+            "radius-server ",
+            "tacacs-server ",
+            "key-string ",
+            "username ",
+            "HELLO ",
+            "AUTH ",
+            "ACL SETUSER ",
+            "requirepass ",
+        ),
+        *(
+            "--requirepass ",
+            "put-parameter ",
+            "expect ",
+            "bcrypt.",
+            "hashpw(",
+            "make_password(",
+            "generate_password_hash(",
+        ),
+        *("hash_password(", "hashPassword(", "encrypt_password(", "encryptPassword(", "verify_password(", "crypt("),
+        *("verifyPassword(", "check_password(", "checkPassword(", "PASS ", "ACCESSKEY\t"),
+    )
 )
-_STORE_BEGINNINGS = (
-    *(
-        "kubectl create secret",
-        "oc create secret",
-        "k create secret",
-        "fly ",
-        "flyctl ",
-        "supabase ",
-        "turso ",
-        "deno ",
-    ),
-    *(
-        "convex env",
-        "modal secret",
-        "render env",
-        "heroku config:",
-        "firebase functions:",
-        "vault ",
-        "railway variables",
-    ),
-    *("doppler secrets", "infisical secrets", "chamber write", "eb setenv", "az webapp", "az functionapp"),
+_STORE_BEGINNINGS = Beginnings(
+    (
+        *(
+            "kubectl create secret",
+            "oc create secret",
+            "k create secret",
+            "fly ",
+            "flyctl ",
+            "supabase ",
+            "turso ",
+            "deno ",
+        ),
+        *(
+            "convex env",
+            "modal secret",
+            "render env",
+            "heroku config:",
+            "firebase functions:",
+            "vault ",
+            "railway variables",
+        ),
+        *("doppler secrets", "infisical secrets", "chamber write", "eb setenv", "az webapp", "az functionapp"),
+    )
 )
+_PIPE_BEGINNINGS = Beginnings(("echo ", "printf ", "print "))
 _READS_INPUT = r"""
     (?: [^\n|;&]{0,200}? -(?:password|pass|token)-stdin\b | (?:docker|podman)[ ]secret[ ]create\b
       | gcloud[ ]secrets[ ](?:create|versions[ ]add)\b | gh[ ](?:auth[ ]login|secret[ ]set|variable[ ]set)\b
@@ -127,16 +150,17 @@ _PIPED = re.compile(
 _HERE = re.compile(rf"(?:^|[\s;&|(])(?=[^\n<]{{2,300}}<<<){_READS_INPUT}[^\n<]{{0,200}}<<<[ ]*{_QUOTED_OR_BARE}", re.VERBOSE | re.MULTILINE)  # fmt: skip
 
 
-def find_in_commands(text: str) -> list[Secret]:
+def find_in_commands(searched: SearchedText) -> list[Secret]:
     """Find the secrets that commands are given by their own flags, at a place, or on their standard input."""
+    text = searched.text
     if not any(map(text.__contains__, " \t,(:")):  # a word, or encoded data
         return []
-    found = [*_by_flags(text), *_by_places(text)]
-    found += [secret for stored in begun_by(_STORES, text, _STORE_BEGINNINGS) for secret in _stored(text, stored.end())]
+    found = [*_by_flags(searched), *_by_places(searched)]
+    for stored in _STORE_BEGINNINGS.matches(_STORES, searched, is_folded=False):
+        found += _stored(text, stored.end())
     if "|" in text:
-        found += [
-            _of(match, "double", "single", "bare") for match in begun_by(_PIPED, text, ("echo ", "printf ", "print "))
-        ]
+        piped = _PIPE_BEGINNINGS.matches(_PIPED, searched, is_folded=False)
+        found += [_of(match, "double", "single", "bare") for match in piped]
     if "<<<" in text:
         found += [_of(match, "double", "single", "bare") for match in _HERE.finditer(text)]
     return [secret for secret in found if not _stays(text[secret.start : secret.end])]
@@ -152,12 +176,19 @@ def _table() -> dict[str, tuple[str, ...]]:
     return {command: tuple(several) for command, several in flags.items()}
 
 
-def _by_flags(text: str) -> Iterator[Secret]:
+@cache
+def _names() -> Beginnings:
+    """The names of the commands of the table."""
+    return Beginnings(_table())
+
+
+def _by_flags(searched: SearchedText) -> Iterator[Secret]:
     """Find what is behind the flags of commands, and what is glued to them."""
+    text = searched.text
     if not any(map(text.__contains__, _FLAG_HINTS)):
         return
-    for name, flags in _table().items():
-        at = text.find(name)
+    for name in _names().possible_in(searched):
+        flags, at = _table()[name], text.find(name)
         while at >= 0:
             end = at + len(name)
             if _ENDS_NAME.match(text, end) and not (at and text[at - 1] in _NAME_CHARS):
@@ -183,8 +214,8 @@ def _behind_flag(before: Word, word: Word, flags: tuple[str, ...]) -> Secret | N
     return None
 
 
-def _by_places(text: str) -> Iterator[Secret]:
-    for match in begun_by(_PLACES, text, _PLACE_BEGINNINGS):
+def _by_places(searched: SearchedText) -> Iterator[Secret]:
+    for match in _PLACE_BEGINNINGS.matches(_PLACES, searched, is_folded=False):
         yield Secret(*match.span(match.lastgroup or 0), "password of a command")
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from .found import Secret
 from .names import is_placeholder, looks_random
+from .searched_text import SearchedText
 
 _COOKIES = re.compile(
     r"(?:(?P<set>set-)?cookie\\*[\"']?\s*[:=]\s*|\bcurl\b[^\n|;]{0,400}?\s(?:-b|--cookie)[ =]?)"
@@ -38,8 +39,9 @@ _ITEM = re.compile(
 )
 
 
-def find_cookies(text: str) -> list[Secret]:
+def find_cookies(searched: SearchedText) -> list[Secret]:
     """Find cookies that open a session."""
+    text = searched.text
     found = list(_in_headers(text))
     if "{" in text and any(map(text.__contains__, _IN_JSON)):
         found += [*_in_objects(text), *_in_jars(text)]

@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from .found import Secret, lowered
+from .found import Secret
 from .names import UUID, is_example, is_placeholder, is_template, looks_random
 from .passwords_in_sentences import said_value
+from .searched_text import Beginnings, SearchedText
 from .values_before_names import said_before
 
 _PASSWORDS = {
@@ -77,7 +78,7 @@ _NAME = rf"""
     | (?: {_any_of(_OTHER_WORDS)} )
 """
 _SPELLINGS = sorted({spelt for word in _WORDS for spelt in (word, word.replace(" ", "_"), word.replace(" ", "-"))})
-_ASCII_SPELLINGS = [*filter(str.isascii, _SPELLINGS)]
+_BEGINNINGS = Beginnings(_SPELLINGS)
 _LETTER = re.compile("[a-z]")
 _NAME_ALONE = re.compile(_NAME, re.VERBOSE | re.IGNORECASE)
 _NAMED = re.compile(
@@ -111,10 +112,10 @@ def names_foreign_password(name: str) -> bool:
     return _spelled(name.strip()) in _ALL_PASSWORDS
 
 
-def foreign_names_in(text: str) -> list[tuple[int, int]]:
+def foreign_names_in(searched: SearchedText) -> list[tuple[int, int]]:
     """Where names in other languages are in a text, in order."""
-    folded, found = lowered(text), list[tuple[int, int]]()
-    for word in _ASCII_SPELLINGS if text.isascii() else _SPELLINGS:
+    folded, found = searched.folded, list[tuple[int, int]]()
+    for word in _BEGINNINGS.possible_in(searched):
         at = folded.find(word)
         while at >= 0:
             end = at + len(word)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
@@ -40,29 +39,6 @@ def hidden(text: str, found: Collection[Secret]) -> str:
         pieces += (text[done:start], _block(end - start))
         done = end
     return "".join([*pieces, text[done:]]) if done else text
-
-
-def lowered(text: str) -> str:
-    """Return a text in lower case, of the same length."""
-    return text.lower() if text.isascii() else text.replace("\u0130", "i").replace("\u017f", "s").lower()
-
-
-def begun_by(expression: re.Pattern[str], folded: str, beginnings: Iterable[str]) -> list[re.Match[str]]:
-    """Find the matches of an expression that begin with certain texts, in order; much faster than searching for it.
-
-    Args:
-        expression: what is looked for; it is matched in lower case.
-        folded: a text in lower case.
-        beginnings: every match begins with one of these.
-    """
-    matches = []
-    for beginning in beginnings:
-        at = folded.find(beginning)
-        while at >= 0:
-            if match := expression.match(folded, at):
-                matches.append(match)
-            at = folded.find(beginning, at + 1)
-    return sorted(matches, key=lambda match: match.start())
 
 
 def _block(length: int) -> str:

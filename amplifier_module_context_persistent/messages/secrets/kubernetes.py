@@ -9,6 +9,7 @@ import re
 
 from .found import Secret
 from .names import is_placeholder, is_template
+from .searched_text import SearchedText
 
 _KIND = re.compile(r"\bkind\\*[\"']?:[ ]?\\*[\"']?Secret\b(?!\w)")
 _DATA = re.compile(
@@ -20,9 +21,9 @@ _SETTING = re.compile(r"[\w.-]{1,253}\\*[\"']?:[ ]*\\*[\"']?(?P<secret>[^\s\"'\\
 _AROUND_CHARS = 100_000
 
 
-def find_in_kubernetes_secrets(text: str) -> list[Secret]:
+def find_in_kubernetes_secrets(searched: SearchedText) -> list[Secret]:
     """Find the values of the Secrets in a text."""
-    found: list[Secret] = []
+    text, found = searched.text, list[Secret]()
     done = 0
     if "Secret" not in text:
         return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .found import Secret, lowered
+from .found import Secret
 from .labels import labelled_values
 from .names import (
     UUID,
@@ -22,6 +22,7 @@ from .names import (
     names_service,
 )
 from .rows import find_in_rows
+from .searched_text import SearchedText
 from .tables import find_in_table
 
 _NAMED = re.compile(
@@ -39,7 +40,12 @@ _NAMED = re.compile(
     re.VERBOSE,
 )
 """Where a name may end and its value begin; matched in lower case, which is many times as fast as in any case."""
-_HINTS = ("pass", "pw", "secret", "token", "credential", "auth", "cookie", "jwt", "key", "_pat", "-pat", "sonar")
+_FIRST = (
+    *((word, 0) for word in ("pass", "pw", "secret", "token", "credential", "auth", "cookie", "jwt", "key")),
+    *((f"{owner}pw", 0) for owner in ("db", "root", "user", "admin", "bind")),
+    *(("_pat", 1), ("-pat", 1), ("sonar.login", 6), ("sonar-login", 6), ("sonar_login", 6)),
+)
+"""The texts that `_NAMED` begins with, and how far in them it begins."""
 _NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _MOST_NAME_CHARS = 60
 _MOST_VALUE_CHARS = 8_192
@@ -96,14 +102,14 @@ class _Value:
         return is_first and self.ends_line and not self.is_quoted and self.separator in (":", ": ", "=", " = ")
 
 
-def find_named(text: str) -> list[Secret]:
+def find_named(searched: SearchedText) -> list[Secret]:
     """Find secrets that are beside their names."""
-    folded = lowered(text)
-    if not any(map(folded.__contains__, _HINTS)):
-        return []
-    found: list[Secret] = []
+    text, folded, found = searched.text, searched.folded, list[Secret]()
     done = at = table_end = 0
-    while (match := _NAMED.search(folded, at)) is not None:
+    for begin in _begin(folded):
+        match = _NAMED.match(folded, begin) if begin >= at else None
+        if match is None:
+            continue
         at = match.end()
         end = match.start("separator") if match["separator"] is not None else at
         first = _first_of_name(text, match.start(), done)
@@ -120,6 +126,17 @@ def find_named(text: str) -> list[Secret]:
                 below, table_end = find_in_rows(text, first, end)
             found += below
     return found
+
+
+def _begin(folded: str) -> list[int]:
+    """Where `_NAMED` may match in a text in lower case: to find these by their first letters is ten times as fast."""
+    found: list[int] = []
+    for word, offset in _FIRST:
+        at = folded.find(word)
+        while at >= 0:
+            found.append(at + offset)
+            at = folded.find(word, at + 1)
+    return sorted(found)
 
 
 def _first_of_name(text: str, start: int, least: int) -> int:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 
-from .found import Secret, begun_by, lowered
+from .found import Secret
 from .names import is_code_or_path, is_example, is_placeholder, is_template, looks_random
+from .searched_text import Beginnings, SearchedText
 
 _NEAR_CHARS = 60
 _LINE_CHARS = 160
@@ -55,11 +56,13 @@ _PAIR_LABEL = re.compile(
     """,
     re.VERBOSE,
 )
-_LABELS = (
-    *("login", "log-in", "credential", "creds", "user/", "user /", "user&", "user +", "username/", "username /"),
-    *("test account", "test-account", "test user", "test-user", "demo ", "demo-", "admin a", "admin-a", "staging "),
-    *("zugang", "anmeldedaten", "identifiant", "credencial", "credenzial", "acces", "accès"),
-    *("логин", "доступ", "учётн", "账号", "账户", "アカウント", "ログイン", "계정"),
+_LABELS = Beginnings(
+    (
+        *("login", "log-in", "credential", "creds", "user/", "user /", "user&", "user +", "username/", "username /"),
+        *("test account", "test-account", "test user", "test-user", "demo ", "demo-", "admin a", "admin-a", "staging "),
+        *("zugang", "anmeldedaten", "identifiant", "credencial", "credenzial", "acces", "accès"),
+        *("логин", "доступ", "учётн", "账号", "账户", "アカウント", "ログイン", "계정"),
+    )
 )
 _PAIR = re.compile(
     r"(?<![\w/.:@+-])(?P<user>[\w.@+-]{2,60})[ \t]{0,3}(?P<sign>[/:|,])[ \t]{0,3}"
@@ -109,11 +112,11 @@ def _is_key(between: str, value: str, least: int) -> bool:
     return not (is_judged or "=" in value) and looks_random(value, least=least)
 
 
-def find_pairs(text: str) -> list[Secret]:
+def find_pairs(searched: SearchedText) -> list[Secret]:
     """Find passwords that stand behind a user's name, on the line of a label of logins or on one of the next lines."""
-    found: list[Secret] = []
+    text, found = searched.text, list[Secret]()
     done = 0
-    for label in begun_by(_PAIR_LABEL, lowered(text), _LABELS):
+    for label in _LABELS.matches(_PAIR_LABEL, searched, is_folded=True):
         at, done = max(done, label.end()), max(done, _end_of_lines(text, label.end()))
         while pair := _PAIR.search(text, at, done):
             at, value = pair.start("secret"), pair["secret"].rstrip(".:")

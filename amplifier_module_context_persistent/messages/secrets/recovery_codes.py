@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .found import Secret, begun_by, lowered
+from .found import Secret
+from .searched_text import SearchedText, begun_by
 
 _LABEL = re.compile(
     r"""
@@ -49,6 +50,8 @@ _ENGLISH = (
         "otp",
     ),
 )
+_NOUNS = ("cod", "kod", "key", "secret", "seed")
+"""Texts of which every label without other letters than those of ASCII has one."""
 _FOREIGN = (
     *("wiederherstellungs", "notfall", "sicherheits", "code de ", "codes de ", "código", "codigo", "codici"),
     *("kody ", "herstelcode", "återställningskoder", "yedek ", "kurtarma ", "резервны", "код", "备用", "恢复"),
@@ -81,11 +84,11 @@ def names_recovery_codes(key: str) -> bool:
     return _LABEL.fullmatch(key.lower()) is not None
 
 
-def find_recovery_codes(text: str) -> list[Secret]:
+def find_recovery_codes(searched: SearchedText) -> list[Secret]:
     """Find the recovery codes behind the labels of a text."""
-    found: list[Secret] = []
+    text, found = searched.text, list[Secret]()
     done = 0
-    for label in begun_by(_LABEL, lowered(text), (*_ENGLISH, *_FOREIGN)):
+    for label in _labels_in(searched.folded):
         if label.start() < done:
             continue
         codes = list(_codes_behind(text, label.end()))
@@ -95,6 +98,14 @@ def find_recovery_codes(text: str) -> list[Secret]:
             found += [Secret(start, start + len(code), "recovery code") for code, start in alike]
             done = found[-1].end
     return found
+
+
+def _labels_in(folded: str) -> list[re.Match[str]]:
+    """Find the labels in a text in lower case, in order; they may be parts of longer words."""
+    if folded.isascii() and not any(map(folded.__contains__, _NOUNS)):
+        return []
+    found = [label for beginning in (*_ENGLISH, *_FOREIGN) for label in begun_by(_LABEL, folded, beginning)]
+    return sorted(found, key=lambda label: label.start())
 
 
 def _codes_behind(text: str, end: int) -> Iterator[tuple[str, int]]:

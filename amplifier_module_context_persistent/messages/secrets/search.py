@@ -9,7 +9,7 @@ Rules:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 
 from .base64_text import find_in_base64
@@ -22,8 +22,9 @@ from .named_values import find_named
 from .names import is_example, is_placeholder
 from .own_forms import OwnForms
 from .passwords_in_sentences import find_pairs
-from .places import PLACES
+from .places import places_possible_in
 from .recovery_codes import find_recovery_codes
+from .searched_text import SearchedText
 from .seed_phrases import find_seed_phrases
 from .services_in_sentences import find_by_service
 from .shown_values import find_shown
@@ -32,7 +33,18 @@ from .tables import find_by_foreign_names
 _LONG_WORD = re.compile(rf"(?<!\S)\S{{{LEAST_CHARS},}}")
 _SHORT_WORD = re.compile(rf"[\w.-]{{0,{LEAST_CHARS - 1}}}")
 """A text that has nothing beside it and is too short for a form: an id, a role, a type."""
-_BY_LABEL = find_recovery_codes, find_named, find_by_foreign_names, find_pairs, find_shown
+_BY_LABEL = (
+    find_cookies,
+    find_in_commands,
+    find_in_kubernetes_secrets,
+    find_seed_phrases,
+    find_recovery_codes,
+    find_named,
+    find_by_foreign_names,
+    find_pairs,
+    find_shown,
+)
+Look = Callable[[SearchedText], list[Secret]]
 _WITH_SPACES = tuple(known for known in TOKENS if known.has_spaces)
 _HINTS_IN_WORDS = tuple(
     (hint, known) for known in TOKENS if not (known.leads or known.has_spaces) for hint in known.hints
@@ -44,34 +56,32 @@ def search(text: str, own: OwnForms | None = None) -> list[Secret]:
     if own is None and _SHORT_WORD.fullmatch(text):
         return []
     words = [word.span() for word in _LONG_WORD.finditer(text)]
-    in_words = partial(_by_form, words=words), partial(find_in_base64, words=words, search=search)
-    by_service = partial(find_by_service, words=words)
-    found: list[Secret] = []
-    looks = (
-        *in_words,
+    looks: tuple[Look, ...] = (
+        partial(_by_form, words=words),
+        partial(find_in_base64, words=words, search=search),
         _by_place,
-        find_cookies,
-        find_in_commands,
-        find_in_kubernetes_secrets,
-        find_seed_phrases,
         *_BY_LABEL,
-        by_service,
+        partial(find_by_service, words=words),
     )
-    for look in (own.find, *looks) if own else looks:
-        if new := look(text):
+    found = own.find(text) if own else []
+    searched = SearchedText(hidden(text, found))
+    for look in looks:
+        if new := look(searched):
             found += new
-            text = hidden(text, new)
+            searched = SearchedText(hidden(searched.text, new))
     return merged(found)
 
 
 def search_forms(text: str) -> list[Secret]:
     """Find what is known by its form alone, in order; what is in base64 goes as a whole."""
     words = [word.span() for word in _LONG_WORD.finditer(text)]
-    found = _by_form(text, words)
-    return merged([*found, *find_in_base64(hidden(text, found), words=words, search=search_forms)])
+    found = _by_form(SearchedText(text), words)
+    rest = SearchedText(hidden(text, found))
+    return merged([*found, *find_in_base64(rest, words=words, search=search_forms)])
 
 
-def _by_form(text: str, words: list[tuple[int, int]]) -> list[Secret]:
+def _by_form(searched: SearchedText, words: list[tuple[int, int]]) -> list[Secret]:
+    text = searched.text
     found = _by_expression(text, [known for known in _WITH_SPACES if any(map(text.__contains__, known.hints))])
     text = hidden(text, found)
     if not words:
@@ -126,16 +136,14 @@ def _heads() -> tuple[re.Pattern[str], dict[str, list[Format]]]:
     return re.compile(rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?=(?P<head>{several}))"), rows
 
 
-def _by_place(text: str) -> list[Secret]:
-    found: list[Secret] = []
-    for kind, hints, expression in PLACES:
-        if not any(map(text.__contains__, hints)):
-            continue
+def _by_place(searched: SearchedText) -> list[Secret]:
+    text, found = searched.text, list[Secret]()
+    for place in places_possible_in(searched):
         new = []
-        for match in expression.finditer(text):
+        for match in place.expression.finditer(text):
             group = match.lastgroup or "secret"
             if not (is_placeholder(match[group]) or is_example(match[group])):
-                new.append(Secret(*match.span(group), kind))
+                new.append(Secret(*match.span(group), place.kind))
         if new:
             found += new
             text = hidden(text, new)

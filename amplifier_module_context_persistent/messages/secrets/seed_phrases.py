@@ -13,11 +13,13 @@ from functools import cache
 from hashlib import sha256
 
 from .found import Secret
+from .searched_text import SearchedText
 from .seed_words import ENGLISH
 
 LENGTHS = (24, 21, 18, 15, 12)
 """Words of a phrase."""
 _FEWEST = min(LENGTHS)
+_FEWEST_DIFFERENT = _FEWEST // 2 + 1
 _WORD_BITS = 11
 """Bits that a word stands for."""
 _RUN = re.compile(
@@ -29,9 +31,10 @@ _TEN_WORDS = re.compile(r"[ \n\t](?:[A-Za-z]{3,8}+[\s,;|\"'\[\].):0-9-]{1,8}+){1
 _WORD = re.compile("[A-Za-z]+")
 
 
-def find_seed_phrases(text: str) -> list[Secret]:
+def find_seed_phrases(searched: SearchedText) -> list[Secret]:
     """Find phrases with a valid checksum."""
-    if not _TEN_WORDS.search(text):
+    text = searched.text
+    if len(_heads() & searched.word_heads) < _FEWEST_DIFFERENT or not _TEN_WORDS.search(text):
         return []
     return [found for run in _RUN.finditer(text) for found in _in_run(text, run.start(), run.end())]
 
@@ -49,6 +52,12 @@ def is_seed_phrase(words: list[str]) -> bool:
 @cache
 def _numbers() -> dict[str, int]:
     return {word: number for number, word in enumerate(ENGLISH)}
+
+
+@cache
+def _heads() -> frozenset[str]:
+    """The first four letters of the words of the list, which no two share."""
+    return SearchedText(" ".join(ENGLISH)).word_heads
 
 
 def _in_run(text: str, start: int, end: int) -> Iterator[Secret]:

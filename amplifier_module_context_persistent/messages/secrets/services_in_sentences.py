@@ -12,6 +12,7 @@ from functools import cache
 
 from .found import Secret
 from .names import SERVICES, is_example, looks_random
+from .searched_text import SearchedText
 
 _LEAST_CHARS = 24
 _BEFORE_CHARS = 70
@@ -29,14 +30,14 @@ _GIVES = re.compile(
 )
 
 
-def find_by_service(text: str, words: Iterable[tuple[int, int]]) -> list[Secret]:
+def find_by_service(searched: SearchedText, words: Iterable[tuple[int, int]]) -> list[Secret]:
     """Find keys that a sentence gives as those of a service.
 
     Args:
-        text: any text.
+        searched: any text.
         words: where its long words are.
     """
-    found: list[Secret] = []
+    text, found = searched.text, list[Secret]()
     for start, end in words:
         if end - start < _LEAST_CHARS or end - start > 210:
             continue

@@ -11,6 +11,7 @@ import re
 from .found import Secret
 from .names import Likelihood, is_code_or_path, is_example, is_placeholder, likelihood_of, looks_random, names_service
 from .passwords_in_sentences import is_chosen
+from .searched_text import SearchedText
 
 _SHOWN = re.compile(
     r"""
@@ -43,11 +44,11 @@ _AFTER_NAME = re.compile(r"[\"'`)\]}\s;]*(?:\|[ ]*(?:base64[ ]-\w+|cat|tr[ ].{0,
 _LEAST_RANDOM = 10
 
 
-def find_shown(text: str) -> list[Secret]:
+def find_shown(searched: SearchedText) -> list[Secret]:
     """Find what is shown behind a prompt that asks for a secret."""
+    text, found = searched.text, list[Secret]()
     if "\n" not in text:
-        return []
-    found: list[Secret] = []
+        return found
     for shown in _SHOWN.finditer(text):
         start = text.rfind("\n", max(0, shown.start() - _MOST_PROMPT_CHARS), shown.start()) + 1
         value = shown["secret"]

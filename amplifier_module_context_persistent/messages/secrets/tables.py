@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from .foreign_names import find_foreign, foreign_names_in, is_named_in_another_language, names_foreign_password
 from .found import Secret, hidden
 from .names import Likelihood, is_secret_text, kind_of_name, likelihood_of, names_service
+from .searched_text import SearchedText
 
 MOST_ROWS = 2_000
 _MOST_CELLS = 60
@@ -107,11 +108,11 @@ def _rows(text: str, end: int, delimiter: str, head: list[Cell]) -> Iterator[lis
             return
 
 
-def find_by_foreign_names(text: str) -> list[Secret]:
+def find_by_foreign_names(searched: SearchedText) -> list[Secret]:
     """Find the secrets beside names in other languages than English, and below them in tables."""
-    names = foreign_names_in(text)
-    found = find_foreign(text, names)
-    text = hidden(text, found)
+    names = foreign_names_in(searched)
+    found = find_foreign(searched.text, names)
+    text = hidden(searched.text, found)
     table_end = 0
     for first, end in names:
         if first >= table_end:
