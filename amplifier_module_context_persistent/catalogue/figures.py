@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from ..log.base import ReadableLog
@@ -28,11 +30,12 @@ from .catalogue_file import (
     in_memory,
 )
 from .covered import FIGURES, LogCoverage, Stamp, cover, covered_of, is_same_file, name_of, session_id
-from .fill import FigureRows, insert
 from .lock_wait import COMMAND_WAIT_S
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what adds a log up is imported if that has to be done
     import sqlite3
+
+    from .fill import FigureRows
 
 logger = logging.getLogger(__name__)
 
@@ -103,6 +106,8 @@ def figures_of(
                 logger.info("%s; figures are added up", error)
 
         def add_up() -> Figures:
+            from .fill import FigureRows
+
             _close(opened)
             stamp = Stamp.of(file.file.status()) if file is not None else None
             added = FigureRows.of(reader, counter)
@@ -165,6 +170,13 @@ def _keep(catalogue: Catalogue, reader: LogReader, stamp: Stamp, counter: TokenC
                     cover(connection, session, FIGURES, done)
     except CatalogueError as error:
         logger.info("%s; the figures are not kept", error)
+
+
+def insert(connection: sqlite3.Connection, session: int, rows: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
+    """Add rows of what a session adds up to, each with its table."""
+    for table, added in groupby(rows, itemgetter(0)):
+        given = [(session, *row) for _, row in added]
+        connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(given[0]))})", given)
 
 
 def forget_figures(connection: sqlite3.Connection, session: int) -> None:

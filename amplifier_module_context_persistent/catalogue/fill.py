@@ -12,8 +12,6 @@ from dataclasses import astuple, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from heapq import nlargest
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from ..log.base import ReadableLog
@@ -27,7 +25,7 @@ from ..tokens.usage import ReportedUsage, usage_of_message, usage_of_record
 from .bill_id import bill_id
 
 if TYPE_CHECKING:
-    import sqlite3
+    pass
 
 LARGEST = 10
 """So many messages at most are shown as the largest."""
@@ -341,13 +339,6 @@ class FigureRows:
             "plans": records.plans,
         }
         return cls([(table, row) for table, rows in tables.items() for row in rows], bool(records.forked_from))
-
-
-def insert(connection: sqlite3.Connection, session: int, rows: Iterable[tuple[str, Row]]) -> None:
-    """Add rows of a session, each with its table."""
-    for table, added in groupby(rows, itemgetter(0)):
-        given = [(session, *row) for _, row in added]
-        connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(given[0]))})", given)
 
 
 def _count_or_none(value: Any) -> int | None:

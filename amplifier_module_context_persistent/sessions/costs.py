@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..catalogue.figures import Figures
-from ..catalogue.fill import RecordPass
 from ..log.base import ReadableLog
 from ..log.record_line import Message
 from ..messages.metadata import given_id
@@ -183,6 +182,8 @@ class Bills:
     """
 
     def __init__(self, log: ReadableLog, prices: PriceList, count: Callable[[Message], int]) -> None:
+        from ..catalogue.fill import RecordPass  # most costs are kept
+
         self._prices, self._count = prices, count
         self._by_id: dict[str, RequestBill] = {}
         for request in RecordPass(count).run(log).requests:

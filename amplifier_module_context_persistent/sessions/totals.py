@@ -20,9 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..catalogue.catalogue_file import SQLITE_ERRORS, Catalogue, CatalogueError, catalogue_of, in_memory
 from ..catalogue.covered import FIGURES, covered_by_path, name_of
-from ..catalogue.figures import Figures, figures_of
-from ..catalogue.fill import FigureRows, insert
-from ..catalogue.stored_figures import StoredFigures
+from ..catalogue.figures import Figures, figures_of, insert
 from ..errors import LogError
 from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
@@ -191,6 +189,9 @@ def _source(table: str, by: str) -> str:
 if TYPE_CHECKING:
     import sqlite3
 
+    from ..catalogue.fill import FigureRows
+    from ..catalogue.stored_figures import StoredFigures
+
 _COPIED = ("turns", "calls", "requests", "plans")
 _LOGS = """CREATE TABLE logs (
     session INTEGER PRIMARY KEY, name TEXT NOT NULL, project TEXT NOT NULL, path TEXT NOT NULL,
@@ -235,6 +236,8 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
     Raises:
         CatalogueError: Python has no SQLite.
     """
+    from ..catalogue.stored_figures import StoredFigures
+
     with in_memory() as connection:
         connection.execute(_LOGS)
         connection.execute("BEGIN")

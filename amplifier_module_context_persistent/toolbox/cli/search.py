@@ -25,7 +25,6 @@ from ...log.record_line import ROLES
 from ...messages.metadata import metadata_of, timestamp_of
 from ...search.pattern import Pattern, regex_pattern, text_pattern
 from ...search.word_search import AllWords, words_pattern
-from ...sessions.best_messages import Narrowing
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, look_at
@@ -141,8 +140,7 @@ def search_command(
     if best is not None and is_literal:
         raise click.UsageError("--best takes a question: give no option for texts (-i, -F, -w, -C, -l, -c, --hidden)")
     chosen = _chosen(sessions, everywhere=everywhere, last=last, wanted=wanted)
-    narrowing = Narrowing(role, wanted.tools)
-    answer = partial(_answer, chosen, pattern, narrowing, explains=explains, by_time=by_time, as_json=as_json)
+    answer = partial(_answer, chosen, pattern, role, wanted.tools, explains=explains, by_time=by_time, as_json=as_json)
     if best is not None:
         code = answer(most=best)
     else:
@@ -234,20 +232,22 @@ def _named_path(name: str) -> str:
 def _answer(
     chosen: _Chosen,
     question: str,
-    narrowing: Narrowing,
+    role: str | None,
+    tools: Sequence[str],
     *,
     most: int,
     explains: bool,
     by_time: bool,
     as_json: bool,
 ) -> int:
+    from ...sessions.best_messages import Narrowing
     from .best_answers import show_best_answers  # the ranking, which a search for a text does not need
 
     return show_best_answers(
         chosen.files,
         question,
         most=most,
-        narrowing=narrowing,
+        narrowing=Narrowing(role, tuple(tools)),
         look=chosen.look,
         by_time=by_time,
         explains=explains,
