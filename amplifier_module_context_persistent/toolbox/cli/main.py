@@ -218,6 +218,9 @@ SECTIONS = {
             "cli.copy:copy", "Copy a session's log byte for byte: to keep it, to move it, into a database."
         ),
         "sync": CommandEntry("cli.sync:sync", "Copy what is new between this home and DIR or URL, in both directions."),
+        "backup": CommandEntry(
+            "cli.backup:backup", "Keep copies of all sessions of this home in DIR, or restore them."
+        ),
         "rewind": CommandEntry("cli.fork:rewind", "Make SESSION's history end with turn N again."),
     },
     "Delete": {

@@ -8,11 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from ...errors import LogFailedError
-from ..maintenance.written_files import SYNCING, WrittenFiles
+from ..maintenance.written_files import MAKING, SYNCING, WrittenFiles
 from .catch_up import SyncError
-from .host_files import clear_up, is_hosts_log, own_transcript, update_host_files
+from .host_files import (
+    clear_up,
+    is_hosts_log,
+    own_transcript,
+    read_metadata,
+    update_host_files,
+    write_host_files,
+)
 
 
 @contextmanager
@@ -52,3 +60,22 @@ def finish(log: str) -> None:
     if own_transcript(log) is not None and (because := update_host_files(log, time=None)[1]):
         raise SyncError(because)
     WrittenFiles.beside(log).finish()
+
+
+@contextmanager
+def metadata_renewed(log: str, origin: str, *, now: Callable[[], str]) -> Iterator[None]:
+    """Write anew what names a session beside a copy that no host uses, after a block has gone on with the copy.
+
+    Raises:
+        OSError: it cannot be written; a second call finishes it.
+    """
+    if not is_hosts_log(log):
+        yield
+        return
+    clear_up(log)
+    created = read_metadata(Path(log).parent).get("created")
+    WrittenFiles.beside(log).begin(MAKING)
+    try:
+        yield
+    finally:
+        write_host_files(log, created=str(created or now()), origin=origin, named_only=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -139,9 +139,9 @@ def erase(found: TravellingErasures, *, now: Callable[[], str]) -> None:
     """
     for step in found.steps:
         if not step.error:
-            _carry_out(step, now)
+            carry_out_erasing(step, now)
     if found.new and found.side.root is not None:
-        _finish_deletions(found.side.root)
+        finish_deletions(found.side.root)
     if found.side.erasures is None:
         return
     failed = {one.salt for step in found.steps if step.error for one in step.erasures}
@@ -149,15 +149,19 @@ def erase(found: TravellingErasures, *, now: Callable[[], str]) -> None:
     lift(found.lifted, found.side.erasures)
 
 
-def _finish_deletions(root: Path) -> None:
+def finish_deletions(root: Path) -> None:
     """Remove what deletions left that were killed after the log went."""
     for directory in root.glob("*/sessions/*"):
-        log = os.fspath(directory / LOG_NAME)
-        if WrittenFiles.beside(log).begun == DELETING and (left := place_left(log, HOSTS_NAMES)):
-            remove_left(left, log)
+        with suppress(OSError):  # it is no directory, or may not be looked into
+            log = os.fspath(directory / LOG_NAME)
+            is_begun = WrittenFiles.beside(log).begun == DELETING
+            left = place_left(log, HOSTS_NAMES, tails=is_begun)
+            if left and (is_begun or len(left) == len(os.listdir(directory))):
+                remove_left(left, log)
 
 
-def _carry_out(step: ErasingStep, now: Callable[[], str]) -> None:
+def carry_out_erasing(step: ErasingStep, now: Callable[[], str]) -> None:
+    """Erase what was planned; a step that fails says why."""
     path = str(step.session.path)
     try:
         if step.deletion is not None:

@@ -24,7 +24,7 @@ from ...log.database_location import shown_location, stored_name
 from ...log.open_log import open_reader
 from ...sessions.find_session import SessionFile
 from ...sessions.open_files import is_open
-from .beside_synced import files_in_step, finish, is_interrupted
+from .beside_synced import files_in_step, finish, is_interrupted, metadata_renewed
 from .catch_up import OPEN, catch_up
 from .compare_logs import Parting, Relation, compare_logs
 from .copy_log import copy_log
@@ -167,8 +167,11 @@ class Sync:
             match step.what:
                 case What.COPY:
                     self._copy(step.source, step.target, step.to)
-                case What.APPEND:
+                case What.APPEND if step.to.is_home:
                     with files_in_step(step.target, now=self.now):
+                        step.new_bytes = catch_up(step.source, step.target)
+                case What.APPEND:
+                    with metadata_renewed(step.target, step.source, now=self.now):
                         step.new_bytes = catch_up(step.source, step.target)
                 case What.FINISH if is_unfinished(step.target):
                     self._copy(step.source, step.target, step.to)

@@ -22,6 +22,8 @@ from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile, root_of, session_files, sessions_below
 from .erasures import erasures_path
 
+BACKUP_NAME = "context-backup.jsonl"
+"""The file that makes a directory a backup (`backup.py`)."""
 _HOME = Path(".amplifier", "projects")
 
 
@@ -82,6 +84,8 @@ def other_side(place: str) -> Side:
         if (root / inside).is_dir():
             root = root / inside
             break
+    if (root / BACKUP_NAME).exists():
+        raise SideError(f"{root} is a backup; `context-persistent backup` writes to it")
     if root.resolve() == (Path.home() / _HOME).resolve():
         raise SideError(f"{root} holds the sessions of this home; name another directory")
     is_home = root.parts[-2:] == _HOME.parts

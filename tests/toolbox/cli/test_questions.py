@@ -48,6 +48,7 @@ ANSWERS = {
     "What did a fork and its origin each do since?": ["The first 5 messages are the same, up to turn 1."],
     "How do I erase a key everywhere?": ["something to purge in 1", "Remove it for good?"],
     "How do I have my sessions on two machines?": ["sessions brought in step"],
+    "How do I back them up, and get them back?": ["51 sessions backed up", "51 sessions restored already"],
     "How do I move it to another machine?": ["read back and the same", "with all that the log holds"],
     "How do I hand it to a colleague?": ["report-"],
     "How do I export all sessions that mention a ticket?": ["0 sessions exported"],
@@ -83,6 +84,7 @@ WORDS = {
     "What did a fork and its origin each do since?": "and what each did since",
     "How do I erase a key everywhere?": "a text from all logs",
     "How do I have my sessions on two machines?": "in both directions",
+    "How do I back them up, and get them back?": "Keep copies of all sessions",
     "How do I move it to another machine?": "to move it",
     "How do I hand it to a colleague?": "to send round",
     "How do I export all sessions that mention a ticket?": "Export the live history of SESSION",
@@ -106,7 +108,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(directory / "home"))
         patch.chdir(directory)
-        Path("stick").mkdir()
+        for name in ("stick", "kept"):
+            Path(name).mkdir()
         asyncio.run(write_sessions())
     return directory
 

@@ -1,0 +1,183 @@
+"""`context-persistent backup`: keep copies of all sessions of this home in a directory, and restore them.
+
+Exit codes: 0 done; 1 something is left: a log cannot be read, is shorter than its copy or damaged, a copy in the backup
+is damaged, or something could not be erased or restored; 2 nothing was done.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from ...clock import utc_now
+from ...errors import LogError
+from ..maintenance.verify import verify_log
+from ..transfer.backup import Backup, BackupStep, Done, HeldErased, erase_held, open_backup
+from ..transfer.restore import Restore
+from ..transfer.sync_sides import Side, home_side
+from .erasing import check_can_ask, erasing_options
+from .exit_codes import DONE, FINDINGS
+from .progress import progress, stages
+from .session_rows import scaled
+from .terminal import ask, counted, one_line, reason, say, unusable
+
+
+@click.command("backup")
+@click.argument("place", metavar="DIR")
+@click.option("--restore", is_flag=True, help="Copy to this home what it lacks of the backup.")
+@click.option("--again", is_flag=True, help="With --restore: also what was deleted since.")
+@click.option("--check", is_flag=True, help="Read the whole backup, and say whether each log is sound.")
+@click.option("--erase", is_flag=True, help="Remove from the backup what was purged or deleted in this home.")
+@erasing_options
+@click.pass_context
+def backup(
+    context: click.Context,
+    place: str,
+    *,
+    restore: bool,
+    again: bool,
+    check: bool,
+    erase: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Keep copies of all sessions of this home in DIR, or restore them.
+
+    DIR is an empty directory at first. Sessions may run meanwhile: each copy is a whole log up to some record. What is
+    new since the last backup is appended to the copies, and checked by its checksums. Nothing that the backup has is
+    changed: what a purge or a deletion removed in this home stays in it, is told, and goes with --erase, which asks.
+
+    --restore copies to this home, such as a new one, and changes nothing that it has. What was deleted before the
+    backup is left out; --again restores that too.
+    """
+    if restore + check + erase > 1:
+        raise click.UsageError("give one of --restore, --check and --erase")
+    if again and not restore:
+        raise click.UsageError("--again is for --restore")
+    if erase:
+        check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
+    with unusable():
+        there = open_backup(place, create=not (restore or check or erase))
+        if check:
+            code = _check(there, as_json=as_json)
+        elif erase:
+            code = _erase(there, dry_run=dry_run, yes=yes, as_json=as_json)
+        elif restore:
+            code = _restore(there, again=again, dry_run=dry_run, as_json=as_json)
+        else:
+            code = _back_up(there, dry_run=dry_run, as_json=as_json)
+    context.exit(code)
+
+
+def _back_up(there: Side, *, dry_run: bool, as_json: bool) -> int:
+    run = Backup(home_side(), there, utc_now)
+    steps = run.plan()
+    if not dry_run:
+        run.note_erasures()
+        todo = [step for step in steps if step.what not in (Done.SAME, Done.LEFT)]
+        with stages() as tell:
+            for number, step in enumerate(todo):
+                tell("copying", number, len(todo))
+                run.carry_out(step)
+    held = run.held_erased()
+    if as_json:
+        told = {"dry_run": dry_run, "sessions": [step.to_json() for step in steps], "holds_erased": len(held)}
+        click.echo(json.dumps(told))
+    else:
+        _show(steps, "backed up", dry_run=dry_run)
+        if held:
+            say(f"The backup still holds what was erased here: {_described(held)}. --erase removes it there too.")
+    return FINDINGS if any(step.what is Done.LEFT for step in steps) else DONE
+
+
+def _restore(there: Side, *, again: bool, dry_run: bool, as_json: bool) -> int:
+    run = Restore(there, home_side(), again, utc_now)
+    steps = run.plan()
+    if not dry_run:
+        with stages() as tell:
+            run.carry_out(steps, lambda number: tell("copying", number, len(steps)))
+    if as_json:
+        click.echo(json.dumps({"dry_run": dry_run, "sessions": [step.to_json() for step in steps]}))
+    else:
+        _show(steps, "restored", dry_run=dry_run)
+    return FINDINGS if any(step.what is Done.LEFT for step in steps) else DONE
+
+
+def _show(steps: Sequence[BackupStep], done: str, *, dry_run: bool) -> None:
+    for step in steps:
+        if step.what is Done.LEFT:
+            click.echo(f"LEFT: {one_line(step.source)}: {step.why}", err=True)
+        elif step.what is Done.ERASED:
+            say(f"{step.session_id}: {step.why}")
+        elif step.what is Done.ANEW:
+            say(f"{step.session_id}: copied anew; the older copy is kept as {Path(step.aside).name}")
+    numbers = [sum(step.what is what for step in steps) for what in (Done.NEW, Done.MORE, Done.ANEW, Done.SAME)]
+    new, more, anew, same = numbers
+    size = sum(step.new_bytes for step in steps if step.what not in (Done.LEFT, Done.ERASED))
+    if not (new or more or anew):
+        say(f"Nothing is new: {counted(same, 'session')} {done} already.")
+        return
+    would = "would be " if dry_run else ""
+    said = [f"{counted(new + more + anew, 'session')} {would}{done}, {scaled(size, 'kMGT')}B ({new:,} new)"]
+    say(f"{', '.join([*said, f'{same:,} had nothing new'])}.")
+    if dry_run:
+        say("Nothing was done (--dry-run).")
+
+
+def _described(held: HeldErased) -> str:
+    said = [(len(held.asides), "older copy of a purged log", "older copies of purged logs")]
+    said.append((len(held.sessions), "session", "sessions"))
+    return ", ".join(f"{number:,} {one if number == 1 else many}" for number, one, many in said if number)
+
+
+def _erase(there: Side, *, dry_run: bool, yes: bool, as_json: bool) -> int:
+    held = Backup(home_side(), there, utc_now).held_erased()
+    paths = [*map(str, held.asides), *(str(step.session.path) for step in held.sessions)]
+    if not as_json:
+        for path in paths:
+            say(f"{'would be' if dry_run else 'will be'} erased: {path}")
+        if not held:
+            say("The backup holds nothing that was erased here.")
+    if held and not dry_run:
+        ask(f"Erase {_described(held)} from the backup for good?", yes=yes)
+    if not dry_run:
+        erase_held(there, held, now=utc_now)
+    failed = [step for step in held.sessions if step.error]
+    if as_json:
+        errors = [{"path": str(step.session.path), "error": step.error} for step in failed]
+        click.echo(json.dumps({"dry_run": dry_run, "erased": paths, "errors": errors}))
+    else:
+        for step in failed:
+            click.echo(f"NOT ERASED: {one_line(str(step.session.path))}: {step.error}", err=True)
+        if dry_run:
+            say("Nothing was done (--dry-run).")
+        elif held:
+            say(f"Done: {len(held) - len(failed):,} erased from the backup.")
+    return FINDINGS if failed else DONE
+
+
+def _check(there: Side, *, as_json: bool) -> int:
+    paths = [str(session.path) for session in there.sessions()]
+    bad = dict[str, str]()
+    with progress(*paths, title="checking") as files:
+        for path in paths:
+            try:
+                report = verify_log(path, files=files)
+            except LogError as error:
+                bad[path] = reason(error)
+                continue
+            if not report.is_sound:
+                bad[path] = f"damaged; `context-persistent verify {path}` says where"
+    if as_json:
+        click.echo(
+            json.dumps({"logs": len(paths), "damaged": [{"path": path, "error": why} for path, why in bad.items()]})
+        )
+    else:
+        for path, why in bad.items():
+            click.echo(f"DAMAGED: {one_line(path)}: {why}", err=True)
+        say(f"{counted(len(paths), 'log')} checked, {len(bad):,} damaged.")
+    return FINDINGS if bad else DONE

@@ -1,0 +1,252 @@
+"""A backup of a home's sessions: a directory with a copy of each log, which only ever gets longer.
+
+Rules:
+- Nothing is written to the home, and nothing that the backup holds is lost. A copy that the log does not go on from any
+  more is set aside under another name before the log is copied anew.
+- A copy that was set aside since its log was purged, and a session that was deleted in the home, still hold what was
+  erased. They are told each time, and go if a person asks for it (`erase_held`).
+- The backup notes what was erased in the home: the lines of the home's file of erasures are copied to the backup's own.
+- A kill leaves copies that are whole, or end earlier; the next run goes on from there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any, cast
+
+from ...errors import ContextPersistentError
+from ...log.atomic_file import NewFile
+from ...log.database_location import refuse_other_url, stored_name
+from ...log.filesystem import FileSystem
+from ...log.open_log import open_reader
+from ...paths import LOG_NAME
+from ...sessions.find_session import SessionFile
+from ...sessions.raw_records import StoredLog
+from .beside_synced import metadata_renewed
+from .catch_up import catch_up
+from .compare_logs import Relation, compare_logs
+from .copy_log import copy_log
+from .erasures import lift, note_erasures, read_erasures
+from .host_files import is_unfinished, making_session, write_host_files
+from .sync_erasures import ErasingStep, TravellingErasures, carry_out_erasing, finish_deletions, plan_erasing
+from .sync_sessions import pairs_of
+from .sync_sides import BACKUP_NAME, Side
+
+BEFORE_PURGE, REPLACED = ".before-purge-", ".replaced-"
+"""What follows the log's name in the name of a copy that was set aside: since the log was purged, or is another one."""
+
+
+class BackupError(ContextPersistentError, ValueError):
+    """What was given is no backup, and cannot become one; nothing was done."""
+
+
+class Done(Enum):
+    """What a backup does with a session."""
+
+    SAME = "same"
+    NEW = "new"
+    MORE = "more"
+    ANEW = "anew"
+    """The copy is set aside, and the log copied anew."""
+    ERASED = "erased"
+    """It was erased, and is not restored."""
+    LEFT = "left"
+    """It stays as it is; `why` says why."""
+
+
+@dataclass(slots=True)
+class BackupStep:
+    """What is to be done, or was done, with one session."""
+
+    session_id: str
+    what: Done
+    source: str = ""
+    target: str = ""
+    new_bytes: int = 0
+    aside: str = ""
+    """The name that the copy gets, if it is set aside."""
+    why: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        told: dict[str, Any] = {"session": self.session_id, "what": self.what.value, "bytes": self.new_bytes}
+        more = {"from": self.source, "to": self.target, "aside": self.aside, "why": self.why}
+        return told | {key: value for key, value in more.items() if value}
+
+
+@dataclass(slots=True)
+class HeldErased:
+    """What a backup holds of what was erased in the home."""
+
+    asides: list[Path] = field(default_factory=list)
+    """Copies from before a purge."""
+    sessions: list[ErasingStep] = field(default_factory=list)
+    """Sessions that the home has no more, and of which something was erased."""
+
+    def __len__(self) -> int:
+        return len(self.asides) + len(self.sessions)
+
+
+def open_backup(place: str, *, create: bool) -> Side:
+    """The directory of a backup.
+
+    Args:
+        place: what a person names.
+        create: whether an empty directory becomes one.
+
+    Raises:
+        BackupError: there is no such directory, or it is no backup.
+        ConfigError: it is the URL of something else.
+    """
+    if stored_name(place) is not None:
+        raise BackupError("a backup is a directory; `context-persistent sync` copies to a database")
+    refuse_other_url(place)
+    root = Path(os.path.abspath(os.path.expanduser(place)))
+    if not root.is_dir():
+        raise BackupError(f"there is no directory {root}; make it first, or connect the disk")
+    note = root / BACKUP_NAME
+    if not note.exists():
+        if not create:
+            raise BackupError(f"{root} is no backup: {BACKUP_NAME} is missing")
+        if any(root.iterdir()):
+            raise BackupError(f"{root} is no backup and not empty; make a directory for it, such as {root / 'backup'}")
+    return Side(os.fspath(root), root, erasures=note)
+
+
+@dataclass(slots=True)
+class Backup:
+    """A backup of a home.
+
+    Args:
+        home: the home's side.
+        there: the backup (`open_backup`).
+        now: gives ISO 8601 timestamps.
+    """
+
+    home: Side
+    there: Side
+    now: Callable[[], str]
+
+    def plan(self) -> list[BackupStep]:
+        """See what is to be done with each session of the home; writes nothing."""
+        pairs = pairs_of(self.home.sessions(), self.there.sessions())
+        return [self._plan(pair.here, pair.there) for pair in pairs if pair.here is not None]
+
+    def _plan(self, session: SessionFile, copy: SessionFile | None) -> BackupStep:
+        target = str(copy.path) if copy is not None else self.there.place(session.project, session.id)
+        step = BackupStep(session.id, Done.NEW, str(session.path), target)
+        try:
+            if copy is None:
+                step.new_bytes = _size_of(step.source)
+            else:
+                _compare(step)
+        except (ContextPersistentError, OSError) as error:
+            step.what, step.why = Done.LEFT, reason_of(error)
+        return step
+
+    def carry_out(self, step: BackupStep) -> None:
+        """Do what was planned with a session; a step that fails becomes one that is left, and says why."""
+        try:
+            if step.what is Done.MORE:
+                with metadata_renewed(step.target, step.source, now=self.now):
+                    step.new_bytes = catch_up(step.source, step.target)
+                return
+            if step.aside:
+                os.replace(step.target, step.aside)
+                FileSystem().sync_directory(os.path.dirname(step.target))
+            with making_session(step.target):
+                if not is_unfinished(step.target):
+                    step.new_bytes = copy_log(step.source, step.target).size_bytes
+                write_host_files(step.target, created=self.now(), origin=step.source, named_only=True)
+        except (ContextPersistentError, OSError) as error:
+            step.what, step.why = Done.LEFT, reason_of(error)
+
+    def note_erasures(self) -> None:
+        """Make the directory a backup, and note in it what was erased in the home since.
+
+        Raises:
+            OSError: it cannot be written, or the home's file cannot be read.
+        """
+        note = self.there.erasures
+        assert note is not None  # noqa: S101 - a backup has one
+        if not note.exists():
+            with NewFile(note) as new:
+                new.finish()
+        (ours, lifted), (noted, _) = read_erasures(self.home.erasures), read_erasures(note)
+        note_erasures((one for salt, one in ours.items() if salt not in noted), note)
+        lift((one for salt, one in noted.items() if salt in lifted), note)
+
+    def held_erased(self) -> HeldErased:
+        """Find what the backup holds of what was erased in the home; as far as the backup goes by now.
+
+        Raises:
+            OSError: the home's file of erasures cannot be read.
+        """
+        known = {session.id for session in self.home.sessions()}
+        gone = [session for session in self.there.sessions() if session.id not in known]
+        force = list(read_erasures(self.home.erasures)[0].values())
+        found = TravellingErasures(self.there, force, [])
+        plan_erasing(found, gone)
+        assert self.there.root is not None  # noqa: S101 - a backup is a directory
+        asides = sorted(self.there.root.glob(f"*/sessions/*/{LOG_NAME}{BEFORE_PURGE}*"))
+        return HeldErased(asides, found.steps)
+
+
+def erase_held(there: Side, held: HeldErased, *, now: Callable[[], str]) -> None:
+    """Remove from a backup what it holds of what was erased in the home; a step that fails says why.
+
+    Raises:
+        OSError: a copy that was set aside cannot be removed.
+    """
+    for path in held.asides:
+        path.unlink(missing_ok=True)
+    for step in held.sessions:
+        carry_out_erasing(step, now)
+    if there.root is not None:
+        finish_deletions(there.root)
+
+
+def _compare(step: BackupStep) -> None:
+    """See what is to be done with a session that the backup has."""
+    found = compare_logs(step.source, step.target)
+    match found.relation:
+        case Relation.SAME:
+            step.what = Done.NEW if is_unfinished(step.target) else Done.SAME
+        case Relation.LONGER:
+            step.what, step.new_bytes = Done.MORE, found.new_bytes
+        case Relation.SHORTER:
+            step.what, step.why = Done.LEFT, "the log is shorter than its copy: it lost its end, or is an older file"
+        case _:
+            is_purged = found.relation is Relation.PURGED or (found.parting is not None and found.parting.is_purged)
+            step.what, step.new_bytes = Done.ANEW, _size_of(step.source)
+            step.aside = f"{step.target}{BEFORE_PURGE if is_purged else REPLACED}{_end_of(step.target)}"
+
+
+def _size_of(log: str) -> int:
+    """The bytes of a log's whole records.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    with closing(open_reader(log)) as reader:
+        reader.follow()
+        described = reader.describe()
+        return described.size_bytes - described.torn_bytes
+
+
+def _end_of(log: str) -> str:
+    """The last checksum of a log: another one for each content."""
+    with closing(open_reader(log)) as reader:
+        reader.follow()
+        return f"{cast('StoredLog', reader).scanner.seed:08x}"  # every stored log is scanned
+
+
+def reason_of(error: Exception) -> str:
+    """Why something failed, on one line."""
+    said = error.strerror if isinstance(error, OSError) else None
+    return " ".join(str(said or error).split())

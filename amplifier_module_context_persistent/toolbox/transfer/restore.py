@@ -1,0 +1,133 @@
+"""Restoring sessions from a backup to a home: what the home lacks is copied or appended, and nothing else is changed.
+
+What was deleted in the home of the backup is left out, unless it is asked for. What was erased there is noted in the
+home, so that no import brings it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from ...errors import ContextPersistentError
+from ...log.open_log import open_reader
+from ...sessions.find_session import SessionFile
+from .backup import BackupStep, Done, reason_of
+from .beside_synced import files_in_step, finish, is_interrupted
+from .catch_up import catch_up
+from .compare_logs import Relation, compare_logs
+from .copy_log import copy_log
+from .erasures import Erasure, lift, note_erasures, read_erasures
+from .erasures_of_log import erasures_of_log, why_refused
+from .host_files import is_unfinished, making_session, write_host_files
+from .sync_sessions import pairs_of
+from .sync_sides import Projects, Side
+
+
+@dataclass(slots=True)
+class Restore:
+    """The restoring of a home.
+
+    Args:
+        backup: the backup.
+        home: the home's side.
+        again: restore also what was deleted in the home of the backup.
+        now: gives ISO 8601 timestamps.
+    """
+
+    backup: Side
+    home: Side
+    again: bool
+    now: Callable[[], str]
+    _lifted: list[Erasure] = field(default_factory=list)
+    """What was erased and is restored all the same."""
+
+    def plan(self) -> list[BackupStep]:
+        """See what is to be done with each session of the backup; writes nothing.
+
+        Raises:
+            OSError: a file of erasures cannot be read: nobody knows what was erased.
+        """
+        ours, theirs = self.home.sessions(), self.backup.sessions()
+        projects = Projects(ours, here=self.home.is_this_home)
+        force = list((read_erasures(self.backup.erasures)[0] | read_erasures(self.home.erasures)[0]).values())
+        pairs = [(pair.here, pair.there) for pair in pairs_of(ours, theirs)]
+        return [self._plan(copy, there, projects, force) for copy, there in pairs if there is not None]
+
+    def _plan(
+        self, ours: SessionFile | None, there: SessionFile, projects: Projects, force: Sequence[Erasure]
+    ) -> BackupStep:
+        target = str(ours.path) if ours is not None else self.home.place(projects.of(there), there.id)
+        step = BackupStep(there.id, Done.NEW, str(there.path), target)
+        try:
+            if ours is None:
+                self._plan_new(step, force)
+            else:
+                _compare(step)
+        except (ContextPersistentError, OSError) as error:
+            step.what, step.why = Done.LEFT, reason_of(error)
+        return step
+
+    def _plan_new(self, step: BackupStep, force: Sequence[Erasure]) -> None:
+        with closing(open_reader(step.source)) as reader:
+            reader.follow()
+            described = reader.describe()
+            undone = erasures_of_log(reader, force)
+        step.new_bytes = described.size_bytes - described.torn_bytes
+        if undone and self.again:
+            self._lifted += undone
+        elif undone:
+            step.what, step.why = Done.ERASED, f"{why_refused(undone[-1])}; --again restores it all the same"
+
+    def carry_out(self, steps: Sequence[BackupStep], tell: Callable[[int], None]) -> None:
+        """Do what was planned; a step that fails becomes one that is left, and says why.
+
+        Args:
+            steps: what `plan` gave.
+            tell: is told how many steps were done.
+
+        Raises:
+            OSError: the home's file of erasures cannot be written.
+        """
+        (ours, our_lifts), noted = read_erasures(self.home.erasures), read_erasures(self.backup.erasures)[0]
+        known = ours.keys() | our_lifts
+        note_erasures((one for salt, one in noted.items() if salt not in known), self.home.erasures)
+        lift(self._lifted, self.home.erasures)
+        for number, step in enumerate(steps):
+            tell(number)
+            if step.what in (Done.NEW, Done.MORE):
+                self._carry_out(step)
+
+    def _carry_out(self, step: BackupStep) -> None:
+        try:
+            if step.what is Done.NEW:
+                with making_session(step.target):
+                    if not is_unfinished(step.target):
+                        copy_log(step.source, step.target)
+                    write_host_files(step.target, created=self.now(), origin=step.source)
+            elif is_interrupted(step.target) and not step.new_bytes:
+                finish(step.target)
+            else:
+                with files_in_step(step.target, now=self.now):
+                    step.new_bytes = catch_up(step.source, step.target)
+        except (ContextPersistentError, OSError) as error:
+            step.what, step.why = Done.LEFT, reason_of(error)
+
+
+def _compare(step: BackupStep) -> None:
+    """See what is to be done with a session that the home has."""
+    found = compare_logs(step.target, step.source)
+    match found.relation:
+        case Relation.SHORTER:
+            step.what, step.new_bytes = Done.MORE, found.new_bytes
+        case Relation.SAME if is_unfinished(step.target):
+            step.what = Done.NEW
+        case Relation.SAME if is_interrupted(step.target):
+            step.what = Done.MORE
+        case Relation.SAME | Relation.LONGER | Relation.PURGED:
+            step.what = Done.SAME
+        case Relation.PARTED:
+            step.what, step.why = Done.LEFT, f"the home has another history: {found.parting}"
+        case _:
+            step.what, step.why = Done.LEFT, "the home has another session of this id"

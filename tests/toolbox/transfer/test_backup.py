@@ -1,0 +1,303 @@
+"""A backup has every log whole up to some record, and a new home gets all of it back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.log.open_mark import OPEN_SUFFIX
+from amplifier_module_context_persistent.paths import LOG_NAME
+from amplifier_module_context_persistent.toolbox.maintenance.written_files import NOTE_SUFFIX
+from tests.support.kills import killed_before
+from tests.support.sweeps import proof
+from tests.support.two_homes import Home, files_below, holders
+
+KEY = "sk-leaked-0123456789"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home", "name")
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    (tmp_path / "kept").mkdir()
+    return tmp_path / "kept"
+
+
+@pytest.fixture
+def new_home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "new", "work/name")
+
+
+def copy_of(kept: Path, session: str) -> Path:
+    return next(path for path in kept.rglob(LOG_NAME) if path.parent.name == session)
+
+
+def test_a_new_home_gets_all_back_and_goes_on(home: Home, kept: Path, new_home: Home) -> None:
+    """In the checkout of the same repository, with the files by which a host lists the sessions."""
+    for session in ("talk", "talk-1_helper", "other"):
+        home.says(session, "one", "two")
+    assert "3 sessions backed up" in home.run("backup", kept).output
+    assert "3 sessions restored" in new_home.run("backup", kept, "--restore").output
+    assert new_home.sessions() == home.sessions()
+    for session in home.sessions():
+        assert new_home.log(session).read_bytes() == home.log(session).read_bytes()
+        assert new_home.log(session).with_name("transcript.jsonl").exists()
+    assert new_home.log("talk").parents[2].name.endswith("work-name")
+    new_home.says("talk", "three")
+    assert new_home.texts("talk") == ["one", "two", "three"]
+    assert "3 sessions restored already" in new_home.run("backup", kept, "--restore").output
+
+
+def test_only_what_is_new_is_written(home: Home, kept: Path) -> None:
+    """The copy's file grows by the new bytes."""
+    home.says("talk", "one")
+    home.says("other", "one")
+    home.run("backup", kept)
+    before, other = copy_of(kept, "talk").read_bytes(), copy_of(kept, "other").stat()
+    home.says("talk", "two")
+    told = json.loads(home.run("backup", kept, "--json").stdout)
+    after = copy_of(kept, "talk").read_bytes()
+    assert after == home.log("talk").read_bytes()
+    assert after.startswith(before)
+    by_session = {one["session"]: (one["what"], one["bytes"]) for one in told["sessions"]}
+    assert by_session == {"talk": ("more", len(after) - len(before)), "other": ("same", 0)}
+    assert copy_of(kept, "other").stat() == other
+
+
+def test_a_dry_run_writes_nothing(home: Home, kept: Path, new_home: Home) -> None:
+    home.says("talk", "one")
+    assert "1 session would be backed up" in home.run("backup", kept, "--dry-run").output
+    assert files_below(kept) == {}
+    home.run("backup", kept)
+    assert "1 session would be restored" in new_home.run("backup", kept, "--restore", "--dry-run").output
+    assert new_home.sessions() == []
+
+
+def test_what_was_purged_stays_until_it_is_erased(home: Home, kept: Path, new_home: Home) -> None:
+    """It is told each time; a restore has the purged log."""
+    home.says("talk", f"my key is {KEY}", "two")
+    home.run("backup", kept)
+    home.run("purge", "talk", "--redact", KEY, "--yes")
+    told = home.run("backup", kept).output
+    assert "still holds what was erased here: 1 older copy of a purged log" in told
+    assert "still holds" in home.run("backup", kept).output
+    assert len(holders(kept, KEY)) == 1
+    new_home.run("backup", kept, "--restore")
+    assert holders(new_home.root, KEY) == []
+    assert "nobody can be asked" in home.run("backup", kept, "--erase", code=2).output
+    home.run("backup", kept, "--erase", "--yes")
+    assert holders(kept, KEY) == []
+    assert "still holds" not in home.run("backup", kept).output
+
+
+def test_what_was_deleted_stays_until_it_is_erased(home: Home, kept: Path, new_home: Home, tmp_path: Path) -> None:
+    """A restore leaves it out, unless it is asked for."""
+    home.says("talk", "one")
+    home.says("other", "one")
+    home.run("backup", kept)
+    home.run("delete", "talk", "--yes", "--host-files")
+    assert "still holds what was erased here: 1 session" in home.run("backup", kept).output
+    assert "was deleted" in new_home.run("backup", kept, "--restore").output
+    assert new_home.sessions() == ["other"]
+    new_home.run("backup", kept, "--restore", "--again")
+    assert new_home.sessions() == ["other", "talk"]
+    home.run("backup", kept, "--erase", "--yes")
+    assert [path.parent.name for path in kept.rglob(LOG_NAME)] == ["other"]
+    assert "still holds" not in home.run("backup", kept).output
+
+
+def test_another_log_of_the_same_id_does_not_replace_its_copy(home: Home, kept: Path) -> None:
+    """The copy is set aside, and `--erase` leaves it."""
+    home.says("talk", "one")
+    home.run("backup", kept)
+    old = copy_of(kept, "talk").read_bytes()
+    home.log("talk").unlink()
+    home.says("talk", "another")
+    assert "the older copy is kept as" in home.run("backup", kept).output
+    assert "holds nothing" in home.run("backup", kept, "--erase").output
+    assert copy_of(kept, "talk").read_bytes() == home.log("talk").read_bytes()
+    assert [path.read_bytes() for path in kept.rglob(f"{LOG_NAME}.replaced-*")] == [old]
+
+
+def test_a_log_that_lost_its_end_gets_it_back(home: Home, kept: Path) -> None:
+    """The copy stays longer; that is told, and a restore appends what is missing."""
+    home.says("talk", "one")
+    short = home.log("talk").read_bytes()
+    home.says("talk", "two")
+    home.run("backup", kept)
+    home.log("talk").write_bytes(short)
+    assert "shorter than its copy" in home.run("backup", kept, code=1).output
+    home.run("backup", kept, "--restore")
+    assert home.texts("talk") == ["one", "two"]
+    home.run("backup", kept)
+
+
+def test_a_restore_changes_nothing_that_a_home_has(home: Home, kept: Path, new_home: Home) -> None:
+    """A session with another history there is named."""
+    home.says("talk", "one")
+    home.run("backup", kept)
+    new_home.run("backup", kept, "--restore")
+    home.says("talk", "from the old home")
+    home.run("backup", kept)
+    new_home.says("talk", "from the new home")
+    before = new_home.log("talk").read_bytes()
+    assert "another history" in new_home.run("backup", kept, "--restore", code=1).output
+    assert new_home.log("talk").read_bytes() == before
+
+
+def test_a_damaged_copy_is_found(home: Home, kept: Path) -> None:
+    home.says("talk", "one")
+    home.run("backup", kept)
+    assert "1 log checked, 0 damaged" in home.run("backup", kept, "--check").output
+    copy = copy_of(kept, "talk")
+    copy.write_bytes(copy.read_bytes().replace(b"one", b"two"))
+    assert "1 damaged" in home.run("backup", kept, "--check", code=1).output
+
+
+def test_only_an_empty_directory_becomes_a_backup(home: Home, kept: Path) -> None:
+    """A sync does not go into one, and nothing is restored from what is none."""
+    home.says("talk", "one")
+    (kept / "photo.png").touch()
+    assert "not empty" in home.run("backup", kept, code=2).output
+    assert "is no backup" in home.run("backup", kept, "--restore", code=2).output
+    assert "no directory" in home.run("backup", kept / "missing", code=2).output
+    (kept / "photo.png").unlink()
+    home.run("backup", kept)
+    assert "is a backup" in home.run("sync", kept, code=2).output
+    assert "one of" in home.run("backup", kept, "--check", "--erase", code=2).output
+
+
+def write_for_ever(log: Path, acknowledged: int) -> None:
+    """Append numbered messages to a log, and note each number once it is acknowledged."""
+
+    async def write() -> None:
+        async with PersistentContextManager(log, max_tokens=100_000) as manager:
+            for number in range(1_000_000):
+                await manager.add_message({"role": "user", "content": f"number {number} " + "x" * (number % 7) * 400})
+                await asyncio.sleep(0.01)
+                os.pwrite(acknowledged, b"%012d" % (number + 1), 0)
+
+    asyncio.run(write())
+
+
+@pytest.fixture
+def writers(home: Home, tmp_path: Path) -> Iterator[dict[str, Path]]:
+    """Four sessions that others write to; each with the file that says how many messages were acknowledged."""
+    files, children = {session: tmp_path / session for session in ("s1", "s2", "s3", "s4")}, []
+    for session, file in files.items():
+        file.write_bytes(b"%012d" % 0)
+        child = os.fork()
+        if not child:
+            try:
+                write_for_ever(home.log(session), os.open(file, os.O_WRONLY))
+            finally:
+                os._exit(1)
+        children.append(child)
+    deadline_s = time.monotonic() + 30
+    while any(int(file.read_bytes()) < 5 for file in files.values()) and time.monotonic() < deadline_s:
+        time.sleep(0.02)
+    yield files
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+@proof
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the writers are forked children")
+def test_sessions_run_while_they_are_backed_up(
+    home: Home, kept: Path, new_home: Home, writers: dict[str, Path]
+) -> None:
+    """Each copy is the beginning of its log, and has all that was acknowledged before the backup began."""
+    for _ in range(4):
+        before = {session: int(file.read_bytes()) for session, file in writers.items()}
+        home.run("backup", kept)
+        for session, count in before.items():
+            copy = copy_of(kept, session).read_bytes()
+            assert home.log(session).read_bytes().startswith(copy)
+            assert copy.endswith(b'"}\n')
+            assert copy.count(b'"role":"user"') >= count
+        time.sleep(0.1)
+    assert "0 damaged" in home.run("backup", kept, "--check").output
+    new_home.run("backup", kept, "--restore")
+    for session in writers:
+        assert new_home.log(session).read_bytes() == copy_of(kept, session).read_bytes()
+        assert len(new_home.texts(session)) >= before[session]
+
+
+def is_unfinished(name: str, content: bytes) -> bool:
+    if name.endswith(NOTE_SUFFIX):
+        return bool(json.loads(content).get("begun"))
+    return name.endswith(".part")
+
+
+def prepared(home: Home, kept: Path) -> None:
+    """A backup since which a session went on, one is new, one was purged and one deleted."""
+    for session in ("talk", "other", "purged", "gone"):
+        home.says(session, f"my key is {KEY}")
+    home.run("backup", kept)
+    home.says("talk", "two")
+    home.says("new", "three")
+    home.run("purge", "purged", "--redact", KEY, "--yes")
+    home.run("delete", "gone", "--yes", "--host-files")
+
+
+@proof
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the operation runs in a forked child")
+@pytest.mark.parametrize("what", ["backup", "restore", "erase"])
+def test_a_backup_that_was_killed_is_finished_by_a_second_one(
+    home: Home, kept: Path, new_home: Home, tmp_path: Path, what: str
+) -> None:
+    """At each moment the backup has all that it had; afterwards all is as if it was never interrupted."""
+    prepared(home, kept)
+    if what != "backup":
+        home.run("backup", kept)
+    options = {"backup": (), "restore": ("--restore", "--again"), "erase": ("--erase", "--yes")}[what]
+    used = new_home if what == "restore" else home
+    held = holders(kept, KEY)
+
+    def restore() -> None:
+        for root in (kept, new_home.root):
+            if not (tmp_path / "before" / root.name).exists():
+                shutil.copytree(root, tmp_path / "before" / root.name)
+            shutil.rmtree(root)
+            shutil.copytree(tmp_path / "before" / root.name, root)
+
+    def operation() -> Any:
+        return used.run("backup", kept, *options, code=None)
+
+    restore()
+    operation()
+    wanted = state_of(kept), state_of(new_home.root)
+    number, step = 1, 3
+    restore()
+    while killed_before(number, operation):
+        if what == "backup":
+            assert len(holders(kept, KEY)) >= len(held), number
+        assert operation().exit_code == 0, number
+        assert (state_of(kept), state_of(new_home.root)) == wanted, number
+        number += step
+        restore()
+    assert number > 10
+
+
+def state_of(root: Path) -> dict[str, bytes]:
+    """The logs below a directory, those that were set aside, and what only an interrupted operation leaves.
+
+    A mark without a lock says nothing.
+    """
+    files = {name: content for name, content in files_below(root).items() if not name.endswith(OPEN_SUFFIX)}
+    logs = {name: content for name, content in files.items() if LOG_NAME in name and not name.endswith(NOTE_SUFFIX)}
+    return logs | {name: content for name, content in files.items() if is_unfinished(name, content)}
