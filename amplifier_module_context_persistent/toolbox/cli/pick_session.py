@@ -1,31 +1,33 @@
-"""A list to choose a session from, in a terminal: words narrow it, a number chooses.
+"""A list to choose a session from, in a terminal: words narrow it.
 
-It reads lines as any prompt does, so it works in every terminal and needs no package of its own.
+Where keys can be read one by one it is one to type into (`live_list`). Elsewhere lines are read as by any prompt, and a
+number chooses.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from itertools import islice
+from time import time
 
 import click
 
 from ...catalogue.session_list_cache import Glances
-from ...errors import ContextPersistentError
-from ...log.filesystem import FileSystem
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, look_at
 from ...sessions.prices import PriceList
+from ...sessions.resume_cost import resume_cost
 from ...sessions.session_name import key_of
-from ...sessions.totals import gathered, totals
-from ...tokens.on_demand import named_counter
-from .terminal import cut, escaped, one_line
+from .amounts import money
+from .live_list import LiveList, choose, is_possible
+from .session_rows import age
+from .terminal import escaped, one_line
 
 _MOST_SHOWN = 12
-_MOST_LOOKED_AT = 500
-_FIRST_CELLS = 60
+_LOOKED_AT_ONCE = 200
+_NARROW = 60  # columns; below them a line has no cost and no id
+_LEAST_ID = 8
 
 
 def can_pick() -> bool:
@@ -39,52 +41,82 @@ def pick_session(sessions: Sequence[SessionFile]) -> str | None:
     Args:
         sessions: those that there are, the one that was written last first.
     """
-    glances = Glances()
-    seen = [look_at(one, None, glances=glances) for one in islice(sessions, _MOST_LOOKED_AT)]
-    glances.keep()
-    seen = sorted((one for one in seen if not one.error), key=lambda one: -one.last_s)
-    costs, words = _costs(seen), ""
-    while seen:
-        shown = matching(seen, words)[:_MOST_SHOWN]
+    choices = SessionChoices(sessions)
+    if not choices.find("", 1)[0]:
+        return None
+    try:
+        chosen = choose(LiveList(choices.find, choices.line_of)) if is_possible() else _ask(choices)
+    finally:
+        choices.keep()
+    return str(chosen.session.path) if chosen is not None else None
+
+
+def _ask(choices: SessionChoices) -> Overview | None:
+    """Ask by lines: a number chooses, words narrow the list; None without an answer."""
+    words = ""
+    while True:
+        shown = choices.find(words, _MOST_SHOWN)[0]
         for number, one in enumerate(shown, 1):
-            click.echo(line_of(number, one, costs.get(str(one.session.path), "")), err=True)
+            click.echo(f"{number:>3}  {choices.line_of(one, 200)}", err=True)
         given = click.prompt(
             "Which session? A number, or words to narrow the list", default="", show_default=False, err=True
         )
         if not given.strip():
             return None
         if given.isdecimal() and 1 <= int(given) <= len(shown):
-            return str(shown[int(given) - 1].session.path)
-        found = matching(seen, given)
-        if len(found) == 1:
-            return str(found[0].session.path)
+            return shown[int(given) - 1]
+        found, count = choices.find(given, 1)
+        if count == 1:
+            return found[0]
         words = given if found else words
         if not found:
             click.echo(f"no session has {escaped(one_line(given))}", err=True)
-    return None
 
 
-def matching(seen: Sequence[Overview], words: str) -> list[Overview]:
-    """The sessions that have all words in their ids, names or first lines, whatever their case."""
-    wanted = key_of(words).split()
-    texts = ((one, key_of(f"{one.session.id} {one.named.name} {one.first_line} {one.date}")) for one in seen)
-    return [one for one, text in texts if all(word in text for word in wanted)]
+class SessionChoices:
+    """The sessions that may be meant, looked at as far as they are needed: of thousands, most never.
 
+    Args:
+        sessions: those that there are, the one that was written last first.
+    """
 
-def line_of(number: int, one: Overview, cost: str) -> str:
-    """A session in a line: its name or first words, its last message's date, its cost, its id."""
-    said = cut(one_line(one.named.name or one.first_line), _FIRST_CELLS)
-    return escaped(one_line(f"{number:>3}  {one.date}  {cost:>8}  {one.session.id[:8]}  {said}"))
+    def __init__(self, sessions: Sequence[SessionFile]) -> None:
+        self._left, self._count = iter(sessions), len(sessions)
+        self._glances, self._prices = Glances(), PriceList()
+        self._seen: list[tuple[str, Overview]] = []
+        """What can be found of each session, and the session; the newest message first."""
 
+    def find(self, words: str, most: int) -> tuple[Sequence[Overview], int]:
+        """The first sessions that have all words, so many at most, and how many have them as far as is known.
 
-def _costs(seen: Sequence[Overview]) -> Mapping[str, str]:
-    """What the first sessions of the list cost, by their paths; nothing if that cannot be added up."""
-    from .amounts import money_of
+        Words are looked for in ids, names, first lines and dates, whatever their case. As long as too few are found,
+        more sessions are looked at.
+        """
+        wanted = key_of(words).split()
+        while True:
+            found = [one for text, one in self._seen if all(word in text for word in wanted)]
+            if len(found) >= most or not self._look_further():
+                break
+        return found[:most], len(found) if wanted else self._count
 
-    first = [one.session for one in seen[:_MOST_SHOWN]]
-    try:
-        with gathered(first, named_counter("auto"), lambda _: nullcontext(FileSystem())) as found:
-            told = totals(found, PriceList(), "path")
-    except ContextPersistentError:
-        return {}
-    return {path: money_of(one.bill) for path, one in told.items()}
+    def line_of(self, one: Overview, columns: int) -> str:
+        """A session in a line: its age, what resuming it costs, its id, its name or the first words."""
+        when, said = f"{age(max(0.0, time() - one.last_s)):>4}", one.named.name or one.first_line
+        if columns < _NARROW:
+            return one_line(f"{when}  {said}")
+        resuming = resume_cost(self._prices, one.last_request)
+        cost = money(resuming.cost) if resuming is not None else ""
+        return one_line(f"{when}  {cost:>7}  {one.session.id[:_LEAST_ID]:<{_LEAST_ID}}  {said}")
+
+    def keep(self) -> None:
+        """Write to the catalogues what they lacked."""
+        self._glances.keep()
+
+    def _look_further(self) -> bool:
+        """Look at some more sessions; whether there were any."""
+        more = [look_at(one, None, glances=self._glances) for one in islice(self._left, _LOOKED_AT_ONCE)]
+        self._count -= sum(bool(one.error) for one in more)
+        texts = [f"{one.session.id} {one.named.name} {one.first_line} {one.date}" for one in more]
+        self._seen += [(key_of(text), one) for text, one in zip(texts, more, strict=True) if not one.error]
+        self._seen.sort(key=lambda known: -known[1].last_s)
+        return bool(more)

@@ -1,0 +1,160 @@
+"""A list that one types into: each key narrows it or moves the mark, as in `fzf`. It is drawn on the error stream.
+
+Rules:
+- The terminal is set back as it was, whatever happens, and nothing of the list stays on it.
+- No line is wider than the terminal, and there are no more lines than it has.
+- The marked line has `>` before it, so that it is seen without colours too.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import select
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Generic, TypeVar
+
+import click
+
+from .terminal import cut, escaped, one_line
+
+try:
+    import termios
+    import tty
+except ImportError:  # Windows
+    termios = None  # type: ignore[assignment]
+
+T = TypeVar("T")
+
+_KEY = re.compile(r"\x1b\[[0-9;]*[A-Za-z~]|\x1bO[A-Z]|.", re.DOTALL)
+_NAMES = {
+    "\x1b[A": "up", "\x1bOA": "up", "\x10": "up", "\x1b[B": "down", "\x1bOB": "down", "\x0e": "down",
+    "\x1b[5~": "page up", "\x1b[6~": "page down", "\r": "enter", "\n": "enter", "\x1b": "leave", "\x04": "leave",
+    "\x7f": "erase", "\x08": "erase", "\x15": "erase all", "\x17": "erase word",
+}  # fmt: skip
+_ESCAPE_S = 0.05  # so long after an escape the rest of an arrow key may still come
+_MOST_ROWS, _LEAST_ROWS = 15, 1
+_OTHER_LINES = 2  # the question, and how many there are
+_HELP = "type to narrow, arrows to move, Enter to choose, Esc to leave"
+
+
+def is_possible() -> bool:
+    """Whether keys can be read one by one, and lines be drawn again."""
+    return termios is not None and os.environ.get("TERM", "dumb") != "dumb"
+
+
+class LiveList(Generic[T]):
+    """What is typed, what that finds, and which line is marked.
+
+    Args:
+        find: gives the first items that have some words, so many at most, and how many there are in all.
+        line_of: an item in a line of so many columns.
+    """
+
+    def __init__(self, find: Callable[[str, int], tuple[Sequence[T], int]], line_of: Callable[[T, int], str]) -> None:
+        self._find, self._line_of = find, line_of
+        self._words, self._at, self._first = "", 0, 0
+        self._found: Sequence[T] = ()
+
+    def press(self, key: str, rows: int) -> None:
+        """Take a key: the name of one, or a character that is typed."""
+        if key in ("up", "down", "page up", "page down"):
+            step = {"up": -1, "down": 1, "page up": -rows, "page down": rows}[key]
+            self._at = max(0, self._at + step)
+            return
+        if key == "erase":
+            self._words = self._words[:-1]
+        elif key == "erase all":
+            self._words = ""
+        elif key == "erase word":
+            self._words = self._words.rstrip().rpartition(" ")[0]
+        elif len(key) == 1 and key.isprintable():
+            self._words += key
+        self._at = 0
+
+    def marked(self) -> T | None:
+        """The item of the marked line; None if nothing is found."""
+        return self._found[self._at] if self._at < len(self._found) else None
+
+    def lines(self, columns: int, rows: int) -> list[str]:
+        """The lines to be drawn, for so many columns and items."""
+        self._found, total = self._find(self._words, self._at + rows)
+        self._at = max(0, min(self._at, len(self._found) - 1))
+        self._first = max(min(self._first, self._at), self._at - rows + 1)
+        shown = self._found[self._first : self._first + rows]
+        drawn = [
+            f"{'>' if self._first + number == self._at else ' '} {self._line_of(one, columns - 3)}"
+            for number, one in enumerate(shown)
+        ]
+        said = f"{self._at + 1:,} of {total:,}" if self._found else "nothing has these words"
+        lines = [f"Which session? {self._words}", *drawn, f"{said}; {_HELP}"]
+        return [cut(escaped(one_line(line)), columns - 1) for line in lines]
+
+
+def choose(listed: LiveList[T]) -> T | None:
+    """Let a person choose; None if they leave.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C.
+    """
+    descriptor, drawn = sys.stdin.fileno(), 0
+    with _keys_one_by_one(descriptor):
+        try:
+            for keys in _presses(descriptor):
+                for key in keys:
+                    if key == "enter" and (chosen := listed.marked()) is not None:
+                        return chosen
+                    if key == "leave":
+                        return None
+                    listed.press(key, _rows())
+                    listed.lines(*_size())  # what is found now is what Enter takes
+                _erase(drawn)
+                lines = listed.lines(*_size())
+                drawn = len(lines)
+                click.echo("\r\n".join(lines), err=True, nl=False)
+        finally:
+            _erase(drawn)
+    return None
+
+
+def _size() -> tuple[int, int]:
+    return shutil.get_terminal_size().columns, _rows()
+
+
+def _rows() -> int:
+    return max(_LEAST_ROWS, min(_MOST_ROWS, shutil.get_terminal_size().lines - _OTHER_LINES - 1))
+
+
+def _erase(lines: int) -> None:
+    """Take back the lines that were drawn; the cursor stands behind the last one."""
+    if lines:
+        up = f"\x1b[{lines - 1}A" if lines > 1 else ""
+        click.echo(f"\r{up}\x1b[J", err=True, nl=False, color=True)
+
+
+def _presses(descriptor: int) -> Iterator[list[str]]:
+    """The keys as they come, those that came together at once; first none, to draw the list."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    yield []
+    while True:
+        given = os.read(descriptor, 1024)
+        while given.endswith(b"\x1b") and select.select([descriptor], [], [], _ESCAPE_S)[0]:
+            given += os.read(descriptor, 1024)
+        if not given:
+            return
+        yield [_NAMES.get(key, key) for key in _KEY.findall(decoder.decode(given))]
+
+
+@contextmanager
+def _keys_one_by_one(descriptor: int) -> Iterator[None]:
+    """Have the terminal give each key at once, without printing it; Ctrl-C interrupts as ever."""
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor, termios.TCSADRAIN)
+        yield
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
