@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.sessions import files
-from tests.support.commands import refused, run, shows
-from tests.support.sessions_of_a_home import log_of, write
+from tests.support.commands import refused, run, shows, without_colours
+from tests.support.sessions_of_a_home import TERMINAL, log_of, write
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -103,3 +103,16 @@ def test_python_and_sql_say_the_same() -> None:
     for use in files():
         told.update(use.counts)
     assert rows == dict(told)
+
+
+def test_in_a_narrow_terminal_no_path_and_no_id_is_folded() -> None:
+    """Each path is a line, and below it one for each session, by the beginning of its id; a pipe gets a table."""
+    deep = f"packages/{'deeper/' * 9}footer.ts"
+    for name in ("5f2c1a2b-1111", "77aa0011-2222"):
+        write(log_of(name), called(("read_file", {"path": deep}, "fine"), ("edit_file", {"path": deep}, "fine")))
+    shown = without_colours(run("files", "--all", "footer.ts", env=TERMINAL).stdout).splitlines()
+    assert shown[0] == deep
+    assert sorted(line.split()[0] for line in shown[1:3]) == ["5f2c1a2b", "77aa0011"]
+    assert all("read 1  changed 1" in line and len(line) <= 80 for line in shown[1:3])
+    (_, *rows) = run("files", "--all", "footer.ts").stdout.split("\n", 1)[1].splitlines()
+    assert sorted(row.split()[1] for row in rows) == ["5f2c1a2b-1111", "77aa0011-2222"]

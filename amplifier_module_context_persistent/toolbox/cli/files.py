@@ -9,6 +9,8 @@ import json
 from collections.abc import Sequence
 
 import click
+from rich.console import Console
+from rich.text import Text
 
 from ...sessions.file_uses import ACTIONS, LEFT_OUT, FileUse, files_of, with_sub_agents
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
@@ -26,7 +28,8 @@ from .session_argument import (
     sessions_here,
     storage_option,
 )
-from .tables import show_table, without_empty
+from .session_rows import shortest_ids
+from .tables import show_table, width_of, without_empty
 from .terminal import console, counted, escaped, one_line
 
 _MOST_TURNS = 6
@@ -84,13 +87,33 @@ def _one(path: str) -> list[SessionFile]:
 
 
 def _show(found: Sequence[FileUse], *, with_sessions: bool) -> None:
+    """Print a table; where a terminal is too narrow for it, each path on a line of its own, so that none is folded."""
+    output, rows = console(), []
     heads = ("file", *["session"] * with_sessions, *ACTIONS, "last at", "in turns")
-    rows = []
+    short = shortest_ids(use.session for use in found) if output.is_terminal else {}
     for use in found:
         counts = [f"{use.counts[action]:,}" if use.counts[action] else "" for action in ACTIONS]
-        session = [use.session] * with_sessions
-        rows.append((use.path, *session, *counts, use.last_time[:16].replace("T", " "), _turns(use)))
-    show_table(console(), *without_empty(heads, rows))
+        session = [short.get(use.session, use.session)] * with_sessions
+        rows.append([use.path, *session, *counts, use.last_time[:16].replace("T", " "), _turns(use)])
+    if not rows:
+        return
+    said, cells = without_empty(heads, rows)
+    if output.is_terminal and width_of(said, cells) > output.width:
+        _show_stacked(output, said, cells)
+    else:
+        show_table(output, said, cells)
+
+
+def _show_stacked(output: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print each path, and below it a line for each session that touched it."""
+    before = ""
+    for row in rows:
+        named = zip(heads[1:], row[1:], strict=True)
+        facts = [cell if head in ("session", "last at") else f"{head} {cell}" for head, cell in named if cell]
+        if row[0] != before:
+            output.print(Text(escaped(one_line(row[0])), "bold"), soft_wrap=True)
+        before = row[0]
+        output.print(Text(escaped(one_line("     " + "  ".join(facts)))))
 
 
 def _turns(use: FileUse) -> str:

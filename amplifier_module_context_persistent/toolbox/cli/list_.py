@@ -6,7 +6,6 @@ Exit codes: 0 done, even if there are none; 2 a directory cannot be read. A log 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -39,13 +38,11 @@ from .filter_options import filter_options, watched
 from .parameters import check_place
 from .progress import progress
 from .session_argument import no_catalogue_option, storage, storage_option
-from .session_rows import ListedSession, SessionRows
+from .session_rows import ListedSession, SessionRows, shortest_ids
 from .terminal import UnusableError, console, one_line, unreadable, unusable
 
 if TYPE_CHECKING:
     from ...sessions.totals import Total
-
-_LEAST_ID = 8  # characters of an id that is shortened
 
 
 @click.command("list")
@@ -106,7 +103,7 @@ def list_sessions(
         look.keep()
         return
     output = console()
-    shortest = _shortest_ids(sessions) if output.is_terminal and not is_paged else {}
+    shortest = shortest_ids(one.id for one in sessions if one.project) if output.is_terminal and not is_paged else {}
     projects = "" if not everywhere else "heading" if by_project else "line"
     rows = SessionRows(
         output,
@@ -323,17 +320,6 @@ def _nothing(*, found: bool, everywhere: bool, directories: tuple[str, ...]) -> 
     if storage() or sessions_above() is None:
         return "no sessions in this project; --all shows others"
     return f"no sessions in this project; {one_line(where_else())}"
-
-
-def _shortest_ids(sessions: Iterable[SessionFile]) -> dict[str, str]:
-    """For each id of the host's the shortest beginning that no other one has."""
-    ids = sorted({session.id for session in sessions if session.project})
-    short = {}
-    for at, full in enumerate(ids):
-        neighbours = ids[max(0, at - 1) : at] + ids[at + 1 : at + 2]
-        shared = max((len(os.path.commonprefix([full, other])) for other in neighbours), default=0)  # noqa: RUF071 - no paths
-        short[full] = full[: max(_LEAST_ID, shared + 1)]
-    return short
 
 
 def sessions_of(

@@ -26,7 +26,7 @@ try:
     import termios
     import tty
 except ImportError:  # Windows
-    termios = None  # type: ignore[assignment]
+    termios = None  # type: ignore[assignment]  # then `is_possible` says no
 
 T = TypeVar("T")
 

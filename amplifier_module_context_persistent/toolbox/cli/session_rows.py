@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ _STATES = {"open": "green", "open, damaged": "red", "damaged": "red", "unreadabl
 _AGES = ((60, "s"), (60, "m"), (24, "h"), (365, "d"))
 """How many of each unit make the next one; after days come years."""
 _INDENT = " " * 5
+_LEAST_ID = 8  # characters of an id that is shortened
 
 
 @dataclass(slots=True)
@@ -130,6 +132,18 @@ class SessionRows:
 
 def _resuming(resuming: ResumeCost) -> str:
     return f"{money(resuming.cost)} {'cold' if resuming.is_cold else 'warm'}"
+
+
+def shortest_ids(ids: Iterable[str]) -> dict[str, str]:
+    """For each id the shortest beginning that names it: that no other one has, but for those that begin with it."""
+    known = sorted(set(ids))
+    short = {}
+    for at, full in enumerate(known):
+        after = next((other for other in known[at + 1 :] if not other.startswith(full)), "")
+        neighbours = (known[at - 1] if at else "", after)
+        shared = max(len(os.path.commonprefix([full, other])) for other in neighbours)  # noqa: RUF071 - no paths
+        short[full] = full[: max(_LEAST_ID, shared + 1)]
+    return short
 
 
 def age(seconds: float) -> str:

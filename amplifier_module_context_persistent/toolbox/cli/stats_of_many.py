@@ -21,7 +21,7 @@ from ...tokens.counter import TokenCounter
 from .amounts import money_of
 from .filter_options import period_of
 from .many_sessions import gathering, source_line, source_of
-from .session_rows import scaled
+from .session_rows import scaled, shortest_ids
 from .tables import cost_notes, percent, show_cost, show_table, without_empty
 from .terminal import console, duration, escaped
 
@@ -107,7 +107,8 @@ def _plain(by: str, rows: Mapping[str, Total], names: Mapping[str, str]) -> list
 def _show_parts(output: Console, by: str, parts: Mapping[str, Total], total: Total, names: Mapping[str, str]) -> None:
     """Print the parts and their sum; columns in which nothing is to be said are left out."""
     heads = (by, "name", "sessions", "agents", "turns", "calls", "failed", "input", "cached", "output", "cost")
-    rows = [_cells(key or _UNKNOWN, names.get(key, ""), one) for key, one in parts.items()]
+    short = shortest_ids(parts) if by == "session" and output.is_terminal else {}
+    rows = [_cells(short.get(key, key) or _UNKNOWN, names.get(key, ""), one) for key, one in parts.items()]
     rows += [_cells("all", "", total)] * (len(rows) > 1)
     show_table(output, *without_empty(heads, rows))
 
@@ -133,8 +134,18 @@ def _show_tools(output: Console, tools: Mapping[str, Total], slowest: Sequence[S
         took = (duration(one.calls_s), duration(one.slowest_s)) if one.calls_s else ("", "")
         rows.append((name or _UNKNOWN, *counts, *took))
     show_table(output, heads, rows)
+    short = shortest_ids(call.session for call in slowest) if output.is_terminal else {}
     show_table(
         output,
         ("slowest calls of", "turn", "message", "tool", "took"),
-        [(call.session, f"{call.turn:,}", f"{call.place:,}", call.tool, duration(call.duration_s)) for call in slowest],
+        [
+            (
+                short.get(call.session, call.session),
+                f"{call.turn:,}",
+                f"{call.place:,}",
+                call.tool,
+                duration(call.duration_s),
+            )
+            for call in slowest
+        ],
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -89,6 +90,13 @@ def show_table(output: Console, heads: Sequence[str], rows: Sequence[Sequence[st
         output.print(table(heads, rows))
 
 
+def width_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """How many columns a table takes if nothing in it is folded."""
+    widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+_GAP = 2  # columns between two of a table
 _LEAST_COST = 0.00005  # less is rounding
 
 
