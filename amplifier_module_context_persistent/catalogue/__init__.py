@@ -1,9 +1,9 @@
-"""The catalogue: what is derived from a project's logs and worth keeping, in one SQLite file that anyone can query.
+"""The catalogue: data derived from a project's logs, in one SQLite file that anyone can query.
 
 Rules:
-- It is disposable. It may be deleted, garbled or replaced at any time; answers stay the same, only slower.
-- It holds no message. Whatever it names is read from the log and verified there. Of the text it holds filters of runs
-  of three characters, and checksums of words, from which much can be guessed; so a purge removes the file.
-- It is believed for a log only up to a place that the log still has, and only where the file is this user's own.
-- A connection lives for one transaction. Where the file cannot be used, everything works without it.
+- It is disposable. It may be deleted, damaged or replaced at any time; answers stay the same, only slower.
+- It has no messages. Messages that it refers to are read from the log and verified there. It has filters of runs of
+  three characters and checksums of words, from which much can be guessed. So a purge removes the file.
+- It is trusted for a log only up to a position that the log still has, and only if the file belongs to this user.
+- A connection lives for one transaction. If the file cannot be used, everything works without it.
 """

@@ -1,10 +1,10 @@
-"""The filters of a block: which runs of three characters its text may hold.
+"""The filters of a block: they tell which runs of three characters its text may contain.
 
-They are Bloom filters (Bloom 1970, https://doi.org/10.1145/362686.362692): one says "no" only if a run is not in the
-text. It has a byte for each different run and sets two bits for each. So it says "maybe" by mistake for one run in
+They are Bloom filters (Bloom 1970, https://doi.org/10.1145/362686.362692): a filter says "no" only if a run is not in
+the text. It has one byte for each different run, and sets two bits for each. So it says "maybe" wrongly for one run in
 twenty.
 
-The runs of a block are divided among `PARTS` filters by their hash, for a search to read few of them.
+The runs of a block are divided among `PARTS` filters by their hash, so that a search reads few of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SPREAD = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 
 Places = tuple[int, int]
-"""Two numbers that a run is turned into: its bits, modulo the bits of a filter."""
+"""The two numbers of a run; modulo the number of bits of a filter they are its bits."""
 
 
 def _hashed(run: str) -> tuple[int, Places]:
@@ -52,12 +52,12 @@ def _filter_of(all_places: list[Places]) -> bytes:
 
 
 def asked_parts(runs: Iterable[str]) -> list[tuple[int, list[Places]]]:
-    """The parts that say whether a text may have all of some runs, with the places of the runs; most runs first."""
+    """The parts that are needed to test some runs, with the places of the runs; the parts with most runs first."""
     return sorted(_by_part(runs).items(), key=lambda one: (-len(one[1]), one[0]))
 
 
 def may_hold(made: bytes, all_places: Iterable[Places]) -> bool:
-    """Whether the block of a filter may hold all of some runs."""
+    """Whether the block of a filter may contain all these runs."""
     bits = 8 * len(made)
     for places in all_places:
         for place in places:

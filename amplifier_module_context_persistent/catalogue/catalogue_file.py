@@ -1,16 +1,16 @@
-"""The catalogue's file: where it lies, how it is opened, believed and removed.
+"""The catalogue's file: its path, and how it is opened, checked and removed.
 
 Rules:
 - A rollback journal, no write-ahead log and no memory map: a truncated map kills the process, and network homes have no
   shared memory.
-- The file is created empty with mode 0600 before SQLite opens it. A link, a file of another user, one that others may
-  write, and one whose schema is not exactly ours are not used; a writer puts a new one in the place of the last kind.
-- One that proves damaged is removed at once, if nobody uses it: everything in it is made anew.
-- SQLite opens the files beside it too (`-journal`, `-wal`, `-shm`). A FIFO there would block it for ever, so SQLite is
-  not called unless each of them is absent or a file of this user. No version of ours leaves a `-wal` or `-shm`.
-- It is removed under SQLite's exclusive lock, the files beside it first: nobody is writing then, and a connection that
-  was opened before cannot write afterwards (SQLite sees that its file was unlinked).
-- Waiting for another process's lock has a budget for the whole process (`lock_wait`); only a removal has its own.
+- The file is created empty with mode 0600 before SQLite opens it. Not used are a link, a file of another user, a file
+  that others may write, and a file with another schema. A writer replaces a file with another schema.
+- A damaged file is removed at once, if no process uses it; its data are computed again.
+- SQLite also opens the files beside it (`-journal`, `-wal`, `-shm`). A FIFO there would block it for ever. So SQLite is
+  called only if each of them is absent or a file of this user. No version of ours leaves a `-wal` or `-shm`.
+- The file is removed under SQLite's exclusive lock, after the files beside it. So no process is writing then, and an
+  older connection cannot write afterwards (SQLite notices that its file was unlinked).
+- All waits for other processes' locks share one budget (`lock_wait`); only a removal has its own.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ except ImportError:  # Python may be built without it
 
 NAME = "context-catalogue.sqlite3"
 SUFFIX = ".catalogue"
-"""Of the catalogue of a log that does not lie as the host's sessions do: `<log>.catalogue`."""
+"""The suffix for a log that is not in a host's directory of sessions: `<log>.catalogue`."""
 
 LEAST_SQLITE = (3, 33)
 """The first version that has the table `sqlite_schema` by this name (https://sqlite.org/schematab.html)."""
 
 REMOVE_WAIT_S = 2.0
-"""How long a purge or a deletion waits for another process's transaction before it refuses."""
+"""The longest time that a purge or a deletion waits for another process's transaction."""
 _MOST_S = 10.0
-"""The longest a transaction may take: a forged file must not hold anybody up."""
+"""The longest time of a transaction, in case a forged file makes it slow."""
 _JOURNAL, *_WAL_FILES = SIDE_FILES = ("-journal", "-wal", "-shm")
 """Suffixes of the files that SQLite opens beside a database."""
 _OPERATIONS = 10_000
 _MOST_VALUE_BYTES = 16 << 20
 _OLD_NAMES = ("context-search.sqlite3", "context-search.sqlite3.*.part")
 _OLD_SUFFIXES = (".checkpoint", ".checkpoint-????????.part")
-"""Files that earlier versions kept: beside the catalogue, and beside a log."""
+"""Files of earlier versions: beside the catalogue, and beside a log."""
 
 FIGURE_TABLES = MappingProxyType(
     {
@@ -73,11 +73,11 @@ FIGURE_TABLES = MappingProxyType(
         "plans": "number INTEGER NOT NULL, summary TEXT NOT NULL",
     }
 )
-"""What a session adds up to: tables, each with its columns after the session; rows stand as they were put in."""
+"""The tables of figures, each with its columns after the session. Rows keep the order of insertion."""
 FILTER_TABLES = tuple(f"filters_{part}" for part in range(PARTS))
-"""The filters of blocks, a table for each part: a search reads few of them. `words` says what an id is."""
+"""The filters of blocks: a table for each part, since a search reads few parts. `word_blocks` explains the ids."""
 RANKED_TABLES = ("ranked_messages", "ranked_terms")
-"""The segments of the ranked index: columns of messages, and buckets of terms. `ranked_words` says what an id is."""
+"""The segments of the ranked index: columns of messages, and buckets of terms. `ranked_words` explains the ids."""
 _TABLES = (
     """CREATE TABLE sessions (
     id INTEGER PRIMARY KEY,
@@ -124,7 +124,7 @@ _IS_ONLY_READ = ContextVar("is_only_read", default=False)
 
 @contextlib.contextmanager
 def switched_off() -> Iterator[None]:
-    """Use no catalogue, and write none, until the block ends: answers come from the logs."""
+    """Use and write no catalogue in a `with` block; answers come from the logs."""
     token = _IS_OFF.set(True)
     try:
         yield
@@ -134,7 +134,7 @@ def switched_off() -> Iterator[None]:
 
 @contextlib.contextmanager
 def only_read() -> Iterator[None]:
-    """Use the catalogues that there are, and neither write nor remove one, until the block ends."""
+    """Use existing catalogues, but write and remove none, in a `with` block."""
     token = _IS_ONLY_READ.set(True)
     try:
         yield
@@ -143,35 +143,35 @@ def only_read() -> Iterator[None]:
 
 
 def may_be_written() -> bool:
-    """Whether catalogues may be written here."""
+    """Whether catalogues may be written now."""
     return is_usable() and not _IS_ONLY_READ.get()
 
 
 def is_usable() -> bool:
-    """Whether catalogues may be used here, and Python can."""
+    """Whether catalogues may be used now, and Python has SQLite."""
     return not _IS_OFF.get() and sqlite3 is not None and sqlite3.sqlite_version_info >= LEAST_SQLITE
 
 
 SQLITE_ERRORS: tuple[type[Exception], ...] = () if sqlite3 is None else (sqlite3.Error, UnicodeDecodeError)
-"""What a broken file raises."""
+"""The errors of a broken file."""
 
 
 class CatalogueError(Exception):
-    """The catalogue cannot be used now; says why. Whoever asks does without it."""
+    """The catalogue cannot be used now; the text says why. Callers continue without it."""
 
 
 class BrokenCatalogueError(CatalogueError):
-    """The catalogue is damaged, or another version or program made it. A writer puts a new one in its place."""
+    """The catalogue is damaged, or another version or program made it. A writer replaces it."""
 
 
 T = TypeVar("T")
 
 UNUSABLE: tuple[type[Exception], ...] = (CatalogueError, *SQLITE_ERRORS)
-"""What a transaction raises, and what is asked in it."""
+"""The errors of a transaction and of queries in it."""
 
 
 def catalogue_of(log: str | os.PathLike[str]) -> Path:
-    """Where the catalogue of a log lies: beside the `sessions` of its project, else beside the log."""
+    """The path of a log's catalogue: beside the `sessions` of its project, else beside the log."""
     path = os.path.abspath(log)
     sessions = os.path.dirname(os.path.dirname(path))
     if os.path.basename(sessions) == "sessions":
@@ -181,17 +181,17 @@ def catalogue_of(log: str | os.PathLike[str]) -> Path:
 
 @lru_cache(maxsize=256)
 def _catalogue_in(project: str) -> Path:
-    """The catalogue of a project's directory; a question asks for it of each session."""
+    """The path of the catalogue in a project's directory; cached, because it is needed for each session."""
     return Path(project, NAME)
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """One catalogue; nothing is open between its transactions.
+    """One catalogue. Its file is open only during a transaction.
 
     Args:
         path: its file.
-        wait_s: how long a transaction waits for another process's lock, as far as the process's budget goes.
+        wait_s: the longest wait of a transaction for another process's lock, within the process's budget.
     """
 
     path: Path
@@ -202,7 +202,7 @@ class Catalogue:
         """Read in one transaction.
 
         Raises:
-            CatalogueError: there is none that can be used; or, at the end, it was cut, and what was read is void.
+            CatalogueError: there is no usable catalogue; or, at the end, its file was truncated and results are void.
         """
         with self._connected() as connection:
             connection.execute("BEGIN")
@@ -212,9 +212,9 @@ class Catalogue:
                 raise CatalogueError(f"{self.path}: it was cut while it was read")
 
     def is_cut(self, connection: sqlite3.Connection) -> bool:
-        """Whether the file lost its end in a transaction that reads: SQLite may take what is gone for empty tables.
+        """Whether the file was truncated during a transaction that reads. SQLite may take lost parts for empty tables.
 
-        One in whose place a smaller one came is taken for cut, too; one that was removed can be read to the end.
+        A file that was replaced by a smaller one counts as truncated too. A removed file can be read to the end.
         """
         sizes = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
         try:
@@ -224,10 +224,10 @@ class Catalogue:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Write in one transaction, which ends with the block; a file that is broken or not ours is replaced before.
+        """Write in one transaction. A broken file, or one of another version, is replaced first.
 
         Raises:
-            CatalogueError: it cannot be written, or only after too long a wait; nothing was changed.
+            CatalogueError: it cannot be written in time; nothing was changed.
         """
         self._check_usable()
         self._check_writable()
@@ -242,7 +242,7 @@ class Catalogue:
             self._waiting(lambda: connection.execute("COMMIT"))
 
     def remove(self, *, wait_s: float = REMOVE_WAIT_S) -> None:
-        """Remove the file and the files beside it; nothing if there is none. A directory there is not ours and stays.
+        """Remove the file, if there is one, and the files beside it. A directory in its place is not ours and stays.
 
         Args:
             wait_s: how long to wait for another process's transaction.
@@ -260,7 +260,7 @@ class Catalogue:
                     except sqlite3.DatabaseError as error:
                         if _is(error, _BUSY):
                             raise CatalogueError(f"{self.path}: another process uses it") from error
-                for suffix in SIDE_FILES:  # a broken catalogue cannot be locked, and nobody writes it
+                for suffix in SIDE_FILES:  # a broken catalogue cannot be locked, and no process writes it
                     _remove(f"{self.path}{suffix}")
                 _remove(str(self.path))
         except OSError as error:
@@ -269,10 +269,10 @@ class Catalogue:
             raise CatalogueError(f"{self.path}: {error}") from error
 
     def _make(self) -> None:
-        """Make an empty file where there is none, or none that can be used.
+        """Make an empty file, if there is none or it cannot be used.
 
         Raises:
-            CatalogueError: what is there must stay, or the system refuses.
+            CatalogueError: the existing file must stay, or the system refuses.
         """
         try:
             if os.lstat(self.path).st_size:
@@ -291,7 +291,7 @@ class Catalogue:
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        """A connection to the file that is there; what goes wrong with it is a `CatalogueError`."""
+        """Open a connection to the existing file; errors become a `CatalogueError`."""
         if reason := self._why_not_opened():
             raise CatalogueError(reason)
         if left := [suffix for suffix in _WAL_FILES if os.path.lexists(f"{self.path}{suffix}")]:
@@ -308,12 +308,12 @@ class Catalogue:
             traceback.clear_frames(
                 error.__traceback__
             )  # a statement that stopped halfway keeps its lock until it is freed
-            with contextlib.suppress(CatalogueError):  # else somebody uses it, and removes it later
+            with contextlib.suppress(CatalogueError):  # otherwise another process uses it, and removes it later
                 self.remove(wait_s=0)
             raise BrokenCatalogueError(f"{self.path}: {error}; it is made anew") from error
 
     def _why_not_opened(self) -> str:
-        """Why SQLite is not to open the file, or one that it opens with it; empty if it may."""
+        """Why SQLite must not open the file or a file beside it; "" if it may."""
         for suffix in ("", *SIDE_FILES):
             name = f"{self.path}{suffix}"
             try:
@@ -327,10 +327,10 @@ class Catalogue:
         return ""
 
     def _waiting(self, take_lock: Callable[[], T]) -> T:
-        """Call what needs a lock, again and again while another process has it and there is time.
+        """Call a function that needs a lock; repeat it while another process has the lock and time is left.
 
         Raises:
-            sqlite3.Error: as the call; it is locked for too long.
+            sqlite3.Error: an error of the call, also if it was locked for too long.
         """
         wait = LockWait(self.wait_s)
         while True:
@@ -361,7 +361,7 @@ class Catalogue:
 
 @contextlib.contextmanager
 def in_memory() -> Iterator[sqlite3.Connection]:
-    """A catalogue that ends with the block: of a log that has none, or where its own cannot be used. It has no words.
+    """A catalogue in memory for a `with` block, for a log whose own cannot be used. It has no words.
 
     Raises:
         CatalogueError: Python has no SQLite, or a query of the block fails.
@@ -378,7 +378,7 @@ def in_memory() -> Iterator[sqlite3.Connection]:
 
 
 def remove_catalogue(log: str | os.PathLike[str]) -> None:
-    """Remove the catalogue of a log, and what earlier versions kept in its place.
+    """Remove the catalogue of a log, and the files that earlier versions had instead.
 
     Raises:
         CatalogueError: as `Catalogue.remove`.
@@ -390,7 +390,7 @@ def remove_catalogue(log: str | os.PathLike[str]) -> None:
 
 
 def old_files(log: str | os.PathLike[str]) -> list[str]:
-    """What earlier versions kept in the place of a log's catalogue."""
+    """The files that earlier versions had in place of a log's catalogue."""
     directory, path = glob.escape(str(catalogue_of(log).parent)), glob.escape(os.path.abspath(log))
     patterns = [os.path.join(directory, name) for name in _OLD_NAMES] + [path + suffix for suffix in _OLD_SUFFIXES]
     return sorted(name for pattern in patterns for name in glob.glob(pattern))
@@ -406,7 +406,7 @@ def _remove(path: str) -> None:
 
 
 def distrust(status: os.stat_result) -> str:
-    """Why a file is not to be believed; empty where only this user can have written it."""
+    """Why a file is not trusted; "" if only this user can have written it."""
     if not stat.S_ISREG(status.st_mode):
         return "it is no regular file"
     if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
@@ -424,10 +424,10 @@ def _is(error: BaseException | None, *codes: int) -> bool:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Whether an error says that the file is damaged.
+    """Whether an error means that the file is damaged.
 
-    A text in it that is no UTF-8 is an error of Python. One byte of its header makes it read-only; if the system does,
-    it cannot be removed either.
+    A text that is not UTF-8 is an error of Python. A damaged byte in the header makes the file read-only for SQLite; if
+    the system made it read-only, it cannot be removed anyway.
     """
     is_python_error = isinstance(error, sqlite3.OperationalError) and not hasattr(error, "sqlite_errorcode")
     is_no_text = isinstance(error, UnicodeDecodeError) or is_python_error
@@ -436,21 +436,21 @@ def _is_damage(error: Exception) -> bool:
 
 
 class _OtherSchemaError(Exception):
-    """The file was made by another version, or by somebody else."""
+    """Another version or program made the file."""
 
 
 class DamagedError(Exception):
-    """Something in the file is not what was written; to be raised within a transaction, which removes the file."""
+    """Data in the file were altered. If it is raised within a transaction, the file is removed."""
 
 
 _FAILURES: tuple[type[Exception], ...] = (DamagedError, *SQLITE_ERRORS)
 
 
 def _check_schema(connection: sqlite3.Connection) -> None:
-    """Check that a file has exactly the schema that is written here.
+    """Check that a file has exactly the schema of this module.
 
     Raises:
-        _OtherSchemaError: it has not.
+        _OtherSchemaError: it has another one.
         sqlite3.Error: it cannot be read.
     """
     try:

@@ -1,8 +1,7 @@
-"""How far the catalogue knows a session's log, and whether the log is still what was taken in.
+"""How far the catalogue covers a session's log, and whether the log is unchanged since.
 
-Each part of the catalogue (words, figures, the line of `list`) notes it for itself: the log's file as it was, and the
-offset up to which it was taken in, with the bytes before that. In a chained log these hold a checksum that stands for
-all before it.
+Each part of the catalogue (words, figures, the line of `list`) has its own coverage: the stamp of the log's file, the
+covered offset, and the bytes before that. In a chained log these bytes contain a checksum of everything before them.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _TAIL_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """By what it is seen that a file is as it was: nobody can set the time of the last change."""
+    """Identifies the state of a file. Its change time cannot be set by a program."""
 
     device: int
     inode: int
@@ -36,14 +35,14 @@ class Stamp:
 
     @classmethod
     def of(cls, status: os.stat_result) -> Stamp:
-        """The stamp of a file, by the status that a `FileHandle` gives of it."""
+        """The stamp of a file, from the status that a `FileHandle` gives."""
         return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
     def is_of(self, path: str | Path) -> bool:
-        """Whether it is the stamp of a log as it is now; an archived one is opened to learn the log's size.
+        """Whether it is the present stamp of a log. An archived log is opened to get its size.
 
         Raises:
-            OSError: the file cannot be looked at.
+            OSError: the file's status cannot be read.
         """
         now = Stamp.of(os.lstat(path))
         if now == self:
@@ -54,7 +53,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class LogCoverage:
-    """The log's file as it was, the offset up to which it was taken in, and the bytes before that."""
+    """The stamp of a log's file, the offset up to which it is covered, and the bytes before that."""
 
     stamp: Stamp
     end_offset: int
@@ -62,23 +61,23 @@ class LogCoverage:
 
     @classmethod
     def up_to(cls, reader: LogReader, end_offset: int, stamp: Stamp) -> LogCoverage:
-        """What is noted of an open log.
+        """The coverage of an open log up to an offset.
 
         Raises:
-            LogUnreadableError: it cannot be read.
+            LogUnreadableError: the log cannot be read.
         """
         start = max(0, end_offset - _TAIL_BYTES)
         return cls(stamp, end_offset, reader.file.read(start, end_offset - start))
 
     def is_whole_of(self, path: str | Path) -> bool:
-        """Whether all of a log was taken in, and its file is as it was; the log need not be opened."""
+        """Whether the whole log is covered and its file unchanged; the log is not opened."""
         try:
             return self.end_offset == self.stamp.size_bytes and self.stamp.is_of(path)
         except OSError:
-            return False  # whoever opens it says why
+            return False  # opening it will raise the error
 
     def still_holds(self, reader: LogReader) -> bool:
-        """Whether the bytes that were taken in are still those of a log; of a damaged one, if nothing changed.
+        """Whether a log still has the covered bytes. A damaged log must be wholly unchanged.
 
         Raises:
             LogUnreadableError: it cannot be read.
@@ -96,14 +95,14 @@ class LogCoverage:
 
 
 def name_of(log: str | Path) -> str:
-    """Under which name a log stands in its catalogue: its path from there, in UTF-8, which paths need not be in."""
+    """The name of a log in its catalogue: its relative path, made valid UTF-8."""
     beginning = os.path.dirname(catalogue_of(log))  # of the log's path
     below = os.path.abspath(log)[len(beginning) :].lstrip(os.sep)
     return below.encode("utf-8", "backslashreplace").decode()
 
 
 def is_same_file(log: str | Path, stamp: Stamp) -> bool:
-    """Whether a log is still the file that was read, and not one that a purge put in its place."""
+    """Whether a log is still the same file, and was not replaced by a purge."""
     try:
         status = os.lstat(log)
     except OSError:
@@ -112,10 +111,10 @@ def is_same_file(log: str | Path, stamp: Stamp) -> bool:
 
 
 def session_id(connection: sqlite3.Connection, name: str) -> int:
-    """The id of a session, which is added if it is not known.
+    """The id of a session; a new session is added.
 
     Raises:
-        DamagedError: it was added and is not found.
+        DamagedError: the added session is not found.
     """
     connection.execute("INSERT OR IGNORE INTO sessions(path) VALUES (?)", (name,))
     row = connection.execute("SELECT id FROM sessions WHERE path = ?", (name,)).fetchone()
@@ -125,12 +124,12 @@ def session_id(connection: sqlite3.Connection, name: str) -> int:
 
 
 def covered_of(connection: sqlite3.Connection, name: str, part: str) -> LogCoverage | None:
-    """How far a session is known; None if it is not."""
+    """The coverage of a session; None if there is none."""
     return covered_by_path(connection, part, name).get(name)
 
 
 def covered_by_path(connection: sqlite3.Connection, part: str, name: str | None = None) -> dict[str, LogCoverage]:
-    """How far each session is known, or one alone, by its log's name."""
+    """The coverage of each session, or of one, by its log's name."""
     rows = connection.execute(
         "SELECT path, device, inode, size_bytes, mtime_ns, ctime_ns, end_offset, tail"
         " FROM covered JOIN sessions ON id = session WHERE part = ? AND path = ifnull(?, path)",
@@ -140,7 +139,7 @@ def covered_by_path(connection: sqlite3.Connection, part: str, name: str | None 
 
 
 def follow_file(connection: sqlite3.Connection, name: str, before: Stamp, after: Stamp) -> None:
-    """Let what is known of a log count for another file with the same bytes; what is older than both stays as it is."""
+    """Make the coverage of a log valid for another file with the same bytes; older coverage is not changed."""
     connection.execute(
         "UPDATE covered SET (device, inode, size_bytes, mtime_ns, ctime_ns) = (?, ?, ?, ?, ?)"
         " WHERE session = (SELECT id FROM sessions WHERE path = ?)"
@@ -150,6 +149,6 @@ def follow_file(connection: sqlite3.Connection, name: str, before: Stamp, after:
 
 
 def cover(connection: sqlite3.Connection, session: int, part: str, now: LogCoverage) -> None:
-    """Note how far a session is known."""
+    """Store the coverage of a session."""
     row = (session, part, *astuple(now.stamp), now.end_offset, now.tail)
     connection.execute("INSERT OR REPLACE INTO covered VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)

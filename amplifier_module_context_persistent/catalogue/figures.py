@@ -1,7 +1,7 @@
-"""What a session adds up to, asked of the catalogue, or added up where that does not know the log as it is.
+"""The figures of a session: queried from the catalogue, or computed if the catalogue does not have the present log.
 
-What was added up is written to the catalogue, if that can be done; else it is added up again the next time, by the same
-code. So the answer is the same, only slower.
+Computed figures are written to the catalogue if possible. If not, the same code computes them again the next time. So
+the answers are the same, only slower.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ if TYPE_CHECKING:  # what adds a log up is imported if that has to be done
 logger = logging.getLogger(__name__)
 
 LEAST_LOG_BYTES = 64 << 10
-"""A smaller log is added up in a moment: nothing is kept of it, but among the sessions of a project, which are many."""
+"""Figures of a smaller log are computed in a moment and not kept, except for totals over a whole project."""
 ROWS_AT_ONCE = 1_000
-"""So many in one transaction."""
+"""Rows written in one transaction."""
 
 
 @dataclass(slots=True)
 class Figures:
-    """What one session adds up to; to be asked while the catalogue is open."""
+    """The figures of one session; they can be queried while the catalogue is open."""
 
     connection: sqlite3.Connection
     session: int
     add_up: Callable[[], Figures] | None = None
-    """Adds the log up in memory, for when the catalogue breaks while it is asked."""
+    """Computes the figures in memory, if the catalogue breaks during a query."""
     catalogue: Catalogue | None = None
-    """Whose file may be cut while it is asked."""
+    """The catalogue, whose file may be truncated during a query."""
 
     def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """Ask a query whose first parameter is the session."""
+        """Run a query whose first parameter is the session."""
         try:
             rows = self.connection.execute(query, (self.session, *parameters)).fetchall()
             if self.add_up is None or self.catalogue is None or not self.catalogue.is_cut(self.connection):
@@ -79,13 +79,13 @@ def figures_of(
     wait_s: float = COMMAND_WAIT_S,
     note: Callable[[FigureRows], None] = lambda _: None,
 ) -> Iterator[Figures]:
-    """The figures of an open log as it is now.
+    """The figures of an open log.
 
     Args:
         reader: the log.
-        counter: counts tokens; figures by another one are made anew.
-        wait_s: how long to wait for others who use its catalogue.
-        note: is given what was added up, if that had to be done.
+        counter: counts tokens; kept figures by another counter are not used.
+        wait_s: how long to wait for other processes that use the catalogue.
+        note: gets the figures if they had to be computed.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -127,13 +127,13 @@ def figures_of(
 
 
 def _close(opened: ExitStack) -> None:
-    """End a transaction that reads; whether the file was cut in it was asked at each answer."""
+    """End a transaction that reads. Each query has checked already whether the file was truncated."""
     with suppress(CatalogueError):
         opened.close()
 
 
 def _session_that_is_up(connection: sqlite3.Connection, reader: LogReader, counter: TokenCounter) -> int:
-    """The id of a session whose figures are those of the log as the reader knows it; 0 if they are not."""
+    """The id of the session, if its kept figures are those of the log as the reader knows it; else 0."""
     name = name_of(reader.path)
     known = covered_of(connection, name, FIGURES)
     if known is None or known.end_offset != _end(reader) or not known.still_holds(reader):
@@ -145,9 +145,9 @@ def _session_that_is_up(connection: sqlite3.Connection, reader: LogReader, count
 
 
 def _keep(catalogue: Catalogue, reader: LogReader, stamp: Stamp, counter: TokenCounter, added: FigureRows) -> None:
-    """Write what a log adds up to, some rows in each transaction; they count once all of them are there.
+    """Write the figures of a log, some rows in each transaction. They are valid once all rows are there.
 
-    Nothing more is written where somebody else began to write it meanwhile, or where the log is another file now.
+    Writing stops if another process began to write them too, or if the log is another file by now.
     """
     name, begun = name_of(reader.path), LogCoverage(stamp, 0, os.urandom(16))
     done = LogCoverage.up_to(reader, _end(reader), stamp)
@@ -180,7 +180,7 @@ def insert(connection: sqlite3.Connection, session: int, rows: Iterable[tuple[st
 
 
 def forget_figures(connection: sqlite3.Connection, session: int) -> None:
-    """Forget what a session adds up to."""
+    """Remove the figures of a session."""
     for table in FIGURE_TABLES:
         connection.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
     connection.execute("UPDATE sessions SET tokenizer = '' WHERE id = ?", (session,))

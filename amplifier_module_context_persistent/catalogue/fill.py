@@ -1,7 +1,7 @@
-"""Adding a log up: its turns, calls, requests, views and plans, as rows of the catalogue.
+"""Compute a log's figures: its turns, calls, requests, views and plans, as rows of the catalogue.
 
-Two passes. The first takes all records in the log's order: hidden messages count where a provider was paid for them.
-The second takes the live messages in theirs.
+There are two passes. The first reads all records in the log's order, because hidden messages were paid for too. The
+second reads the live messages in the order of the history.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from heapq import nlargest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..log.base import ReadableLog
 from ..log.record_line import CONTROL_HEAD, Message, decode
@@ -24,11 +24,8 @@ from ..tokens.counter import TokenCounter
 from ..tokens.usage import ReportedUsage, usage_of_message, usage_of_record
 from .bill_id import bill_id
 
-if TYPE_CHECKING:
-    pass
-
 LARGEST = 10
-"""So many messages at most are shown as the largest."""
+"""The most messages that are listed as the largest."""
 UNKNOWN_TOOL = "unknown"
 PLAN_COUNTS = ("dropped", "budget_tokens", "target_tokens", "tokens_before", "tokens_after")
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
@@ -43,40 +40,48 @@ class Request:
     """A request that a provider reported."""
 
     usage: ReportedUsage | None
-    """What is paid for; None where nothing is: a fork copied the report, or the answer tells it itself."""
+    """The usage to pay for; None if there is none here: a fork copied the report, or the answer has its own usage."""
     provider: str
     model: str
     time_us: int | None = None
-    """When its answer was stored; of one that nothing answers, when its view was made."""
+    """The time at which its answer was stored; without an answer, the time of its view."""
     output_tokens: int | None = None
     is_output_estimated: bool = False
     """Whether the output was counted here, because the provider's number is not in the log."""
     answer_id: str = ""
-    """The id of the message that answered it; empty if there is none."""
+    """The id of the answer; "" if there is none."""
     report: Row = (None, None, None, None, None)
-    """How the view was counted: actual and cached tokens, the error of the prediction, and what was learned of it."""
+    """The count of the view: actual and cached tokens, the error of the prediction, and the new ratio and overhead."""
     turn: int | None = None
-    """That of its answer, if that is live."""
+    """The turn of its answer, if that is live."""
     bill_id: str = ""
-    """The same in all sessions that hold its answer; empty if nothing tells its answer from others."""
+    """The same in all sessions that have its answer; "" if nothing identifies the answer."""
 
     def row(self) -> Row:
-        """As a row."""
+        """The values of the request's row."""
         paid = self.usage
-        read = (paid.uncached, paid.cached, paid.written, paid.written_1h) if paid else (None, None, None, 0)
-        names = (self.turn, self.provider, self.model, self.time_us)
-        sums = (paid.requests, not paid.has_input) if paid else (1, False)
-        return (*names, *read, self.output_tokens, self.is_output_estimated, *self.report, *sums, self.bill_id)
+        input_tokens: Row = (None, None, None, 0)
+        requests, lacks_input = 1, False
+        if paid is not None:
+            input_tokens = (paid.uncached, paid.cached, paid.written, paid.written_1h)
+            requests, lacks_input = paid.requests, not paid.has_input
+        return (
+            *(self.turn, self.provider, self.model, self.time_us),
+            *input_tokens,
+            *(self.output_tokens, self.is_output_estimated),
+            *self.report,
+            *(requests, lacks_input, self.bill_id),
+        )
 
 
 class RecordPass:
-    """The first pass: what was requested, handed out, planned and paid for.
+    """The first pass: requests and what was paid for them, views and plans.
 
-    A `usage` record belongs to the next assistant message, unless that brings usage of its own. Messages that a reset
-    stored again count once, and so do records that a fork copied: they were paid for in the session it came from.
+    A `usage` record belongs to the next assistant message, unless that message has its own usage. Messages that a reset
+    stored again count once. Records that a fork copied do not count: they were paid for in the fork's origin.
 
     Args:
-        count: counts a message's tokens, for the output of requests where the provider's number is not in the log.
+        count: counts a message's tokens, for requests whose output the provider did not report.
     """
 
     def __init__(self, count: Callable[[Message], int]) -> None:
@@ -85,29 +90,29 @@ class RecordPass:
         self.views: list[Row] = []
         self.plans: list[Row] = []
         self.forked_from = ""
-        """The id of the last message that a fork copied; usage after it was copied too."""
+        """The id of the last message that a fork copied; a usage record right after it was copied too."""
         self._copies = False
-        """Whether the last message was that one."""
+        """Whether the last message was that message."""
         self._waiting: list[Request] = []
-        """Those that no message has answered yet."""
+        """Requests that no message has answered yet."""
         self._passes: list[Request] = []
-        """The compactions within them."""
+        """Compactions by the provider within these requests."""
         self._met: set[str] = set()
         """The ids of assistant messages."""
         self._plan_ids: set[str] = set()
         self._tokens: dict[tuple[str, str], int] = {}
-        """Of the last view that others may continue, by plan and head text."""
+        """Tokens of the last view that others may continue, by plan and head text."""
         self._made_us: int | None = None
-        """When the last view was made."""
+        """The time of the last view."""
 
     def run(self, log: ReadableLog) -> RecordPass:
-        """Take all records of a log."""
+        """Read all records of a log."""
         for line in log.records():
             self._take(line)
         return self
 
     def _take(self, line: bytes) -> None:
-        """Take the next record's line; it is parsed only if it may matter."""
+        """Take the next record's line. It is parsed only if it may count."""
         if not line.startswith(CONTROL_HEAD) and b'"assistant"' not in line:
             copied = self.forked_from.encode("utf-8", "replace")
             if not copied or copied not in line:
@@ -137,7 +142,8 @@ class RecordPass:
         if message_id:
             self._met.add(message_id)
         time_us = _microseconds(timestamp_of(message))
-        if (own := usage_of_message(message)) is not None:
+        own = usage_of_message(message)
+        if own is not None:  # then the usage records before it are of the same requests
             for request in (*self._waiting, *self._passes):
                 request.usage = None
             self._waiting = [self._add(own, own.provider, own.model, time_us)]
@@ -147,10 +153,14 @@ class RecordPass:
         self._passes = []
         for request in self._waiting:
             request.answer_id = message_id
-            request.time_us = request.time_us if time_us is None else time_us
+            if time_us is not None:
+                request.time_us = time_us
             request.output_tokens = request.output_tokens or 0
-        if self._waiting and (usage := self._waiting[-1].usage) is not None and usage.output is None:
-            self._waiting[-1].output_tokens, self._waiting[-1].is_output_estimated = self._count(message), True
+        if self._waiting:
+            last = self._waiting[-1]
+            if last.usage is not None and last.usage.output is None:
+                last.output_tokens = self._count(message)
+                last.is_output_estimated = True
         self._waiting = []
 
     def _add(self, usage: ReportedUsage | None, provider: Any, model: Any, time_us: int | None) -> Request:
@@ -160,41 +170,47 @@ class RecordPass:
         return made
 
     def _add_pass(self, usage: ReportedUsage | None, provider: Any, model: Any, time_us: int | None) -> None:
-        """Add a compaction that a provider made within a request, and bills beside it, as a request of its own."""
+        """Add a compaction that a provider made within a request and billed separately, as another request."""
         if usage is not None and usage.compaction is not None:
             self._passes.append(self._add(usage.compaction, provider, model, time_us))
 
     def _take_report(self, record: Message) -> None:
-        """Take what a provider reported; it is not paid for where a fork copied it, or it says nothing of tokens."""
-        actual, predicted, cached = (record.get(f"{name}_tokens") for name in ("actual", "predicted", "cached"))
-        usage = usage_of_record(record) if not self._copies else None
-        report: Row = (None, _count_or_none(cached) or 0, None)
+        """Take a provider's report. It costs nothing if a fork copied it, or if it has no token counts."""
+        usage = None if self._copies else usage_of_record(record)
+        actual, predicted = record.get("actual_tokens"), record.get("predicted_tokens")
+        counted, error = None, None
         if isinstance(actual, int) and isinstance(predicted, int) and 0 < actual < _MOST_TOKENS:
-            report = (actual, report[1], float(f"{abs(min(predicted, _MOST_TOKENS) / actual - 1):.3g}"))
+            counted = actual
+            error = float(f"{abs(min(predicted, _MOST_TOKENS) / actual - 1):.3g}")
         elif usage is None:
             return
-        request = self._add(usage, record.get("provider"), record.get("model"), self._made_us)
-        self._add_pass(usage, record.get("provider"), record.get("model"), self._made_us)
-        request.report = (*report, _number(record.get("ratio")), _number(record.get("overhead_tokens")))
+        provider, model = record.get("provider"), record.get("model")
+        request = self._add(usage, provider, model, self._made_us)
+        self._add_pass(usage, provider, model, self._made_us)
+        cached = _count_or_none(record.get("cached_tokens")) or 0
+        ratio, overhead = _number(record.get("ratio")), _number(record.get("overhead_tokens"))
+        request.report = (counted, cached, error, ratio, overhead)
         if usage is not None:
             self._waiting.append(request)
 
     def _take_plan(self, record: Message) -> None:
-        name, cuts = repr(record.get("id")), record.get("cuts")
-        if name in self._plan_ids:
+        plan_id = repr(record.get("id"))
+        if plan_id in self._plan_ids:
             return  # a rewind writes the plan in force again
-        self._plan_ids.add(name)
+        self._plan_ids.add(plan_id)
         native = record.get("native")
-        if isinstance(native, dict) and (usage := usage_of_message(native)) is not None:
+        usage = usage_of_message(native) if isinstance(native, dict) else None
+        if usage is not None:
             request = self._add(usage, usage.provider, usage.model, self._made_us)
             request.output_tokens = usage.output or 0
+        cuts = record.get("cuts")
         summary = {key: record.get(key) for key in ("id", "strategy", "step")}
         summary |= {key: _count_or_none(record.get(key)) for key in PLAN_COUNTS}
         summary["shortened"] = len(cuts) if isinstance(cuts, dict) else 0
         self.plans.append((len(self.plans) + 1, json.dumps(summary)))
 
     def _take_receipt(self, record: Message) -> None:
-        """A view continues the last one with the same plan and head text; then that one's tokens are its beginning."""
+        """Take a receipt. A view begins with the tokens of the last view that has the same plan and head text."""
         from ..view.receipts import Receipt  # it loads half of the package, and most logs are known already
 
         try:
@@ -211,7 +227,7 @@ class RecordPass:
 
 @dataclass(slots=True)
 class _Turn:
-    """A turn as it is added up."""
+    """The figures of a turn."""
 
     number: int
     first_position: int
@@ -226,7 +242,7 @@ class _Turn:
 
 @dataclass(slots=True)
 class _Call:
-    """A call, or a result that answers none."""
+    """The figures of a call, or of a result that answers no call."""
 
     turn: int
     position: int | None
@@ -243,7 +259,7 @@ class MessagePass:
 
     Args:
         count: counts a message's tokens.
-        requests: those of the first pass; they learn in which turn they were answered.
+        requests: the requests of the first pass; each gets the turn of its answer.
     """
 
     def __init__(self, count: Callable[[Message], int], requests: Iterable[Request]) -> None:
@@ -251,26 +267,28 @@ class MessagePass:
         self.turns = [_Turn(1, 0)]
         self.calls: list[_Call] = []
         self.shares: dict[str, list[int]] = {}
-        """Messages and their tokens, by role; and before them the first turn with one."""
+        """By role: the first turn with a message, the number of messages, and their tokens."""
         self.large: list[tuple[int, int, str, str]] = []
-        """Tokens, negated positions, ids and roles."""
+        """The largest messages: tokens, negated position, id and role."""
         self._open: dict[str, list[tuple[_Call, bool]]] = {}
-        """Calls without a result, and whether they ask something."""
+        """Calls without a result, by id, and whether they ask something."""
         self._answered: dict[str, list[Request]] = {}
         for request in requests:
             self._answered.setdefault(request.answer_id, []).append(request)
 
     def run(self, log: ReadableLog) -> MessagePass:
-        """Take all live messages of a log."""
+        """Read all live messages of a log."""
         for position, message in enumerate(log.read(log.index.live)):
             self._take(position, message)
         return self
 
     def _take(self, position: int, message: Message) -> None:
-        human, tokens = is_human(message), self._count(message)
+        human = is_human(message)
+        tokens = self._count(message)
+        us = None if is_repair(message) else _microseconds(timestamp_of(message))
         if human and self.turns[-1].has_person:
             self.turns.append(_Turn(self.turns[-1].number + 1, position))
-        turn, us = self.turns[-1], None if is_repair(message) else _microseconds(timestamp_of(message))
+        turn = self.turns[-1]
         self._take_calls(message, position, tokens, us)
         if human and turn.said_position is None and result_id_of(message) is None and text_of(message).strip():
             turn.said_position = position
@@ -286,13 +304,15 @@ class MessagePass:
         turn.has_person = turn.has_person or human
         turn.messages += 1
         turn.tokens += tokens
-        for request in self._answered.get(message_id, ()) if message_id and role == "assistant" else ():
-            request.turn = turn.number
+        if message_id and role == "assistant":
+            for request in self._answered.get(message_id, ()):
+                request.turn = turn.number
 
     def _take_calls(self, message: Message, position: int, tokens: int, us: int | None) -> None:
-        """Add a message's calls; let a result answer the last call with its id that has none."""
+        """Add a message's calls; a result answers the last open call with its id."""
         turn = self.turns[-1].number
-        if calls := calls_of(message):
+        calls = calls_of(message)
+        if calls:
             asking = asking_calls(message)
             for call in calls:
                 self.calls.append(_Call(turn, position, _text(call.name), us))
@@ -312,15 +332,15 @@ class MessagePass:
 
 @dataclass(frozen=True, slots=True)
 class FigureRows:
-    """What a log adds up to."""
+    """The figures of a log, as rows."""
 
     rows: list[tuple[str, Row]]
-    """Each with its table, one table after the other."""
+    """The rows with the names of their tables, one table after the other."""
     is_fork: bool
 
     @classmethod
     def of(cls, log: ReadableLog, counter: TokenCounter) -> FigureRows:
-        """Add a log up.
+        """Compute the figures of a log.
 
         Raises:
             LogUnreadableError: its bytes changed while they were read.
@@ -338,11 +358,14 @@ class FigureRows:
             "views": records.views,
             "plans": records.plans,
         }
-        return cls([(table, row) for table, rows in tables.items() for row in rows], bool(records.forked_from))
+        named: list[tuple[str, Row]] = []
+        for table, rows in tables.items():
+            named += [(table, row) for row in rows]
+        return cls(named, bool(records.forked_from))
 
 
 def _count_or_none(value: Any) -> int | None:
-    """A count that a record gives; None for what is none, as another program may have written it."""
+    """A count in a record; None if the value is not a count, since another program may have written it."""
     return value if type(value) is int and 0 <= value < _MOST_TOKENS else None
 
 
@@ -351,7 +374,7 @@ def _number(value: Any) -> float:
 
 
 def _microseconds(time: str) -> int | None:
-    """A time as microseconds since 1970."""
+    """A time in microseconds since 1970; None if it is not a time."""
     instant = instant_of(time)
     return (instant - _EPOCH) // _MICROSECOND if instant is not None else None
 

@@ -1,10 +1,10 @@
-"""Snapshots of what scans know of logs, kept in their catalogues: implements `log.base.Snapshots`.
+"""Snapshots of scans, kept in the catalogues of their logs; implements `log.base.Snapshots`.
 
-Each chunk of the index's columns is a row of its own, named by its checksum. So only chunks that changed are written,
-and what was kept before counts until the last one is there. Rules:
-- A snapshot counts up to a place that the log's file still has: the same file, with the same bytes before that place.
-- Whoever read a log before a purge does not write back: the file is another one then.
-- Whatever fails is only noted: the log is scanned.
+Each chunk of the index's columns is a row, named by its checksum. So only changed chunks are written, and the old
+snapshot stays valid until the last chunk is there. Rules:
+- A snapshot is valid if the log is still the same file and has the same bytes before the snapshot's end.
+- A process that read a log before a purge does not write its snapshot, because the log is another file then.
+- A failure is only logged; the log is scanned instead.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LEAST_LOG_BYTES = 64 << 10
-"""A smaller log is scanned in a millisecond."""
+"""A smaller log gets no snapshot: its scan takes a millisecond."""
 _DESCRIPTION = -1
-"""The number of the row that holds all but the columns."""
+"""The number of the row with everything but the columns."""
 
 
 class CatalogueSnapshots:
     """The snapshots of logs in their catalogues.
 
     Args:
-        wait_s: how long to wait for another one's transaction.
+        wait_s: how long to wait for another process's transaction.
     """
 
     def __init__(self, wait_s: float = COMMAND_WAIT_S) -> None:
         self._wait_s = wait_s
 
     def load(self, log: FileHandle, max_record_bytes: int) -> Scanner | None:
-        """Make the scanner that goes on where a log's snapshot ends; None if there is none that can be believed."""
+        """Make the scanner that continues at the end of a log's snapshot; None without a valid snapshot."""
         if log.opened_status is None or log.opened_status.st_size < LEAST_LOG_BYTES:
             return None
         now = Stamp.of(log.opened_status)
@@ -69,7 +69,7 @@ class CatalogueSnapshots:
         return None
 
     def take(self, log: FileHandle, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
-        """Take a snapshot; what writes it, on any thread. None if there can be none now, or the file is no log."""
+        """Take a snapshot; returns a function that writes it, on any thread. None if none can be taken."""
         if scanner.offset < LEAST_LOG_BYTES or not len(scanner.index) or not may_be_written():
             return None
         with contextlib.suppress(OSError):
@@ -79,21 +79,21 @@ class CatalogueSnapshots:
         return None
 
     def discard(self, path: str) -> None:
-        """Remove a log's snapshot that proved wrong, so that nobody begins with it again; who may not, leaves it."""
+        """Remove a wrong snapshot of a log, if the catalogue may be written."""
         with contextlib.suppress(CatalogueError), Catalogue(catalogue_of(path), self._wait_s).writing() as connection:
             query = "DELETE FROM {} WHERE session = (SELECT id FROM sessions WHERE path = ?) {}"
             connection.execute(query.format("snapshots", ""), (name_of(path),))
             connection.execute(query.format("covered", "AND part = ?"), (name_of(path), SNAPSHOT))
 
     def follow_file(self, path: str, before: os.stat_result, after: os.stat_result) -> None:
-        """Let all that the catalogue keeps of a log count for another file with the same bytes."""
-        if after.st_size != before.st_size or not os.path.exists(catalogue_of(path)):  # somebody was faster
+        """Make the catalogue's data of a log valid for another file with the same bytes."""
+        if after.st_size != before.st_size or not os.path.exists(catalogue_of(path)):  # another process was faster
             return
         with contextlib.suppress(CatalogueError), Catalogue(catalogue_of(path), self._wait_s).writing() as connection:
             follow_file(connection, name_of(path), Stamp.of(before), Stamp.of(after))
 
     def _write(self, path: str, snapshot: Snapshot, now: LogCoverage) -> None:
-        """Write the chunks that are not there, each in a transaction of its own, then what makes them count."""
+        """Write missing chunks, each in its own transaction; then the row that makes them valid."""
         catalogue, checks = Catalogue(catalogue_of(path), self._wait_s), list[int]()
         try:
             for number, content in enumerate(snapshot.chunks()):
@@ -114,7 +114,7 @@ class CatalogueSnapshots:
 
 
 def _is_beginning(known: LogCoverage, log: FileHandle, now: Stamp) -> bool:
-    """Whether a log begins with what is known: the file is as it was, or it is the same and has another size."""
+    """Whether a snapshot covers the start of a log: the file is unchanged, or it is the same file and has grown."""
     was, end = known.stamp, known.end_offset
     if was != now and ((was.device, was.inode) != (now.device, now.inode) or was.size_bytes == now.size_bytes):
         return False
@@ -125,7 +125,7 @@ def _content(connection: sqlite3.Connection, name: str, number: int, check: int 
     """The content of a row.
 
     Raises:
-        ValueError: it is not there, or not what it was.
+        ValueError: the row is missing or was altered.
     """
     row = connection.execute(
         "SELECT content, crc32 FROM snapshots JOIN sessions ON id = session"
@@ -138,7 +138,7 @@ def _content(connection: sqlite3.Connection, name: str, number: int, check: int 
 
 
 def _is_news(connection: sqlite3.Connection, path: str, now: LogCoverage) -> bool:
-    """Whether to write a snapshot: not where the log is another file now, nor where one is kept that goes further."""
+    """Whether to write a snapshot: not if the log is another file by now, or if a kept snapshot covers more."""
     if not is_same_file(path, now.stamp):
         return False
     other = covered_of(connection, name_of(path), SNAPSHOT)
@@ -150,7 +150,7 @@ def _is_news(connection: sqlite3.Connection, path: str, now: LogCoverage) -> boo
 def _finish(
     connection: sqlite3.Connection, session: int, checks: list[int], described: bytes, now: LogCoverage
 ) -> None:
-    """Let the chunks count that were written, and remove those of before; not where another one removed some."""
+    """Make the written chunks valid and remove the old ones; not if another process removed some of them."""
     rows = connection.execute("SELECT chunk, crc32 FROM snapshots WHERE session = ?", (session,)).fetchall()
     wanted = set(enumerate(checks))
     if wanted <= set(rows):

@@ -1,8 +1,8 @@
 """How long a process waits for other processes' locks on catalogues.
 
 A command may open many catalogues, each in many transactions. If each of them waited on its own, one locked catalogue
-would delay a command by many seconds. So all waits of a process share one budget. When it is used up, a locked
-catalogue is done without at once. A minute after the last wait the budget is full again, for processes that live long.
+would delay a command by many seconds. So all waits of a process share one budget. When it is used up, locked catalogues
+are not used at all. A minute after the last wait the budget is full again, for long-lived processes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 COMMAND_WAIT_S = 0.4
-"""How long a command waits for locks in all; a session does not wait."""
+"""The total time that a command waits for locks; a session does not wait."""
 FULL_AGAIN_S = 60.0
 _FIRST_PAUSE_S = 0.001
 _LONGEST_PAUSE_S = 0.02
@@ -39,7 +39,7 @@ class WaitBudget:
             return self._left_s
 
     def spend(self, seconds: float) -> None:
-        """Take some seconds away."""
+        """Use some seconds of the budget."""
         with self._mutex:
             self._left_s = max(0.0, self._left_s - seconds)
             self._last_spent = self._clock()
@@ -52,9 +52,10 @@ class LockWait:
     """The wait of one transaction for a lock: a pause after each try.
 
     Args:
-        most_s: how long to wait at most.
-        budget: bounds the wait too.
-        clock, sleep: the time.
+        most_s: the longest wait.
+        budget: the process's budget, which limits the wait too.
+        clock: gives seconds.
+        sleep: waits some seconds.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class LockWait:
         self._pause_s = _FIRST_PAUSE_S
 
     def pause(self) -> bool:
-        """Pause before another try; False, without a pause, if there is no time left."""
+        """Pause before another try; returns False at once if no time is left."""
         pause_s = min(self._pause_s, self._left_s, self._budget.left_s())
         if pause_s <= 0:
             return False

@@ -1,9 +1,8 @@
-"""Filling the ranked index of one log: what is lacking is read, taken and written to the catalogue, in batches.
+"""Fill the ranked index of one log, in batches: read missing messages, index them, and write to the catalogue.
 
-Whoever fills reads each batch where it may read the log, and takes it on any thread. What was taken counts at once: it
-is a segment of the catalogue, or a segment in memory if the catalogue cannot be written. So a fill may end at any
-batch, and the next one goes on there. Nothing is written if another file is in the log's place, such as a purge puts
-there.
+A batch is read on a thread that may read the log, and indexed on any thread. It is effective at once: it becomes a
+segment of the catalogue, or of the memory if the catalogue cannot be written. So a fill may stop after any batch, and
+the next fill continues there. Nothing is written if another file is in the log's place, as after a purge.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ BATCH_BYTES = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Messages of a log, each with its offset, and how far the log is covered once they were taken.
+    """Messages of a log with their offsets, and the coverage of the log after them.
 
     Attributes:
-        messages: neighbours, in the log's order.
-        covered: None for a log that has no file.
+        messages: adjacent messages, in the log's order.
+        covered: the coverage; None for a log without a file.
     """
 
     messages: Sequence[tuple[int, Message]]
@@ -40,7 +39,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class FillTarget:
-    """Where a fill is written: the catalogue, the log's name in it, and the log's path."""
+    """The target of a fill: the catalogue, the log's name in it, and the log's path."""
 
     catalogue: Catalogue
     name: str
@@ -51,25 +50,25 @@ class RankedFill:
     """The fill of one log.
 
     Args:
-        target: where it is written; None keeps it in memory.
-        noted: what the catalogue has under the log's name.
-        known: the same, if the log still has it.
+        target: the catalogue to write to; None keeps the index in memory.
+        noted: the words that the catalogue has under the log's name.
+        known: the same words, if they are still valid for the log.
     """
 
     def __init__(self, target: FillTarget | None, noted: KnownWords | None, known: KnownWords | None) -> None:
         self._target = target
         self._seen = noted.covered if noted is not None else None
         self.stored = _without_small(known.words) if known is not None else None
-        """What the catalogue has of the log."""
+        """The words of the log in the catalogue."""
         self.made: list[Segment] = []
-        """Segments that follow those of the catalogue, and are not in it."""
+        """Segments after those of the catalogue, in memory only."""
         self.end_offset = self.stored.end_offset if self.stored is not None else 0
-        """Up to where the log was taken."""
+        """The offset up to which the log is indexed."""
         self._builder = SegmentBuilder()
         self._covered: LogCoverage | None = None
 
     def still_holds(self, reader: LogReader) -> bool:
-        """Whether a log's file still has what was taken.
+        """Whether a log's file still has the indexed bytes.
 
         Raises:
             LogUnreadableError: the log cannot be read.
@@ -77,7 +76,7 @@ class RankedFill:
         return self._covered is not None and self._covered.still_holds(reader)
 
     def take(self, batch: Batch) -> None:
-        """Take the next messages."""
+        """Index the next messages."""
         for offset, message in batch.messages:
             self._builder.add(offset, message)
         self._covered = batch.covered
@@ -87,7 +86,7 @@ class RankedFill:
             self.finish()
 
     def finish(self) -> None:
-        """Make a segment of what was taken since the last one, and write it."""
+        """Make a segment of the messages since the last segment, and write it."""
         builder, self._builder = self._builder, SegmentBuilder()
         if len(builder):
             self.made.append(builder.segment())
@@ -103,7 +102,7 @@ class RankedFill:
                 return
 
     def drop_small(self) -> int:
-        """Drop many small segments at the end of those in memory, for one to be made of them; how many messages."""
+        """Drop many small segments in memory, so that one can be made of them; returns the number of their messages."""
         first = len(self.made)
         while first and self.made[first - 1].chars < SMALL_TEXT:
             first -= 1
@@ -128,7 +127,7 @@ class RankedFill:
 
 
 def _without_small(words: RankedWords) -> RankedWords | None:
-    """The words without the small segments at their end, if these are so many that one is to replace them."""
+    """The words without the small segments at their end, if these are to be replaced by one."""
     first = words.first_small()
     if len(words.segments) - first < MOST_SMALL:
         return words
@@ -136,7 +135,7 @@ def _without_small(words: RankedWords) -> RankedWords | None:
 
 
 def batches(log: ReadableLog, first: int) -> Iterator[range]:
-    """The ordinals of a log from the first one on, in batches of a size that is read in a few milliseconds."""
+    """The ordinals of a log from `first` on, in batches that take a few milliseconds to read."""
     lengths, count = log.index.columns.lengths, len(log.index)
     while first < count:
         end, size = first, 0
@@ -148,7 +147,7 @@ def batches(log: ReadableLog, first: int) -> Iterator[range]:
 
 
 def read_batch(reader: LogReader, ordinals: range, stamp: Stamp) -> Batch:
-    """Read some messages of a log's file; with the last of them, the log is covered to its end.
+    """Read a batch of messages from a log's file; after the last message the log is covered to its end.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -167,7 +166,7 @@ def read_batch(reader: LogReader, ordinals: range, stamp: Stamp) -> Batch:
 
 
 def lacking(reader: LogReader, start: int, stamp: Stamp) -> Iterator[Batch]:
-    """Read what a log's file has from an offset on; one empty batch if that is no message.
+    """Read the messages of a log's file from an offset on; one empty batch if there is none.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -180,7 +179,7 @@ def lacking(reader: LogReader, start: int, stamp: Stamp) -> Iterator[Batch]:
 
 
 def still_known(reader: LogReader, known: KnownWords | None) -> KnownWords | None:
-    """What is known of a log, if the log still has the bytes that were taken in.
+    """The kept words of a log, if the log still has the indexed bytes; else None.
 
     Raises:
         LogUnreadableError: the log cannot be read.

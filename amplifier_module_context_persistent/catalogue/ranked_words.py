@@ -1,13 +1,13 @@
 """The ranked words of a project's messages: the segments of its ranked index (`search/ranked_segment.py`).
 
-The table `ranked` has a row for each session: the sizes of its segments, how far they go, and a random mark. The
-columns of a segment are a row of `ranked_messages`, its buckets rows of `ranked_terms`, ordered by bucket, so that a
-question reads few neighbouring pages. Rules:
+The table `ranked` has a row for each session: the sizes of its segments, their end offset, and a random mark. The
+columns of a segment are a row of `ranked_messages`. Its buckets are rows of `ranked_terms`, ordered by bucket, so that
+a question reads few adjacent pages. Rules:
 
-- Each row has a checksum, which covers the mark: it counts for no other session and no earlier time. Only rows that a
-  question reads are verified. A row that is missing or altered is an error; then all of it is made anew.
-- A segment is added whole, in one transaction with how far the session is covered.
-- Many small segments, as come of a session that is searched while it grows, are replaced by one (`ranked_fill`).
+- Each row has a checksum that covers the mark, so the row is valid for no other session and no earlier time. Only the
+  rows that a question reads are verified. If a row is missing or altered, the whole index of the session is made again.
+- A segment and the new coverage of its session are written in one transaction.
+- If a session is searched while it grows, it gets many small segments. They are replaced by one (`ranked_fill`).
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     import sqlite3
 
 RANKED = "ranked"
-"""The part of the catalogue, in the table `covered`."""
+"""The name of this part of the catalogue in the table `covered`."""
 MOST_SMALL = 16
-"""So many small segments at the end of a session are replaced by one."""
+"""When a session ends with this many small segments, they are replaced by one."""
 SMALL_TEXT = MOST_TEXT // 4
 """Characters below which a segment is small."""
 _BUCKET_SHIFT, _SESSION_SHIFT = 48, 16
 _FIRST_CODES = tuple(sum(1 << bits for bits in LEVELS[:level]) for level in range(len(LEVELS)))
-"""The code of the first bucket of each level; the buckets of all levels are numbered through."""
+"""The code of the first bucket of each level. Codes number the buckets of all levels."""
 _NOTE = struct.Struct("<BHIQ")
 _FEW_SESSIONS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentNote:
-    """What is kept of a segment beside its rows: `chars` of text, and the offset in the log where it ends."""
+    """Facts about a segment: `chars` of text, and the offset in the log at which it ends."""
 
     level: int
     messages: int
@@ -61,11 +61,11 @@ class RankedWords:
 
     @property
     def end_offset(self) -> int:
-        """Up to where the log was taken in."""
+        """The offset up to which the log is indexed."""
         return self.segments[-1].end_offset if self.segments else 0
 
     def first_small(self) -> int:
-        """The number of the first of the small segments at the end; how many there are, if none is small."""
+        """The number of the first of the small segments at the end; the number of all segments if none is small."""
         first = len(self.segments)
         while first and self.segments[first - 1].chars < SMALL_TEXT:
             first -= 1
@@ -73,7 +73,7 @@ class RankedWords:
 
 
 def ranked_words(connection: sqlite3.Connection, name: str | None = None) -> dict[str, RankedWords]:
-    """The ranked words of each session, or of one, by its log's name; those that were altered are left out."""
+    """The unaltered ranked words of each session, or of one, by its log's name."""
     found = {}
     query = (
         "SELECT id, path, mark, segments, ranked.crc32 FROM ranked JOIN sessions ON id = session"
@@ -95,26 +95,30 @@ def take_in_segment(
     first: int,
     now: LogCoverage,
 ) -> RankedWords | None:
-    """Add a segment to a session, and note how far it is covered.
+    """Add a segment to a session, and note how far the session is covered.
 
     Args:
         connection: in a transaction that writes.
         name: the name of the session's log.
-        segment: what is added.
-        seen: how far the session was covered when the segment was made; None if nothing sound was known of it.
-        first: the segment's number; those from it on are replaced.
-        now: how far the session is covered then.
+        segment: the segment.
+        seen: the coverage of the session when the segment was made; None if nothing valid was known.
+        first: the segment's number; segments from it on are replaced.
+        now: the coverage after it.
 
     Returns:
-        All that is kept of the session then; None, and nothing is added, if somebody else added to it meanwhile.
+        The words of the session then; None if another process added to them meanwhile, and nothing was added.
     """
     known = known_words(connection, name).get(name)
-    if (known.covered if known is not None else None) != seen:
+    covered = known.covered if known is not None else None
+    if covered != seen:
         return None
     session = session_id(connection, name)
-    kept = known.words.segments[:first] if known is not None else ()
+    kept: tuple[SegmentNote, ...] = ()
+    mark = int.from_bytes(os.urandom(6))
+    if known is not None and known.words.segments[:first]:
+        kept = known.words.segments[:first]
+        mark = known.words.mark
     _forget_segments(connection, session, len(kept))
-    mark = known.words.mark if known is not None and kept else int.from_bytes(os.urandom(6))
     words = RankedWords(session, mark, kept)
     _insert(connection, words, segment)
     note = SegmentNote(segment.level, segment.messages, min(segment.chars, 0xFFFFFFFF), now.end_offset)
@@ -124,7 +128,7 @@ def take_in_segment(
 
 
 def note_covered(connection: sqlite3.Connection, name: str, *, seen: LogCoverage, now: LogCoverage) -> None:
-    """Note that a log's file changed and is still covered up to the same offset; not if somebody else noted more."""
+    """Note that a log's file changed and is covered up to the same offset, unless another process noted more."""
     if covered_of(connection, name, RANKED) == seen:
         cover(connection, session_id(connection, name), RANKED, now)
 
@@ -149,7 +153,7 @@ def _keep(connection: sqlite3.Connection, name: str, words: RankedWords, now: Lo
 
 
 def forget_ranked(connection: sqlite3.Connection, session: int) -> None:
-    """Forget the ranked words of a session."""
+    """Remove the ranked words of a session."""
     _forget_segments(connection, session, 0)
     connection.execute("DELETE FROM ranked WHERE session = ?", (session,))
     connection.execute("DELETE FROM covered WHERE session = ? AND part = ?", (session, RANKED))
@@ -170,18 +174,18 @@ class StoredSegments:
 
     Args:
         connection: in a transaction, as long as this is used.
-        sessions: the sessions' ranked words, each with the number that its first segment has in answers.
+        sessions: the ranked words of each session, with the number of its first segment in answers.
     """
 
     def __init__(self, connection: sqlite3.Connection, sessions: Sequence[tuple[RankedWords, int]]) -> None:
         self._connection = connection
         self._sessions = [words.session for words, _ in sessions]
         self._numbers: dict[int, int] = {}
-        """Of segments, by the lower bits of their rows' ids."""
+        """Numbers of segments in answers, by the lower bits of their rows' ids."""
         self._places: dict[int, tuple[int, int, int]] = {}
-        """Those bits, the session's mark, and the segment's number in the session, by the number in answers."""
+        """By number in answers: the lower bits, the session's mark, and the segment's number in the session."""
         self._counts = [0 for _ in LEVELS]
-        """Of segments, by their level."""
+        """Numbers of segments, by level."""
         for words, first in sessions:
             for at, note in enumerate(words.segments):
                 bits = words.session << _SESSION_SHIFT | at
@@ -193,7 +197,7 @@ class StoredSegments:
         """The postings of a term, each with the number of its segment.
 
         Raises:
-            DamagedError: a row is missing, or not what was written.
+            DamagedError: a row is missing or was altered.
         """
         for level, expected in enumerate(self._counts):
             if not expected:
@@ -208,7 +212,7 @@ class StoredSegments:
                 raise DamagedError("rows of the ranked words are missing")
 
     def _rows(self, code: int) -> Iterator[tuple[int, bytes]]:
-        """The contents of a bucket, each with the number of its segment."""
+        """The contents of a bucket in each segment, with the segment's number."""
         first, mask = code << _BUCKET_SHIFT, (1 << _BUCKET_SHIFT) - 1
         ranges = [(first, first | mask)]
         if len(self._sessions) <= _FEW_SESSIONS:
@@ -258,14 +262,14 @@ def _unpacked(content: bytes, key: int) -> Postings:
 
 @dataclass(frozen=True, slots=True)
 class KnownWords:
-    """The ranked words of a session, and how far its log was taken in."""
+    """The ranked words of a session, and the coverage of its log."""
 
     words: RankedWords
     covered: LogCoverage
 
 
 def check_unchanged(connection: sqlite3.Connection, expected: Mapping[str, RankedWords]) -> None:
-    """Check that the catalogue still has the ranked words of sessions, by their logs' names, that were read before.
+    """Check that the ranked words of sessions, given by their logs' names, are unchanged since they were read.
 
     Raises:
         CatalogueError: another process changed them meanwhile.

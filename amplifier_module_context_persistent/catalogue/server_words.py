@@ -1,4 +1,4 @@
-"""The ranked words of logs in a PostgreSQL database: kept there, asked there, ranked here.
+"""The ranked words of logs in a PostgreSQL database: stored and queried there, ranked here.
 
 The terms and weights are those of files (`search/message_terms.py`), so that the order of answers is the same. A log
 has a segment for each `CHUNK` of its messages.
@@ -25,11 +25,11 @@ from .ranked_fill import Batch, batches
 logger = logging.getLogger(__name__)
 
 CLOSE_S = 2.0
-"""The longest that a session which closes is taken in; what is left is for the next one, or for a question."""
+"""The longest time for indexing a session at its close; the rest is left to the next close or question."""
 
 
 def kept_in_databases(locations: Sequence[str]) -> tuple[dict[str, RankedLog], str]:
-    """How far logs in databases were taken in, by their locations; and why nothing is known of some, or empty."""
+    """How far logs in databases are indexed, by location; and why it is unknown for some ("" if for none)."""
     found: dict[str, RankedLog] = {}
     said = ""
     by_storage: dict[str, dict[str, str]] = {}
@@ -46,25 +46,25 @@ def kept_in_databases(locations: Sequence[str]) -> tuple[dict[str, RankedLog], s
 
 
 def kept_in_database(location: str) -> RankedLog | None:
-    """How far a log was taken in; None if it is in no database, or its database does not say."""
+    """How far a log is indexed; None if it is not in a database, or its database does not tell."""
     return kept_in_databases([location])[0].get(location)
 
 
 class ServerFill:
-    """Takes messages of a log in a database into its ranked words there.
+    """Indexes messages of a log in a database, in the ranked words there.
 
     Args:
-        location: the log's.
-        known: how far it was taken in.
+        location: the location of the log.
+        known: how far it is indexed.
     """
 
     def __init__(self, location: str, known: RankedLog) -> None:
         self._storage = split_location(location)[0]
         self.kept = known
-        """How far it was taken in."""
+        """How far the log is indexed."""
 
     def take(self, batch: Batch, end_offset: int) -> bool:
-        """Keep messages, which end at an offset of the log; False, and nothing done, if the database does not."""
+        """Store messages up to an offset of the log; returns False if the database refuses them."""
         if not may_be_written():
             return False
         first = self.kept.messages
@@ -87,12 +87,12 @@ def _row_of(number: int, offset: int, message: Message) -> RankedRow:
 
 
 def _signed(key: int) -> int:
-    """A checksum as the server's type `integer` has it."""
+    """A checksum as a signed 32-bit number, the server's type `integer`."""
     return key - (1 << 32) if key >> 31 else key
 
 
 def ends_of(log: ReadableLog, ordinals: range) -> int:
-    """The offset of a log that is covered once some neighbouring messages were taken in."""
+    """The offset up to which a log is covered after some adjacent messages were indexed."""
     if ordinals.stop >= len(log.index):
         return log.describe().size_bytes
     last = ordinals.stop - 1
@@ -100,9 +100,9 @@ def ends_of(log: ReadableLog, ordinals: range) -> int:
 
 
 def keep_ranked_words(log: Log) -> None:
-    """Take a log in a database that is closed into its ranked words, as far as that is done in a moment.
+    """Index a closed log in a database, for at most `CLOSE_S`.
 
-    A failure is not told: a question finds what is lacking.
+    Failures are not reported: the next question indexes the rest.
     """
     location, deadline = log.describe().location, time.monotonic() + CLOSE_S
     if stored_name(location) is None:
@@ -125,8 +125,8 @@ class ServerWords:
     """The ranked words of some logs of one database, as segments of an index.
 
     Args:
-        server: asked, as long as this is used.
-        logs: how far each was taken in, with the number of its first segment.
+        server: the connection, which must stay open.
+        logs: how far each log is indexed, with the number of its first segment.
     """
 
     def __init__(self, server: RankedServer, logs: Sequence[tuple[RankedLog, int]]) -> None:
@@ -137,10 +137,10 @@ class ServerWords:
             first + chunk: (log.log_id, chunk) for log, first in logs for chunk in range(segments_of(log.messages))
         }
         self._met: dict[tuple[int, int], tuple[int, int]] = {}
-        """Offset and time of the messages that were found, by segment and number."""
+        """Offset and time of found messages, by segment and number."""
 
     def frequencies(self, keys: Sequence[int]) -> list[int]:
-        """How many messages have each term."""
+        """For each term, the number of messages that have it."""
         found = self._server.frequencies(self._logs, list(map(_signed, keys)))
         return [found.get(_signed(key), 0) for key in keys]
 
@@ -160,15 +160,15 @@ class ServerWords:
         return segment in self._log_of
 
     def place(self, segment: int, number: int) -> tuple[int, int]:
-        """The offset of a message that was found, and when it was written."""
+        """The offset and the time of a found message."""
         return self._met[segment, number]
 
 
 def segments_of(messages: int) -> int:
-    """How many segments a log with so many messages has."""
+    """The number of segments of a log, given its number of messages."""
     return -(-messages // CHUNK)
 
 
 def counts_of(log: RankedLog) -> list[int]:
-    """How many messages each segment of a log has."""
+    """The number of messages in each segment of a log."""
     return [min(CHUNK, log.messages - first) for first in range(0, log.messages, CHUNK)]

@@ -1,6 +1,6 @@
-"""What catalogues and databases keep of what `list` says of logs (`Glance`), so that most logs need not be opened.
+"""Keep the facts that `list` shows of logs (`Glance`) in catalogues and databases, so that most logs are not opened.
 
-What looks at an open log (`take_glance`) is imported when a log is looked at: most lists know all of theirs.
+`take_glance`, which reads an open log, is imported only when needed: most lists already know all their logs.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LEAST_LOG_BYTES = 64 << 10
-"""A smaller log is looked at in a moment: nothing is kept of it."""
+"""A smaller log is read in a moment, so nothing is kept of it."""
 _ASKED, _KEPT_AT_ONCE = 500, 50
-"""Of logs in a database: how many kept glances are one question, and how many new ones are written together."""
+"""For logs in a database: the number of kept glances in one query, and of new ones in one write."""
 
 
 class Glances:
-    """The glances that catalogues and databases keep of some logs, and those that are to be kept.
+    """The kept glances of some logs, and new ones to be kept.
 
-    Each place is asked at the first question, and written to once, by `keep`.
+    A catalogue is read at the first question about one of its logs, and written once, by `keep`.
     """
 
     def __init__(self) -> None:
@@ -43,11 +43,11 @@ class Glances:
         self._new: dict[Path, list[tuple[str, LogCoverage, str]]] = {}
         self._stored: dict[str, dict[str, tuple[str, bytes]]] = {}
         self._expected: dict[str, list[str]] = {}
-        """The names of logs in databases, by storage, that are looked at next."""
+        """The names of the next logs in databases, by storage."""
         self._new_stored: dict[str, list[tuple[str, int, str, int]]] = {}
 
     def of(self, path: str, files: FileSystem | None = None) -> Glance | None:
-        """The glance that is kept of a log; None unless its file, or the log in its database, is as it was then.
+        """The kept glance of a log; None if there is none, or if the log has changed since.
 
         Raises:
             LogUnreadableError: the log cannot be read.
@@ -67,7 +67,7 @@ class Glances:
             log.close()
 
     def expect(self, locations: Iterable[str]) -> None:
-        """Say which logs in databases are looked at next, in their order, so that many are one question."""
+        """Announce the next logs in databases, in their order, so that one query asks for many."""
         for location in locations:
             storage, name = split_location(location)
             self._expected.setdefault(storage, []).append(name)
@@ -81,7 +81,7 @@ class Glances:
         return glance_told(told, lambda _offset, _length: line)
 
     def _asked(self, storage: str, name: str) -> dict[str, tuple[str, bytes]]:
-        """Ask for what is kept of a log and of those that are expected behind it."""
+        """Query the kept glances of a log and of the logs expected after it."""
         from ..log.postgres.names import kept_glances  # its driver is an extra
 
         expected = self._expected.get(storage, [])
@@ -92,11 +92,11 @@ class Glances:
         return {one: kept.get(one, ("", b"")) for one in names}
 
     def look_at(self, log: ReadableLog, location: str = "") -> Glance:
-        """Look at a log that was opened, and have it kept; a small one and one that is damaged is looked at each time.
+        """Take the glance of an open log, to be kept. Those of small and of damaged logs are not kept.
 
         Args:
             log: the log.
-            location: where it lies in a database, with the password; empty for a file.
+            location: its location in a database, with the password; "" for a file.
 
         Raises:
             LogUnreadableError: its bytes changed.
@@ -110,25 +110,29 @@ class Glances:
             return glance
         place = (0, 0, 0)
         if first >= 0:
-            content = next(iter(log.lines([first])))[1]
+            [(_, content)] = log.lines([first])
             place = (log.index.columns.offsets[first], len(content), crc32(content))
-        with contextlib.suppress(TypeError):  # a lone surrogate in a model's name
+        try:
             told = told_of(asdict(replace(glance, first_line="")), place)
-            if location:
-                storage, name = split_location(location)
-                row = (name, glance.size_bytes, told, place[0] if first >= 0 else -1)
-                self._new_stored.setdefault(storage, []).append(row)
-                if len(self._new_stored[storage]) >= _KEPT_AT_ONCE:  # who stops now goes on there
-                    self._keep_stored()
-            elif (file := file_reader(log)) is not None and file.file.fd is not None and file.size >= LEAST_LOG_BYTES:
-                stamp = Stamp.of(file.file.status())
-                if stamp.size_bytes == file.size:
-                    kept = (file.path, LogCoverage(stamp, file.size, b""), told)
-                    self._new.setdefault(catalogue_of(file.path), []).append(kept)
+        except TypeError:  # a lone surrogate in a model's name
+            return glance
+        if location:
+            storage, name = split_location(location)
+            row = (name, glance.size_bytes, told, place[0] if first >= 0 else -1)
+            self._new_stored.setdefault(storage, []).append(row)
+            if len(self._new_stored[storage]) >= _KEPT_AT_ONCE:  # an interrupted list continues after these
+                self._keep_stored()
+            return glance
+        file = file_reader(log)
+        if file is not None and file.file.fd is not None and file.size >= LEAST_LOG_BYTES:
+            stamp = Stamp.of(file.file.status())
+            if stamp.size_bytes == file.size:
+                kept = (file.path, LogCoverage(stamp, file.size, b""), told)
+                self._new.setdefault(catalogue_of(file.path), []).append(kept)
         return glance
 
     def keep(self) -> None:
-        """Write what is new; where that cannot be done, the logs are looked at again the next time."""
+        """Write the new glances. If that fails, the logs are read again the next time."""
         for place, new in self._new.items():
             with contextlib.suppress(CatalogueError), Catalogue(place).writing() as connection:
                 for path, covered, told in new:
@@ -147,9 +151,9 @@ class Glances:
 
 
 def keep_in_database(log: Log) -> None:
-    """Keep what `list` says of a log in a database there, so that no list has to open it; of any other log nothing.
+    """Keep the glance of a log in its database, so that no list has to open it. Logs in files are ignored.
 
-    No failure is told.
+    Failures are not reported.
     """
     location, glances = log.describe().location, Glances()
     if stored_name(location) is None or not is_usable():

@@ -1,11 +1,11 @@
-"""What a scan knows of a sound log, as plain data: who keeps it (`base.Snapshots`) saves the next opening a scan.
+"""A snapshot of the scan of a sound log, as plain data: if it is kept (`base.Snapshots`), no scan is needed next time.
 
-Pure. Rules:
-- It holds no content of a message: columns, the live history, the state of the scan, and the places of the
-  control records that matter. Those are read from the log again, and verified.
-- It is never taken inside an open reset, nor of a log with findings or of a later version.
-- All that is read is checked: every code and ordinal, and the leading byte of every length and offset. Whoever may
-  write it may write any number, so what is twice a bound is refused before anything is read or made for it.
+The module is pure. Rules:
+- A snapshot has no content of messages: only columns, the live history, the state of the scan, and the places of the
+  control records in use. These are read from the log again and verified.
+- No snapshot is taken within an open reset, of a damaged log, or of a log of a later version.
+- Everything that is read is checked: every code and ordinal, and the leading byte of every length and offset. A snapshot
+  may be forged, so a value of twice its bound is refused before anything is read or allocated for it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from ..log.record_line import CRC_TAIL_BYTES, ROLES, Message, decode, name_of
 from ..log.scanner import Scanner
 
 VERSION = 4
-"""To be raised with any change of the layout, and of what a scan makes of the same bytes."""
+"""Increase it with any change of the layout, or of the index that a scan makes from the same bytes."""
 CHUNK_RECORDS = 1 << 16
 COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "answered_by", "plain_users")
 _MOST_FLAGS = 32
 
 Read = Callable[[int, int], bytes]
-"""Gives so many bytes (the second argument) from an offset on (the first); fewer only where the file ends."""
+"""Reads bytes, given an offset and a number of bytes; returns fewer only at the end of the file."""
 
 
 class SnapshotError(Exception):
@@ -39,27 +39,33 @@ class SnapshotError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a scan knew when it was taken; the log may grow since."""
+    """The state of a scan at one moment; the log may have grown since."""
 
     index: Index
-    """Its columns only grow, but for the flags."""
+    """Its columns only grow, except the flags."""
     flags: bytes
     live: array[int]
     state: dict[str, Any]
-    """All but the columns and the live history, in plain JSON types."""
+    """The rest: everything but the columns and the live history, in plain JSON types."""
 
     @classmethod
     def of(cls, scanner: Scanner) -> Snapshot | None:
-        """Take one; None where none can be taken."""
-        index, scan, places = scanner.index, scanner.snapshot(), scanner.builder.places
+        """Take a snapshot; None if it is not possible now."""
+        scan = scanner.snapshot()
         if scan is None:
             return None
-        controls = {
+        index, places = scanner.index, scanner.builder.places
+        session = index.session
+        controls: dict[str, list[Any]] = {
             "headers": list(map(astuple, places.headers)),
-            "usage": [astuple(places.usage[name]) for name in index.session.usage],
-            "plan": [astuple(places.plan)] if index.session.plan and places.plan else [],
-            "side_plan": [astuple(places.side_plan)] if index.session.side_plan and places.side_plan else [],
+            "usage": [astuple(places.usage[name]) for name in session.usage],
+            "plan": [],
+            "side_plan": [],
         }
+        if session.plan and places.plan:
+            controls["plan"].append(astuple(places.plan))
+        if session.side_plan and places.side_plan:
+            controls["side_plan"].append(astuple(places.side_plan))
         state = {
             "version": VERSION,
             "byte_order": sys.byteorder,
@@ -67,10 +73,10 @@ class Snapshot:
             "records": len(index),
             "scan": scan,
             "controls": controls,
-            "pins": sorted(index.session.pins),
-            "hidden": sorted(index.session.hidden),
-            "heads": sorted(index.session.heads),
-            "learned": sorted(index.session.learned),
+            "pins": sorted(session.pins),
+            "hidden": sorted(session.hidden),
+            "heads": sorted(session.heads),
+            "learned": sorted(session.learned),
             "models": list(index.models),
             "control_counts": dict(index.control_counts),
             "generation": index.generation,
@@ -78,11 +84,11 @@ class Snapshot:
         return cls(index, bytes(index.columns.flags), index.live[:], state)
 
     def described(self) -> dict[str, Any]:
-        """All but the columns, in plain JSON types."""
+        """Everything but the columns, in plain JSON types."""
         return {**self.state, "live": spans_of(self.live).tolist()}
 
     def chunks(self) -> Iterator[bytes]:
-        """The columns of so many records at a time, one column after the other."""
+        """The columns in chunks of `CHUNK_RECORDS` records; within a chunk, one column after the other."""
         for start in range(0, len(self.flags), CHUNK_RECORDS):
             part = slice(start, min(start + CHUNK_RECORDS, len(self.flags)))
             columns = (self.flags if name == "flags" else getattr(self.index.columns, name) for name in COLUMNS)
@@ -90,17 +96,17 @@ class Snapshot:
 
 
 def restore(given: dict[str, Any], chunks: Iterable[bytes], end: int, max_record_bytes: int, read: Read) -> Scanner:
-    """Make the scanner that goes on at an offset from what a snapshot described.
+    """Make a scanner from a snapshot, which continues at an offset.
 
     Args:
-        given: what `Snapshot.described` gave.
-        chunks: the columns; taken one at a time.
+        given: the result of `Snapshot.described`.
+        chunks: the columns; they are taken one chunk at a time.
         end: the offset.
-        max_record_bytes: as the log's reader bounds its records.
+        max_record_bytes: the limit of the log's reader.
         read: reads the log.
 
     Raises:
-        SnapshotError: something in it does not fit.
+        SnapshotError: the snapshot is malformed or does not fit.
         LogUnreadableError: the log cannot be read.
     """
     try:
@@ -132,12 +138,16 @@ def _columns(count: int, chunks: Iterable[bytes], end: int) -> Index:
     if not 0 <= count <= end:
         raise ValueError("more records than bytes")
     for start, chunk in zip(range(0, count, CHUNK_RECORDS), chunks, strict=True):
-        records, at = min(CHUNK_RECORDS, count - start), 0
+        records = min(CHUNK_RECORDS, count - start)
+        at = 0
         for name in COLUMNS:
             column = getattr(index.columns, name)
             part = memoryview(chunk)[at : at + records * getattr(column, "itemsize", 1)]
             at += len(part)
-            column.extend(part) if isinstance(column, bytearray) else column.frombytes(part)
+            if isinstance(column, bytearray):
+                column.extend(part)
+            else:
+                column.frombytes(part)
         if at != len(chunk) or len(index.columns.plain_users) != start + records:
             raise ValueError("a chunk of another length")
     return index
@@ -173,7 +183,7 @@ def _may_exceed(column: array[int], most: int) -> bool:
 
 
 def _controls(given: dict[str, Any], index: Index, end: int, read: Read) -> HeldControls:
-    """Read the control records that the index holds from the log again."""
+    """Read the control records of the index from the log again."""
     places, met = HeldControls(), set[int]()
     for kind in ("headers", "usage", "plan", "side_plan"):
         for numbers in given.get(kind, ()):

@@ -1,7 +1,7 @@
-"""What sessions in a database add up to, kept there, so that totals over many open none that did not change.
+"""Figures of sessions in a database, kept there, so that totals over many sessions open only the changed ones.
 
-The rows are those that a catalogue has of a file, so every answer is the same: by day, model, tool or project. They
-hold tokens and times, never money, since prices change.
+The rows are the same as in a catalogue of files, so answers by day, model, tool or project are the same. They have
+tokens and times, but no money, since prices change.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from .fill import FigureRows
 logger = logging.getLogger(__name__)
 
 TABLES = ("turns", "calls", "requests", "plans")
-"""What totals over many sessions ask."""
+"""The tables that totals over many sessions need."""
 MOST_AT_CLOSE = 500
-"""A session of more messages is not added up as it closes, which would take long, but when it is first asked for."""
+"""Figures of a session with more messages are not computed at its close, but when they are first needed."""
 _VERSION = 1  # of what `_told` writes
 _ASKED, _KEPT_AT_ONCE = 500, 50
 
 
 class StoredFigures:
-    """The figures that databases keep of some sessions, and those that are to be kept.
+    """The kept figures of some sessions in databases, and new ones to be kept.
 
     Args:
-        counter: counted the tokens; figures by another one count for nothing.
+        counter: the counter of tokens; figures by another counter are not used.
     """
 
     def __init__(self, counter: TokenCounter) -> None:
@@ -42,7 +42,7 @@ class StoredFigures:
         self._new: dict[str, list[tuple[str, int, bytes]]] = {}
 
     def kept(self, locations: Iterable[str]) -> Iterator[tuple[str, FigureRows]]:
-        """Give what is kept of logs that are as they were then, with the location of each."""
+        """Give the kept figures of unchanged logs, each with its location."""
         from ..log.postgres.figure_rows import kept_figures  # its driver is an extra
 
         by_storage: dict[str, dict[str, str]] = {}
@@ -58,7 +58,7 @@ class StoredFigures:
                         yield by_name[name], rows
 
     def add(self, log: ReadableLog, location: str, added: FigureRows) -> None:
-        """Have kept what a log adds up to; some are written together, so who stops goes on there the next time."""
+        """Add the figures of a log. They are written in groups, so an interrupted command continues after these."""
         if not may_be_written():
             return
         storage, name = split_location(location)
@@ -69,7 +69,7 @@ class StoredFigures:
                 self.keep()
 
     def keep(self) -> None:
-        """Write what is new; where that cannot be done, it is added up again the next time."""
+        """Write the new figures. If that fails, they are computed again the next time."""
         from ..log.postgres.figure_rows import keep_figures  # its driver is an extra
 
         for storage, new in self._new.items():
@@ -79,9 +79,9 @@ class StoredFigures:
 
 
 def keep_figures_in_database(log: Log, counter: TokenCounter) -> None:
-    """Keep what a log in a database adds up to there, unless it is long; of any other log nothing.
+    """Keep the figures of a log in its database, unless it is long. Logs in files are ignored.
 
-    No failure is told.
+    Failures are not reported.
     """
     location, figures = log.describe().location, StoredFigures(counter)
     if stored_name(location) is None or len(log.index) > MOST_AT_CLOSE:
@@ -94,7 +94,7 @@ def keep_figures_in_database(log: Log, counter: TokenCounter) -> None:
 
 
 def _told(added: FigureRows) -> bytes:
-    """Figures as they are kept.
+    """Encode figures.
 
     Raises:
         TypeError: a number is larger than 64 bits.
@@ -104,7 +104,7 @@ def _told(added: FigureRows) -> bytes:
 
 
 def _read(told: bytes) -> FigureRows | None:
-    """Figures that were kept; None if somebody else wrote them."""
+    """Decode kept figures; None if another program wrote them."""
     with suppress(ValueError, KeyError, TypeError, zlib.error):
         given = orjson.loads(zlib.decompress(told))
         return FigureRows(

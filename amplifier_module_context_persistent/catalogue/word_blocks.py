@@ -1,17 +1,19 @@
-"""The words of a project's messages: which blocks of them may hold a text.
+"""The words of a project's messages: they tell which blocks of messages may contain a text.
 
 A block is about `BLOCK_BYTES` of text of neighbouring messages of one session, folded. It has a row in each of the
 tables `filters_0` to `filters_7`: where its messages lie in their log, and one part of the filter of the runs of three
 characters in its text (`block_filter`). A row's id is the session's id times 2^32 plus the block's number. Rules:
 
-- They only rule out: a text that holds another one holds all its runs. Whatever is not ruled out is matched in the log.
-- A session is ruled out only if nothing of what says so was altered: each row of a block has a checksum, and the table
-  `words` has for each session the log's name, the number of its blocks, the offset where they end and a random mark,
-  with a checksum too. A row's checksum covers the mark, so it counts for no other session and no earlier time. Only
-  the rows that a search reads are verified.
-- Case is folded further than any expression ignores it, and here, not by SQLite: folding never depends on neighbours.
-- The filters of a block that would take more than `MOST_SHARE` of its text, such as random text, are left empty: the
-  block is always read.
+- Filters can only rule a block out: a text that contains another text has all its runs. Other blocks are matched in the
+  log.
+- A session is ruled out only by unaltered rows. Each row of a block has a checksum. The table `words` has for each
+  session the log's name, the number of its blocks, their end offset and a random mark, with a checksum too. A row's
+  checksum covers the mark, so the row is valid for no other session and no earlier time. Only the rows that a search
+  reads are verified.
+- Case is folded more than any expression ignores it, and here, not by SQLite: the folding of a character never depends
+  on its neighbours.
+- If the filters of a block would need more than `MOST_SHARE` of its text (random text, for example), they are left
+  empty, and the block is always read.
 """
 
 from __future__ import annotations
@@ -33,19 +35,19 @@ if TYPE_CHECKING:
     import sqlite3
 
 BLOCK_BYTES = 1 << 16
-"""Of text: smaller blocks take more room, larger ones rule out less."""
+"""Text in a block: smaller blocks need more room, larger ones rule out less."""
 MOST_SHARE = 0.6
 _FEW_BYTES = 1_000
-"""Filters that take no more room than this are always kept."""
+"""Filters up to this size are always kept."""
 _BLOCKS_OF_SESSION = 1 << 32
 _ROW = "id, first_offset, last_offset, filter, crc32"
 _MOST_ASKED = 64
-"""Runs of an alternative: more rule out hardly more."""
+"""Runs that are looked up for an alternative; more would hardly rule out more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The text of some neighbouring messages, and the offsets of the first and the last of them in their log."""
+    """The text of adjacent messages, and the offsets of the first and the last one in their log."""
 
     text: str
     first_offset: int
@@ -54,16 +56,16 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class FoundBlocks:
-    """The answer of the words of a project."""
+    """The blocks of a project in which a text may be."""
 
     ranges: dict[str, list[tuple[int, int]]]
-    """Offsets of the first and last messages of blocks that may match, by the log's name."""
+    """For each log, by name: the offsets of the first and the last message of each block that may match."""
     damaged: set[str]
-    """Names of logs whose words were altered: nothing of them is ruled out."""
+    """Names of logs whose words were altered: none of their blocks is ruled out."""
 
 
 def asked_of(pattern: Pattern | AllWords) -> list[list[str]]:
-    """The runs that a matching text has: all of at least one alternative; empty if that is not known."""
+    """The runs of a pattern: a matching text has all runs of at least one alternative; empty if unknown."""
     alternatives = [sorted(set().union(*map(_runs, texts)))[:_MOST_ASKED] for texts in pattern.literals]
     return alternatives if all(alternatives) else []
 
@@ -71,7 +73,7 @@ def asked_of(pattern: Pattern | AllWords) -> list[list[str]]:
 def find_blocks(
     connection: sqlite3.Connection, asked: Iterable[Sequence[str]], covered: Mapping[str, LogCoverage]
 ) -> FoundBlocks:
-    """Find where messages may hold all runs of an alternative.
+    """Find the blocks that may contain all runs of an alternative.
 
     Args:
         connection: in a transaction.
@@ -94,7 +96,7 @@ def find_blocks(
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is kept of a block in the table of one part."""
+    """The row of a block in the table of one part."""
 
     first_offset: int
     last_offset: int
@@ -102,15 +104,15 @@ class Row:
 
 
 def _may_match(row: Row | None, places: Sequence[Places]) -> bool:
-    """Whether a block may hold all of some runs; one whose row was altered or whose filter is left empty may."""
+    """Whether a block may contain all these runs. It may if its row was altered or its filter is empty."""
     return row is None or not row.filter or may_hold(row.filter, places)
 
 
 class _FilterReader:
     """Reads and verifies the rows of blocks.
 
-    The first part that a search reads is read as a whole, so that it is known that no block is missing. Of others only
-    the blocks that are not ruled out yet are read.
+    The first part that a search needs is read as a whole, to make sure that no block is missing. From the other parts
+    only the blocks that are not ruled out yet are read.
 
     Args:
         connection: in a transaction.
@@ -126,7 +128,7 @@ class _FilterReader:
         }
         self._names = {session: name for name, (session, _) in self._sound.items()}
         self.damaged = set(covered) - set(self._sound)
-        """Names of logs whose words were altered, as far as they were read."""
+        """Names of logs whose words were found to be altered."""
         self._read = dict[int, dict[tuple[str, int], Row]]()
 
     def all_rows(self, part: int) -> dict[tuple[str, int], Row]:
@@ -176,21 +178,21 @@ def take_in(
     begins: bool,
     now: LogCoverage,
 ) -> bool:
-    """Add a block, or none if nothing was said, and note how far a session is covered.
+    """Add a block (None if the messages have no text), and note how far a session is covered.
 
     Args:
         connection: in a transaction that writes.
         name: the name of the session's log.
-        block: what is added.
-        seen: how far the session was covered when the block was made; None if it was not known.
-        begins: whether what was known of the session is of no use any more.
-        now: how far it is covered then.
+        block: the block.
+        seen: the coverage of the session when the block was made; None if there was none.
+        begins: whether the session's words so far are no longer valid.
+        now: the coverage after it.
 
     Returns:
-        Whether it was added; not if somebody else added to the session meanwhile.
+        Whether it was added; not if another process added to the session meanwhile.
 
     Raises:
-        DamagedError: what is kept of the session was altered.
+        DamagedError: the session's words were altered.
     """
     if covered_of(connection, name, WORDS) != seen:
         return False
@@ -218,7 +220,7 @@ def take_in(
 
 
 def forget_words(connection: sqlite3.Connection, name: str) -> None:
-    """Forget the words of a session that is not what it was."""
+    """Remove the words of a session whose log changed."""
     row = connection.execute("SELECT id FROM sessions WHERE path = ?", (name,)).fetchone()
     if row is None:
         return
@@ -231,7 +233,7 @@ def forget_words(connection: sqlite3.Connection, name: str) -> None:
 
 
 def forget_session(connection: sqlite3.Connection, name: str) -> None:
-    """Forget all of a session whose log is gone."""
+    """Remove all data of a session whose log is gone."""
     forget_words(connection, name)
     row = connection.execute("SELECT id FROM sessions WHERE path = ?", (name,)).fetchone()
     if row is not None:
@@ -243,7 +245,7 @@ def forget_session(connection: sqlite3.Connection, name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What is kept of a session's words as a whole."""
+    """The row of a session in the table `words`."""
 
     mark: int
     blocks: int
@@ -251,7 +253,7 @@ class _Words:
 
 
 def _sound_words(connection: sqlite3.Connection, session: int | None = None) -> Iterator[tuple[int, str, _Words]]:
-    """The words of each session, or of one, with its id and its log's name; those that were altered are left out."""
+    """The unaltered words of each session, or of one, with its id and its log's name."""
     rows = connection.execute(
         "SELECT id, path, mark, blocks, end_offset, crc32 FROM words JOIN sessions ON id = session"
         " WHERE id = ifnull(?, id)",
@@ -285,14 +287,16 @@ def filters_of(text: str) -> list[bytes]:
 
 
 def _runs(text: str) -> set[str]:
-    """The runs of a text, line by line: a search may leave out parts of a message, which line breaks join."""
+    """The runs of a text, line by line, because a search may leave out lines of a message."""
     lines = _folded(text).split("\n")
     return {line[at : at + RUN_CHARS] for line in lines for at in range(len(line) - RUN_CHARS + 1)}
 
 
 def _folded(text: str) -> str:
-    """Fold the case of a text: texts that an expression takes for the same are the same then; SQLite can hold it."""
+    """Fold the case of a text, so that texts that an expression regards as equal become equal, and fit for SQLite."""
     if text.isascii():
         return text.lower().replace("\0", " ")
-    text = text.replace("\u0130", "i").replace("\u0131", "i")  # expressions take the Turkish letters for the others
+    text = text.replace("\u0130", "i").replace(
+        "\u0131", "i"
+    )  # expressions regard the Turkish letters as equal to the others
     return text.casefold().encode("utf-8", "replace").decode().replace("\0", " ")
